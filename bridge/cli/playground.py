@@ -13,6 +13,7 @@ import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import urlsplit
@@ -23,13 +24,19 @@ from bridge.cli.own_redis import EmbeddedRedis
 from bridge.cli.printing import out, this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
+from bridge.features.statistics.snapshots import LargestNames, Snapshot, SnapshotStore, hour_of
 from bridge.logs import configure
+from bridge.metrics import Metrics
+from bridge.queue.redis.connection import connect
+from bridge.queue.scripting import Scripts
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
 
 try:
+    from bridge.playground.emulator.sample import OPS
     from bridge.playground.local_server import next_reserved, reserved
     from bridge.playground.playground import NAMESPACE, Playground, PlaygroundOptions, open_playground
+    from bridge.playground.sample_project import SampleProject
 except ModuleNotFoundError as exc:
     if exc.name is None or exc.name.startswith("bridge"):
         raise
@@ -48,6 +55,11 @@ _LAST_LINES: Final = 20  # of the log, if the bridge couldn't start
 _MORE_PROJECTS: Final = ("orders", "support", "research")
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
 _FIRST_PORT: Final = 8080
+_SAMPLE_HOURS: Final = 35 * 24
+_NEW_TAG_HOURS: Final = 60
+_SATURDAY: Final = 5
+_OPENS: Final = 8
+_CLOSES: Final = 17
 _LAST_PORT: Final = 65535
 
 
@@ -181,6 +193,8 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
         configure(plan.settings.log_format, plan.settings.log_level, log_file)
         _print(f"Starting the bridge. Its log goes to {plan.log_file}")
         redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
+        if redis is not None and not plan.is_project_real:
+            await _record_samples(redis.url, NAMESPACE if not plan.is_slack_real else plan.settings.namespace)
         running = await stack.enter_async_context(open_playground(_options(plan, listener, redis)))
         _introduce(running, plan)
         has_display = (
@@ -196,6 +210,38 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
     return code
 
 
+async def _record_samples(url: str, namespace: str) -> None:
+    """Record some weeks of the sample project's statistics, unless some are recorded: alerts have something to show."""
+    async with connect(url) as redis:
+        store = SnapshotStore(Scripts(redis, namespace, Metrics()))
+        if await store.all_hours():
+            return
+        for snapshot in sample_snapshots(datetime.now(UTC)):
+            await store.add(hour_of(snapshot.at), snapshot)
+
+
+def sample_snapshots(now: datetime) -> list[Snapshot]:
+    """Return hourly statistics that lead to those of the sample project: busy on weekdays, quiet on weekends."""
+    found, ends = list[Snapshot](), SampleProject(api_key="").operations.get_stats()
+    numbers = {
+        "prompts": int(ends["promptCount"]),
+        "runs": int(ends["runCount"]),
+        "versions": int(ends["versionCount"]),
+    }
+    counts = {name: {one["name"]: int(one["count"]) for one in ends[name]} for name in ("categories", "tags")}
+    for hours in range(1, _SAMPLE_HOURS + 1):
+        at = now - timedelta(hours=hours)
+        groups = {name: LargestNames(dict(named)) for name, named in counts.items()}
+        if hours > _NEW_TAG_HOURS:  # the rarest tag is new
+            rarest = min(groups["tags"].named, key=lambda one: counts["tags"][one])
+            groups["tags"] = LargestNames({one: n for one, n in counts["tags"].items() if one != rarest})
+        found.append(Snapshot(at, dict(numbers), groups, at))
+        is_busy = at.weekday() < _SATURDAY and _OPENS <= at.hour < _CLOSES
+        numbers["runs"] -= (1 + at.hour % 3) * is_busy
+        numbers["prompts"] -= is_busy and at.hour == _OPENS
+    return found[::-1]
+
+
 def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> PlaygroundOptions:
     """Make the playground's options. With the page's Slack, the bridge listens on localhost, unless configured."""
     is_set = {name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")}
@@ -207,7 +253,7 @@ def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> Pl
             bridge_port = free.getsockname()[1]
     defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
     if not plan.is_slack_real:
-        defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host}
+        defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host, "BRIDGE_OPS_CHANNEL": OPS}
     given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
     no_proxy = given.get("no_proxy", given.get("NO_PROXY", ""))
     here = "127.0.0.1" if host in _ANY_ADDRESS else host

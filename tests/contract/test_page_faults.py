@@ -50,6 +50,15 @@ async def test_slack_refuses_and_drops_calls_as_configured(
     assert len(slack.messages(sample.GENERAL)) == 2
 
 
+async def test_the_clock_moves_and_the_app_hears_of_it(alice: Window, app: App, slack: EmulatedSlack) -> None:
+    before = slack.clock()
+
+    await alice.does("fault", name="an_hour_later", is_on=True)
+
+    assert slack.clock() - before >= 3600
+    assert [one.payload["event"]["type"] for one in app.received] == ["app_home_opened"]
+
+
 async def test_the_latest_events_are_redelivered(alice: Window, app: App, slack: EmulatedSlack) -> None:
     await alice.does("say", channel=sample.GENERAL, text="hello")
     await slack.settled()

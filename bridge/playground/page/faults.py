@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Final
 
 from bridge.playground.emulator import DropAfter, EmulatedSlack, RateLimited, Slow
 from bridge.playground.emulator.faults import Fault
+from bridge.playground.emulator.sample import ALICE
 from bridge.playground.page.supervisor import Switch
 from bridge.playground.sample_project import PlannedAnswer, Proper, SampleProject
 from bridge.playground.sample_project.answers import Planned
 
 _AGAIN: Final = 5  # events to resend
+_HOUR: Final = 3600.0
+_BETWEEN_HOURS: Final = 0.8  # seconds; the bridge looks for what's due twice a second
 
 # By name: title, explanation, method and fault; the first one that is on wins.
 _OF_CALLS: Final[dict[str, tuple[str, str, str, Fault]]] = {
@@ -28,6 +32,21 @@ _OF_CALLS: Final[dict[str, tuple[str, str, str, Fault]]] = {
         RateLimited(2),
     ),
     "slow_slack": ("Slow Slack", "Every call takes 3 s longer.", "*", Slow(3.0)),
+}
+# By name: title, explanation, button and hours.
+_CLOCK: Final = {
+    "an_hour_later": (
+        "Move the clock",
+        "An hour passes in Slack, and the bridge follows. What becomes due is posted.",
+        "An hour later",
+        1,
+    ),
+    "a_day_later": (
+        "Let a day pass",
+        "24 hours pass one by one, so that each schedule is due at its time. This takes 20 s.",
+        "A day later",
+        24,
+    ),
 }
 # By name: title, explanation, HTTP methods and the service's response; the first one that is on wins.
 _OF_THE_SERVICE: Final[dict[str, tuple[str, str, tuple[str, ...], Planned]]] = {
@@ -83,11 +102,21 @@ class SlackFaults:
             turn=self._silence,
             button="Silence now",
         )
+        later = [
+            switch(
+                name,
+                title=title,
+                explains=explains,
+                turn=partial(self._later, hours),
+                button=button,
+            )
+            for name, (title, explains, button, hours) in _CLOCK.items()
+        ]
         of_calls = [
             switch(name, title=title, explains=explains, turn=partial(self._plan, name), is_on=name in self._on)
             for name, (title, explains, _, _) in _OF_CALLS.items()
         ]
-        return [outage, *of_calls, limits, repeated, *([sockets] if slack.use_sockets else [])]
+        return [outage, *of_calls, limits, repeated, *([sockets] if slack.use_sockets else []), *later]
 
     async def _drop(self, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states; so below
         self._slack.drops_events = is_on
@@ -109,6 +138,13 @@ class SlackFaults:
         for event_id, envelope in list(sent.items())[-_AGAIN:]:
             channel = str(envelope["event"].get("channel", ""))
             await self._slack.people.send_event(envelope["event"], channel, event_id=event_id)
+
+    async def _later(self, hours: int, _: bool) -> None:  # noqa: FBT001
+        """Move Slack's clock hour by hour: the bridge follows it with its next call, so an event makes it call."""
+        for _hour in range(hours):
+            self._slack.clock.move(_HOUR)
+            await self._slack.people.open_home(ALICE)
+            await asyncio.sleep(_BETWEEN_HOURS)
 
     async def _silence(self, _: bool) -> None:  # noqa: FBT001
         self._slack.socket_mode.mute()
