@@ -55,7 +55,7 @@ _LEAST_TO_START = 1.0  # seconds; with less left, a call isn't started
 RESERVE = 2.0  # seconds, at least, for a call after waiting for its channel
 _CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to 10 s, and its date is in whole seconds
 _CLOCK_WRONG = timedelta(minutes=5)  # what Slack's signatures tolerate
-_CLOCK_ASKED_EVERY = 10.0  # seconds
+_CLOCK_ASKED_EVERY = 1.0  # seconds; only signed requests ask, but someone may repeat one
 _CLOCK_SECONDS = 2.0  # Slack waits at most 3 s for an answer
 
 Sleep = Callable[[float], Awaitable[None]]
