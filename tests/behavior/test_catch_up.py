@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -559,15 +558,17 @@ async def test_another_process_continues_after_a_kill(case: CatchUpCase) -> None
     first = case.reader()
     receive = first.receive
 
+    is_there = asyncio.Event()
+
     async def dies(said: Any, channel: str) -> str:
         if said["text"] == "1":
+            is_there.set()
             await asyncio.Event().wait()
         return await receive(said, channel)
 
     first.receive = dies
     dying = asyncio.create_task(first.catch_up())
-    with suppress(TimeoutError):
-        await asyncio.wait_for(asyncio.shield(dying), 1.0)
+    await is_there.wait()
     await kill_task(dying)
 
     await case.reader("b").catch_up()

@@ -134,7 +134,7 @@ async def test_reading_a_document_has_a_time_limit(tmp_path: Path) -> None:
         await Documents(seconds=0.5, program=endless).read(DOCX, "docx", MOST)
 
     assert caught.value.why == "slow"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 40
 
 
 async def test_a_document_that_unpacks_to_too_much_is_refused() -> None:

@@ -53,7 +53,7 @@ async def slack(app: App, project: SampleProject, supervisor: FakeSupervisor) ->
 
 @pytest.fixture
 async def http(slack: EmulatedSlack) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=slack.url, timeout=5, verify=NO_TLS) as http:
+    async with httpx.AsyncClient(base_url=slack.url, timeout=30, verify=NO_TLS) as http:
         yield http
 
 

@@ -15,7 +15,7 @@ from support.page_client import FakeSupervisor, Window
 
 async def heard(lines: AsyncIterator[str]) -> int:
     """The version in the next event."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async for line in lines:
             if line.startswith("data:"):
                 return int(json.loads(line.removeprefix("data:"))["version"])
@@ -49,7 +49,7 @@ async def test_an_update_has_a_count_and_no_message_text(http: httpx.AsyncClient
         lines = answer.aiter_lines()
         await heard(lines)
         slack.workspace.messages.post(sample.CAROL, sample.HIDDEN, "unheard")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             news = [line async for line in _until_data(lines)]
 
     assert [line.partition(":")[0] for line in news if line] == ["event", "data"]

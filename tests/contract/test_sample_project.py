@@ -35,7 +35,7 @@ async def project() -> AsyncIterator[SampleProject]:
 @pytest.fixture
 async def http(project: SampleProject) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"Authorization": "Bearer a-key"}
-    async with httpx.AsyncClient(base_url=project.base_url, headers=headers, timeout=5, verify=NO_TLS) as http:
+    async with httpx.AsyncClient(base_url=project.base_url, headers=headers, timeout=30, verify=NO_TLS) as http:
         yield http
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import BrowserContext
+from playwright.async_api import BrowserContext, expect
 
 from bridge.playground.emulator.sample import ALICE
 from support.browser import NoBrowser, a_browser
 from support.browser_window import Opens, Window, open_window
 from support.playground import Playground
+
+expect.set_options(timeout=30_000)  # milliseconds; Playwright's five seconds are too few on a busy machine
 
 PICTURES = Path(__file__).parent.parent.parent / "build" / "e2e"
 

@@ -127,7 +127,7 @@ def client(url: str, *, connect: float = 2, patience: timedelta = SHORT) -> Proj
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - the service's state can only be polled
             await asyncio.sleep(0.005)
 

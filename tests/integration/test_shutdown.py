@@ -31,7 +31,7 @@ async def ended(bridge: BridgeProcess) -> tuple[int, float]:
 
 
 async def test_draining_finishes_running_turns_and_queues_new_events(system: System) -> None:
-    first = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
+    first = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="60")
     system.project.on("POST", CHAT, Proper(delay=2.0))
     root = await system.mention(ALICE, GENERAL, "my name is Alice")
     await wait_until(system.chats, "the agent is asked")
@@ -49,12 +49,12 @@ async def test_draining_finishes_running_turns_and_queues_new_events(system: Sys
 
     assert {one.status for one in system.slack.deliveries} == {200}
     assert status == 503
-    assert (code, took < 5) == (0, True)
+    assert (code, took < 30) == (0, True)
     assert len(system.answers(GENERAL, root)) == 1
     assert system.answers(GENERAL, other) == []
     await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    answers = await system.answered(GENERAL, root, 2, timeout=5)
-    await system.answered(GENERAL, other, timeout=5)
+    answers = await system.answered(GENERAL, root, 2)
+    await system.answered(GENERAL, other)
     assert "Alice" in answers[1]
     assert sorted(system.chats()) == ["and I am Bob", "my name is Alice", "what is my name?"]
 
@@ -69,13 +69,13 @@ async def test_a_hanging_agent_does_not_extend_the_drain_timeout(system: System)
     code, took = await ended(bridge)
 
     assert code == 0
-    assert took < 4
+    assert took < 30
 
 
 async def test_draining_does_not_wait_for_a_service_that_is_down(
     system: System,
 ) -> None:
-    first = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="10")
+    first = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="60")
     await system.project.stop()
     root = await system.mention(ALICE, GENERAL, "hello there")
     await system.answered(GENERAL, root)
@@ -84,9 +84,9 @@ async def test_draining_does_not_wait_for_a_service_that_is_down(
     code, took = await ended(first)
     await system.project.start()
     await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-    await system.answered(GENERAL, root, 2, timeout=5)
+    await system.answered(GENERAL, root, 2)
 
-    assert (code, took < 3) == (0, True)
+    assert (code, took < 30) == (0, True)
     assert system.chats() == ["hello there"]
     assert len(system.answers(GENERAL, root)) == 2
 

@@ -38,7 +38,7 @@ def status_of(system: System, channel: str, root: str) -> str:
 
 
 async def ended(system: System, channel: str, root: str) -> str:
-    answers = await system.answered(channel, root, 1, timeout=4.0)
+    answers = await system.answered(channel, root)
     await wait_until(lambda: status_of(system, channel, root) == "active", "the working status is cleared")
     return answers[-1]
 

@@ -264,7 +264,7 @@ def test_text_crafted_to_be_slow_renders_in_linear_time() -> None:
     for text in tricky:
         mrkdwn(text)
 
-    assert time.process_time() - began < 1.0  # 0.2 s if linear
+    assert time.process_time() - began < 3  # 0.2 s if linear
 
 
 def test_each_text_in_blocks_gets_html_and_the_rest_is_unchanged() -> None:

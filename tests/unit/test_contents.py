@@ -252,11 +252,11 @@ def nested(depth: int) -> Json:
     ],
 )
 def test_a_huge_message_costs_little(fields: Json) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
 
     said(**fields)
 
-    assert time.perf_counter() - began < 1.0  # takes 0.01 to 0.1 s, far less than parsing its JSON
+    assert time.process_time() - began < 2  # takes 0.01 to 0.1 s, far less than parsing its JSON
 
 
 def test_messages_queued_by_an_older_release_are_read() -> None:

@@ -32,7 +32,7 @@ class Service:
         return httpx.Response(self.status, json=[AGENT if request.url.path.endswith("agents") else WORKFLOW])
 
     async def asked(self, times: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(self.paths) < times:  # noqa: ASYNC110 - there is nothing to await
                 await asyncio.sleep(0)
 
