@@ -246,8 +246,8 @@ async def test_a_failed_run_needs_its_person_until_it_works(harness: Harness) ->
     failed = home_now(harness)
     await run(harness)
 
-    assert headers(failed) == ["Needs you", "Your runs", "Agents"]
-    assert [json.loads(button["value"]) for button in buttons(failed, "run:form")] == [{"w": 3}, {}]
+    assert headers(failed) == ["Needs you", "Agents"]
+    assert [json.loads(button["value"]) for button in buttons(failed, "run:form")] == [{}, {"w": 3}]
     assert headers(home_now(harness)) == ["Your runs", "Agents"]
 
 

@@ -7,10 +7,11 @@ and once for the faces until those are cached. Missing data is left out.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
@@ -36,6 +37,9 @@ home = Feature("home")
 
 PATIENCE = timedelta(seconds=6)
 """How long Home waits for the service; an incomplete tab is better than an empty one."""
+
+
+_BEGINS_WITH_A_GROUP: Final = re.compile(r"\s*<!subteam\^[^<>]*>\s*")  # an agent's handle
 
 
 @home.event("app_home_opened")
@@ -106,9 +110,14 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
     )
     threads = [one.thread for one in recent.conversations[: layout.MOST_RECENT]]
     threads += [one.thread for one in recent.conversations[layout.MOST_RECENT :] if one.state == "choosing"]
-    words = {
-        thread: title_of(await deps.parts.text(said)) for thread, said in (await deps.first_words.of(threads)).items()
-    }
+    names = {one.id: one.name for one in agents or ()}
+    agent_of = {one.thread: names.get(one.agent, "") for one in recent.conversations if one.agent is not None}
+    words = {}
+    for thread, said in (await deps.first_words.of(threads)).items():
+        text_ = await deps.parts.text(_BEGINS_WITH_A_GROUP.sub("", said))
+        name = agent_of.get(thread, "")
+        is_named = bool(name) and text_.casefold().startswith(f"{name.casefold()}:")
+        words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)
     unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
     offered = await deps.access.offered(turn, "ask", agents or ())
     return layout.Home(

@@ -154,48 +154,51 @@ def _needs(home: Home) -> list[Block]:
 
 def _choice(home: Home, one: RecentConversation) -> Need:
     """Return the menu that chooses the agent of a thread; too many for a menu are chosen in the thread."""
-    agents, words = home.agents or (), _words(home, one.thread)
-    where: list[Block] = []
+    agents, words = home.agents or (), home.words.get(one.thread, "")
+    menu = None
     if 0 < len(agents) <= kit.OPTIONS:
         options = [
             {**option, "value": choice_for(option["value"], one.thread)}
             for option in agent_options(agents, faces=home.faces)
         ]
-        where = [kit.actions(kit.select(CHOOSE_FOR, CHOOSE_AN_AGENT, options))]
-    return Need(one.at, (kit.rich(kit.paragraph("❓ Which agent should answer ", words, "?")), *where))
+        menu = kit.select(CHOOSE_FOR, CHOOSE_AN_AGENT, options)
+    url = kit.permalink(home.workspace, one.thread.channel, one.thread.root)
+    text = f"❓ Pick an agent for {kit.quoted(words, _ABOUT) if words else 'your message'}"
+    return Need(one.at, (kit.row(text, menu, one.at, url),))
 
 
 def _open(home: Home, one: Unsettled) -> Need:
     """Return a message or command that the person may repeat, and what's known about it."""
-    link = kit.permalink(home.workspace, one.channel, one.ts, one.thread)
-    name = one.name or one.text or "your message"
-    about = _linked(kit.one_line(name, _ABOUT), link)
-    said: list[Block | str]
+    url = kit.permalink(home.workspace, one.channel, one.ts, one.thread)
+    said = kit.quoted(one.text, _ABOUT) if one.text else kit.one_line(one.name, _ABOUT) or "your message"
+    text, notice = f"⚠️ I couldn't finish {said}", ""
     if one.what == "unknown":
-        said, label = (
-            ["⚠️ No answer came back to ", about, ", and I can't tell whether it arrived."],
-            notices.SEND_IT_AGAIN,
-        )
-    else:
-        label = "Try again" if one.name else notices.SEND_IT_AGAIN
-        said = ["⚠️ I couldn't finish ", about, "."]
-    notice = f":{one.channel}:{one.ts}:{one.thread}" if one.what == "unknown" else ""
-    again = kit.button(label, AGAIN, f"{one.turn}{notice}", about=name)
-    return Need(one.at, (kit.rich(kit.paragraph(*said)), kit.actions(again)))
+        text, notice = f"⚠️ No answer came back to {said}. It may have arrived", f":{one.channel}:{one.ts}:{one.thread}"
+    label = "Try again" if one.name else notices.SEND_IT_AGAIN
+    again = kit.button(label, AGAIN, f"{one.turn}{notice}", about=one.name or one.text)
+    return Need(one.at, (kit.row(text, again, one.at, url),))
 
 
 def _failed(home: Home) -> list[Need]:
     """Return the failed runs of the last days, unless the person has run the same workflow since."""
+    return [Need(run.at, (_failed_run(home, run),)) for run in _failed_runs(home)]
+
+
+def _failed_runs(home: Home) -> list[RecentRun]:
     found, seen = [], set[int]()
     for run in home.recent.runs:
         icon = status_icon(run.ended)
         if run.workflow not in seen and icon in {"❌", "⚠️"} and home.now - run.at < _FAILED_FOR:
-            value = run_value(run.workflow)
-            again = kit.actions(kit.button("Run again…", RUN_FORM, value, about=run.name)) if home.may_run else None
-            said = kit.rich(kit.paragraph(*_run(home, run)))
-            found.append(Need(run.at, (said, again) if again else (said,)))
+            found.append(run)
         seen.add(run.workflow)
     return found
+
+
+def _failed_run(home: Home, run: RecentRun) -> Block:
+    value, url = run_value(run.workflow), kit.permalink(home.workspace, run.channel, run.ts)
+    again = kit.button("Run again…", RUN_FORM, value, about=run.name) if home.may_run else None
+    text = f"{status_icon(run.ended)} {_named(run.name)} · {kit.one_line(run.ended, 60)}"
+    return kit.row(text, again, run.at, url)
 
 
 def _conversations(home: Home) -> list[Block]:
@@ -222,7 +225,8 @@ def _runs(home: Home) -> list[Block]:
         )
         for one in running
     ]
-    lines += [kit.paragraph(*_run(home, run)) for run in home.recent.runs]
+    failed = _failed_runs(home)  # they're above
+    lines += [kit.paragraph(*_run(home, run)) for run in home.recent.runs if run not in failed]
     return [kit.header("Your runs"), kit.rich(kit.bullets(lines[:MOST_RECENT]))] if lines else []
 
 
