@@ -124,3 +124,25 @@ def clip(status: str = "complete", content: str = "What day is it today?", *, ha
         size=22000, subtype="slack_audio", media_display_type="audio", duration_ms=4200, transcription=transcription,
         vtt=f"{SITE}/files-tmb/T1-F04EEHX1EES-1/file.vtt",
     )  # fmt: skip
+
+
+# Messages with a name of their own: of an app with ``chat:write.customize`` (from a button's payload of July 2022, in
+# lannister's tests), and of an incoming webhook (in errbot's tests). Neither has a ``user``.
+NAMED_BY_APP: Final[Json] = {
+    "type": "message", "subtype": "bot_message", "text": "This content can't be displayed.", "ts": "1657567468.672319",
+    "username": "lannister-bot", "icons": {"emoji": ":robot_face:"}, "bot_id": "B03NBN7SRME", "app_id": "A03MMSE5XR8",
+    "blocks": [
+        {"type": "header", "block_id": "KTo", "text": {"type": "plain_text", "text": "*Hey, ada, want to register?*"}},
+        {"type": "divider", "block_id": "jMtTS"},
+        {"type": "section", "block_id": "Cr6O9", "text": {"type": "mrkdwn", "text": "Bot will add your ID. Agreed?"}},
+    ],
+}  # fmt: skip
+NAMED_BY_WEBHOOK: Final[Json] = {
+    "type": "message", "subtype": "bot_message", "text": "", "ts": "1444416645.000641", "channel": "C0XXXXY6P",
+    "username": "riemann", "bot_id": "B04HMXXXX",
+    "icons": {"emoji": ":warning:", "image_64": "https://a.slack-edge.com/26a0.png"},
+    "attachments": [{
+        "id": 1, "title": "sometitle", "fallback": " *Host:* host-01", "color": "daa038",
+        "fields": [{"title": "Metric", "value": "1", "short": True}], "title_link": "https://xx.com",
+    }],
+}  # fmt: skip

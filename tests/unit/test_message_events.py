@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignored, Parsed, parse
+from bridge.engine.decisions import Reason
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
+from support.payloads import NAMED_BY_APP, NAMED_BY_WEBHOOK
 from support.sample_posts import US
 from support.tables import each
 
@@ -214,3 +216,21 @@ def test_an_edit_and_a_deletion_name_their_message(event: dict[str, Any], expect
 )
 def test_a_change_of_anything_else_is_ignored(event: dict[str, Any]) -> None:
     assert isinstance(parsed(event), Ignored)
+
+
+@each("recorded", [NAMED_BY_APP, NAMED_BY_WEBHOOK])
+def test_a_recorded_message_with_a_name_is_its_apps(recorded: dict[str, Any]) -> None:
+    said = parsed({**recorded, "channel": "C1"})
+
+    assert isinstance(said, InboundMessage)
+    assert (said.app, said.app_name) == (recorded.get("app_id") or recorded["bot_id"], recorded["username"])
+    assert "icons" not in str(said)
+    assert not US.wrote(recorded)
+
+
+@each("recorded", [NAMED_BY_APP, NAMED_BY_WEBHOOK])
+def test_a_recorded_message_with_a_name_is_ours_by_its_bot(recorded: dict[str, Any]) -> None:
+    own = {**recorded, "channel": "C1", "bot_id": US.bot_id, "text": f"<@{US.bot_user}> hi"}
+
+    assert parsed(own) == Ignored(Reason.OWN)
+    assert US.wrote(own)

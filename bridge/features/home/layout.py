@@ -169,11 +169,14 @@ def _choice(home: Home, one: RecentConversation) -> Need:
 
 def _open(home: Home, one: Unsettled) -> Need:
     """Return a message or command that the person may repeat, and what's known about it."""
-    url = kit.permalink(home.workspace, one.channel, one.ts, one.thread)
+    url = kit.permalink(home.workspace, one.channel, one.thread or one.ts)
     said = kit.quoted(one.text, _ABOUT) if one.text else kit.one_line(one.name, _ABOUT) or "your message"
     text, notice = f"⚠️ I couldn't finish {said}", ""
     if one.what == "unknown":
-        text, notice = f"⚠️ No answer came back to {said}. It may have arrived", f":{one.channel}:{one.ts}:{one.thread}"
+        text, notice = (
+            f"⚠️ No answer came back to {said}, which may have arrived",
+            f":{one.channel}:{one.ts}:{one.thread}",
+        )
     label = "Try again" if one.name else notices.SEND_IT_AGAIN
     again = kit.button(label, AGAIN, f"{one.turn}{notice}", about=one.name or one.text)
     return Need(one.at, (kit.row(text, again, one.at, url),))
