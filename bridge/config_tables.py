@@ -246,7 +246,7 @@ class LimitTable(Table):
         if self.per == "group" and not self.only:
             raise ValueError('needs user groups: add only = ["S0123456789"]')
         if not (self.turns or self.runs or self.characters):
-            raise ValueError("limits nothing: add turns, runs or characters, such as turns = 50")
+            raise ValueError("has no number: add turns, runs or characters, such as turns = 50")
         if (self.per == "agent" and self.runs) or (self.per == "workflow" and self.turns):
             raise ValueError(f"can't count {'runs per agent' if self.runs else 'turns per workflow'}: remove that")
         return self

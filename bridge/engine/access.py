@@ -37,6 +37,7 @@ from bridge.engine.rules import (
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound
+from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.slack.people import Directory
@@ -237,12 +238,16 @@ class Access:
 
         It's ``""`` if nothing has to. Without rules in the operator's file, lists show everything.
         """
+        return await self.offered_to(self.asked(turn, act), items)
+
+    async def offered_to(self, asked: Asked, items: Sequence[Workflow | Agent]) -> Mapping[int, str]:
+        """Return the same for what's *asked* about each item."""
         if not has_file(self.rules):
             return {item.id: "" for item in items}
         facts: dict[str, bool | None] = {}
         found: dict[int, Verdict] = {}
         for item in items:
-            asked = replace(self.asked(turn, act, item), facts=facts)
+            asked = replace(asked, target=target_of(item), facts=facts)
             while (verdict := decide(self.rules, asked)).missing - facts.keys():
                 for one in verdict.missing - facts.keys():
                     facts[one] = await self._fact(one, asked, None, [])
@@ -251,6 +256,10 @@ class Access:
         rules = [verdict.rule for verdict in found.values() if verdict.rule]
         names = await self._names(rules)
         return {id_: needs_of(verdict.approval, confirm=verdict.confirm, names=names) for id_, verdict in found.items()}
+
+    def among(self, catalog: Catalog, user: str, channel: str, project: str, act: Act) -> Offered:
+        """Return the part of a project's *catalog* with which *user* may do this in *channel*."""
+        return Offered(self, catalog, self._asked(act, user, channel, project, None))
 
     async def _reason(self, verdict: Verdict, asked: Asked) -> str:
         """Return the reason of a refusal (`bridge.errors.NotAllowed`)."""
@@ -281,6 +290,27 @@ class Access:
             except SlackError as exc:
                 log.info("can't name a rule's channel", extra={"detail": exc.detail})
         return names
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The workflows and agents of a *catalog* about which what's *asked* is allowed. Raises `ProjectError`."""
+
+    access: Access
+    catalog: Catalog
+    asked: Asked
+
+    async def get_workflows(self) -> list[Workflow]:
+        """Return the workflows."""
+        found = await self.catalog.get_workflows()
+        offered = await self.access.offered_to(self.asked, found)
+        return [one for one in found if one.id in offered]
+
+    async def get_agents(self) -> list[Agent]:
+        """Return the agents."""
+        found = await self.catalog.get_agents()
+        offered = await self.access.offered_to(self.asked, found)
+        return [one for one in found if one.id in offered]
 
 
 def target_of(target: Workflow | Agent | Target | None) -> Target | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from bridge.config_tables import Act
 from bridge.engine.command_line import MEANT, CommandLine
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import (
@@ -43,6 +44,7 @@ class Features:
         self._buttons = _merge(feature.buttons for feature in features)
         self._forms: dict[str, RegisteredForm] = _merge(feature.forms for feature in features)
         self._menus: dict[tuple[str, str], MenuOptions] = _merge(feature.menus for feature in features)
+        self._menu_acts: dict[tuple[str, str], Act | None] = _merge(feature.menu_acts for feature in features)
         self._shortcuts: dict[str, RegisteredShortcut] = _merge(feature.shortcuts for feature in features)
         self._kinds = _merge(feature.kinds for feature in features)
         self.reporters = _merge(feature.reporters for feature in features)
@@ -198,8 +200,11 @@ class Features:
     async def options(self, form: str, action_id: str, query: MenuQuery) -> list[Block]:
         """Return the options of a menu, none if it's unknown. Raises `ProjectError` and `StoreUnavailable`."""
         keys = ((form, action_id), (form, ""), ("", action_id))
-        found = next((self._menus[key] for key in keys if key in self._menus), None)
-        return await found(query) if found else []
+        key = next((key for key in keys if key in self._menus), None)
+        if key is None:
+            return []
+        act = self._menu_acts[key]
+        return await self._menus[key](query._replace(catalog=query.offered(act)) if act else query)
 
     def shortcuts(self) -> list[ListedShortcut]:
         """List the shortcuts for the manifest."""

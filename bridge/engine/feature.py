@@ -30,6 +30,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.config_tables import Act
+from bridge.engine.access import Offered
 from bridge.engine.home import Need
 from bridge.engine.results import Form, Outcome, Result
 from bridge.errors import BadUsage
@@ -50,11 +51,15 @@ FormPlace = Callable[[Mapping[str, Any], Origin], Place]
 
 
 class MenuQuery(NamedTuple):
-    """What a menu is asked for: options that match *text*, of a project's *catalog*, whose agents have *faces*."""
+    """What a menu is asked for: options that match *text*, of a project's *catalog*, whose agents have *faces*.
 
-    catalog: Catalog
+    *offered* returns the part of the catalog with which the person may do something.
+    """
+
+    catalog: Catalog | Offered
     text: str
     faces: Callable[[Sequence[Agent]], Awaitable[Mapping[int, str]]]
+    offered: Callable[[Act], Offered]
 
 
 MenuOptions = Callable[[MenuQuery], Awaitable[list[Block]]]
@@ -193,6 +198,7 @@ class Feature:
         self.buttons: dict[str, Handler] = {}
         self.forms: dict[str, RegisteredForm] = {}
         self.menus: dict[tuple[str, str], MenuOptions] = {}
+        self.menu_acts: dict[tuple[str, str], Act | None] = {}
         self.shortcuts: dict[str, RegisteredShortcut] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.reporters: dict[type[Inbound], Callable[..., Awaitable[None]]] = {}
@@ -262,13 +268,16 @@ class Feature:
 
         return register
 
-    def options(self, *action_ids: str, form: str = "") -> Callable[[M], M]:
+    def options(self, *action_ids: str, form: str = "", act: Act | None = None) -> Callable[[M], M]:
         """Register ``async def …(menu: MenuQuery) -> list[Block]``, the options of a menu that Slack asks for.
 
-        Without *action_ids*, it has the options of all other menus of a *form*.
+        Without *action_ids*, it has the options of all other menus of a *form*. With an *act*, the catalog has only
+        what the person may do that with.
         https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#external_select
         """
-        return _register(self.menus, *((form, action_id) for action_id in action_ids or ("",)))
+        keys = [(form, action_id) for action_id in action_ids or ("",)]
+        self.menu_acts |= dict.fromkeys(keys, act)
+        return _register(self.menus, *keys)
 
     def shortcut(
         self,

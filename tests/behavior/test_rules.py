@@ -412,3 +412,15 @@ async def test_why_names_the_rule_that_refused(harness: Harness) -> None:
 
     assert "The rules here don't allow this" in private(harness)
     assert "only @runners can" in private(harness)
+
+
+@pytest.mark.parametrize(("user", "offered"), [(ALICE, ["Refund all"]), (BOB, ["Digest"])])
+async def test_menus_offer_only_what_a_person_may_run(harness: Harness, user: str, offered: list[str]) -> None:
+    harness.use_file(FINANCE + '[[rules]]\nmay = ["run"]\nworkflows = ["Digest"]\nwho = ["U0BOB"]')
+    await harness.type_command("/workflows", user)
+    await harness.work()
+    shown = harness.seen.ephemerals[-1].message
+
+    found = await harness.slack.ui.suggestions(user, "workflow:run", "", channel=GENERAL, ts=shown.ts)
+
+    assert [one["text"]["text"] for one in found] == offered

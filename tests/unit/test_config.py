@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,52 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
             8,
             "projects.data.channels has a channel of projects.default: list each channel in one project only",
         ),
+        # Rules
+        ("[[rules]]\nwho = []", 2, "rules.who is empty: list at least one, or remove the setting"),
+        ('[[rules]]\nwho = ["@ops"]', 2, 'rules.who has an invalid entry: use IDs such as "S0123456789" or members'),
+        ('[[rules]]\nwhom = ["S0OPS0001"]', 2, "rules.whom isn't a setting: did you mean who?"),
+        (
+            '[[rules]]\nmay = ["runs"]',
+            2,
+            "rules.may has an unknown value: use ask, run, schedule, report, alert, sett",
+        ),
+        ('[[rules]]\nmay = "run"', 2, 'rules.may has a value of the wrong type: write it as may = ["run"]'),
+        ('[[rules]]\nchannels = ["#ops"]', 2, 'rules.channels has an invalid entry: use IDs such as "C0123456789" or'),
+        ('[[rules]]\nworkflows = [" "]', 2, "rules.workflows has an empty entry: remove it, or write a name"),
+        ("[[rules]]\nrefuse = true\nconfirm = true", 1, "rules refuses, so nothing is left to confirm or approve: re"),
+        (
+            '[[rules]]\nmay = ["ask"]\nconfirm = true',
+            1,
+            "rules has confirm or approve, which are for workflows: add ",
+        ),
+        ("[[rules]]\napprove = {count = 0}", 2, "rules.approve.count is out of range: use a number such as count"),
+        ('[[rules]]\napprove = {within = "4x"}', 2, "rules.approve.within isn't a duration: use a number of hours"),
+        ('[[rules]]\napprove = {by = ["U0A", "U0B"], count = 3}', 2, "rules.approve needs 3 people, but lists 2: list"),
+        ("[[rules]]\n[[rules]]\n\napprove.selfs = true", 4, "rules.approve.selfs isn't a setting: did you mean self?"),
+        ("rules = 1", 1, "rules isn't a table: write it as [[rules]]"),
+        # Channels, agents and limits
+        ("[channels.general]", 1, 'channels.general has an invalid entry: use channel IDs such as "C0123456789"'),
+        ('[channels.C0A]\nanswers = "some"', 2, "channels.C0A.answers has an unknown value: use mentions or all"),
+        ('[channels.C0A]\nagnet = "x"', 2, "channels.C0A.agnet isn't a setting: did you mean agent?"),
+        ('[channels.C0A]\nproject = "data"', 2, "channels.C0A.project isn't a project: use one of default"),
+        ("[channels.C0A]\napps.A0APP = {}", 2, "channels.C0A.apps.A0APP needs an agent or a workflow: write it as"),
+        ("[channels.C0A]\napps.app = {agent = 7}", 1, "channels.C0A has an invalid app: use app IDs such as apps.A0"),
+        (
+            '[agents.Support]\nface = "smile!"',
+            2,
+            "agents.Support.face isn't one emoji: use one such as \":headph",
+        ),
+        ("[[limits]]\nturns = 3", 1, 'limits.per is missing: add per = "person"'),
+        ('[[limits]]\nper = "group"\nturns = 3', 1, 'limits needs user groups: add only = ["S0123456789"]'),
+        ('[[limits]]\nper = "person"', 1, "limits has no number: add turns, runs or characters, such as turns = 50"),
+        ('[[limits]]\nper = "person"\nturns = 0', 3, "limits.turns is out of range: use a number such as turns = 50"),
+        ('[[limits]]\nper = "person"\nturns = "9"', 3, "limits.turns has a value of the wrong type: write it as turn"),
+        (
+            '[[limits]]\nper = "person"\nevery = "week"\nturns = 1',
+            3,
+            "limits.every has an unknown value: use hour or",
+        ),
+        ('[[limits]]\nper = "agent"\nruns = 1', 1, "limits can't count runs per agent: remove that"),
         # Other ways to write TOML
         ('projects = {data = {api_key = "hunter2"}}', 1, "projects.data.api_key isn't allowed"),
         ('[projects]\n"data".api_key = "hunter2"', 2, "projects.data.api_key isn't allowed"),
@@ -288,3 +335,18 @@ def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:
     assert caught.value.problems == (
         "BRIDGE_CONFIG can't be read (No such file or directory): set it to a readable file",
     )
+
+
+def test_a_channels_project_is_the_projects_channel(tmp_path: Path) -> None:
+    config = read(tmp_path, f'{DATA}\n[channels.C0A]\nproject = "DATA"\n[channels.C0B]\nagent = 7')
+
+    assert [(one.id, one.channels) for one in config.projects] == [("default", set()), ("data", {"C0A"})]
+    assert config.channels["C0B"].agent == "7"
+
+
+def test_a_rule_has_its_line(tmp_path: Path) -> None:
+    config = read(tmp_path, '[[rules]]\nmay = ["run"]\n\n[[rules]]\nwho = ["members"]\napprove.within = "2d"')
+
+    assert [config.line("rules", at) for at in range(2)] == [1, 4]
+    assert config.rules[1].approve is not None
+    assert config.rules[1].approve.within == timedelta(days=2)

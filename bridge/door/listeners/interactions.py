@@ -232,7 +232,9 @@ class InteractionListeners:
                 click = parse_click(body, self.identity)
                 project = self.projects.get(click.project)
                 if project and not await self.intake.access.refusal(click):
-                    menu = MenuQuery(project.catalog, query, partial(self.faces, project))
+                    access, catalog, faces = self.intake.access, project.catalog, partial(self.faces, project)
+                    offered = partial(access.among, catalog, click.user, click.channel, project.key)
+                    menu = MenuQuery(catalog, query, faces, offered)
                     options = await features.options(form, text(body, "action_id"), menu)
         except (BridgeError, TimeoutError) as exc:
             log.warning("can't load a menu's options", extra={"why": type(exc).__name__})

@@ -264,7 +264,7 @@ def _thread_started(
     return Outcome(what="thread started", reply=root, mark="bridge_root", after=(new,))
 
 
-@agents.options(asking.AGENT, form=asking.ASK)
+@agents.options(asking.AGENT, form=asking.ASK, act="ask")
 @agents.options(forms.AGENT, form=forms.FACE)
 async def agents_to_ask(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""

@@ -137,7 +137,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, typed: str) 
     return await _preview(deps, turn, typed, channel, workflow=workflow, editing=editing)
 
 
-@alerts.options(layout.RUN, form=layout.FORM)
+@alerts.options(layout.RUN, form=layout.FORM, act="run")
 async def workflows_to_run(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
     return workflow_options(await menu.catalog.get_workflows(), menu.text)

@@ -357,7 +357,7 @@ def _thread_of(click: Click) -> ThreadKey:
     return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)
 
 
-@conversations.options(menu.CHOOSE)
+@conversations.options(menu.CHOOSE, act="ask")
 async def agents_to_choose(asked: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
     found = await asked.catalog.get_agents()

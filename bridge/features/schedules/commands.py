@@ -213,14 +213,14 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
         return shown(layout.not_scheduled(exc), what=type(exc).__name__)
 
 
-@schedules.options(forms.AGENT, form=forms.QUESTION)
+@schedules.options(forms.AGENT, form=forms.QUESTION, act="ask")
 async def agents_to_ask(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
     found = await menu.catalog.get_agents()
     return agent_options(found, menu.text, faces=await menu.faces(found))
 
 
-@schedules.options(forms.WORKFLOW, form=forms.RUN)
+@schedules.options(forms.WORKFLOW, form=forms.RUN, act="run")
 async def workflows_to_run(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
     return workflow_options(await menu.catalog.get_workflows(), menu.text)

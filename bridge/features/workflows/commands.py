@@ -291,7 +291,7 @@ def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:
     return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url, is_sure=is_sure)
 
 
-@workflows.options(forms.WORKFLOW, layout.RUN, FIND)
+@workflows.options(forms.WORKFLOW, layout.RUN, FIND, act="run")
 async def workflows_to_choose(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
     return workflow_options(await menu.catalog.get_workflows(), menu.text)
