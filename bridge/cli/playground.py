@@ -24,7 +24,7 @@ from bridge.cli.own_redis import EmbeddedRedis
 from bridge.cli.printing import out, this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
-from bridge.features.statistics.snapshots import LargestNames, Snapshot, SnapshotStore, hour_of
+from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.queue.redis.connection import connect
@@ -56,7 +56,6 @@ _MORE_PROJECTS: Final = ("orders", "support", "research")
 _PROJECT: Final = {"PROJECT_BASE_URL": "http://127.0.0.1", "PROJECT_API_KEY": "0"}
 _FIRST_PORT: Final = 8080
 _SAMPLE_HOURS: Final = 35 * 24
-_NEW_TAG_HOURS: Final = 60
 _SATURDAY: Final = 5
 _OPENS: Final = 8
 _CLOSES: Final = 17
@@ -221,21 +220,19 @@ async def _record_samples(url: str, namespace: str) -> None:
 
 
 def sample_snapshots(now: datetime) -> list[Snapshot]:
-    """Return hourly statistics that lead to those of the sample project: busy on weekdays, quiet on weekends."""
+    """Return hourly statistics that lead to those of the sample project: busy on weekdays, quiet on weekends.
+
+    They have no names, so that the statistics show as charts, not as tables of changes.
+    """
     found, ends = list[Snapshot](), SampleProject(api_key="").operations.get_stats()
     numbers = {
         "prompts": int(ends["promptCount"]),
         "runs": int(ends["runCount"]),
         "versions": int(ends["versionCount"]),
     }
-    counts = {name: {one["name"]: int(one["count"]) for one in ends[name]} for name in ("categories", "tags")}
     for hours in range(1, _SAMPLE_HOURS + 1):
         at = now - timedelta(hours=hours)
-        groups = {name: LargestNames(dict(named)) for name, named in counts.items()}
-        if hours > _NEW_TAG_HOURS:  # the rarest tag is new
-            rarest = min(groups["tags"].named, key=lambda one: counts["tags"][one])
-            groups["tags"] = LargestNames({one: n for one, n in counts["tags"].items() if one != rarest})
-        found.append(Snapshot(at, dict(numbers), groups, at))
+        found.append(Snapshot(at, dict(numbers), {}, at))
         is_busy = at.weekday() < _SATURDAY and _OPENS <= at.hour < _CLOSES
         numbers["runs"] -= (1 + at.hour % 3) * is_busy
         numbers["prompts"] -= is_busy and at.hour == _OPENS

@@ -28,6 +28,7 @@ from support.waiting import wait_until
 JOB = next(job for job in features.jobs if job.name.endswith("evaluate_all"))
 MINUTE = timedelta(minutes=1)
 MANY = "runs > 5000"
+DAY, SATURDAY = timedelta(days=1), 5
 
 
 async def set_up(harness: Harness, condition: str = MANY, **more: Any) -> str:
@@ -488,3 +489,23 @@ async def test_the_numbers_of_each_hour_are_stored_for_nine_weeks(harness: Harne
     assert found[hours[20] - 1].numbers == {"runs": hours[20] - 1}, "its snapshot is gone, but not its numbers"
     assert await statistics.store.read([hours[20] - 1]) == {}
     assert await deps.scripts.redis.hlen(deps.scripts.keys.hourly("default")) == 63 + 2
+
+
+async def test_in_a_year_each_edge_is_posted_once(harness: Harness) -> None:
+    """On weekends, nothing runs: two processes see 52 begin and end, over both changes of the clocks."""
+    await set_up(harness, "runs < 1 in 24h", zone="Europe/Berlin")
+    count, begun = 1000, 0
+    for day in range(364):
+        is_weekend = (harness.store.clock() + DAY).weekday() >= SATURDAY
+        count += 0 if is_weekend else 5
+        begun += (harness.store.clock() + DAY).weekday() == SATURDAY
+        runs(harness, count)
+        harness.store.clock.time += DAY
+        name = "ab"[day % 2]
+        await evaluate(harness, name)
+        await harness.work(name)
+
+    roots = [one for one in posts(harness) if not one.place.thread_ts]
+    assert len(roots) == begun == 52
+    assert all(one.text.startswith("✅") for one in roots)
+    assert len(posts(harness)) == 2 * len(roots)
