@@ -382,3 +382,18 @@ async def test_no_incident_shows_a_secret_or_pings(harness: Harness) -> None:
     shown = str([one.message for one in posts(harness)])
     assert len(posts(harness)) == 2
     assert not [one for one in (*SECRETS, "<!channel", "<@") if one in shown]
+
+
+async def test_a_token_rejected_between_two_looks_is_said(harness: Harness) -> None:
+    token, report = harness.wires.web.token, harness.parts().clock
+    await a_minute_later(harness)
+    token.refuse(token.value, "token_revoked")
+    await report.do(REPORT)
+    harness.store.clock.time += timedelta(seconds=20)
+    token.accept(token.value)
+    await report.do(REPORT)
+
+    await a_minute_later(harness)
+    await a_minute_later(harness)
+
+    assert posts(harness)[0].text == "✅ Slack rejected the bot token: over after 20 s."

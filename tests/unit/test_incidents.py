@@ -98,7 +98,10 @@ def test_a_process_remembers_since_when() -> None:
     first, later = troubles.now(START), troubles.now(NOW)
     assert first == later == [Finding("token", START, "revoked", "revoked")]
     wrong.clear()
-    assert troubles.now(NOW) == []
+    assert troubles.now(NOW) == [Finding("token", START, "revoked", "revoked", ended=NOW)], "one might have missed it"
+    assert troubles.now(NOW + PAST_FOR) == []
+    wrong["token"] = "again"
+    assert troubles.now(NOW + PAST_FOR) == [Finding("token", NOW + PAST_FOR, "again", "again")]
 
 
 def test_an_outage_of_redis_is_reported_when_over() -> None:

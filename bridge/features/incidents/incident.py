@@ -169,7 +169,7 @@ class Troubles:
 
     def __init__(self, look: Callable[[], Mapping[str, str]]) -> None:
         self._look = look
-        self._since: dict[str, datetime] = {}
+        self._there: dict[str, Finding] = {}
         self._over: list[Finding] = []
         self._away: Finding | None = None
 
@@ -185,10 +185,12 @@ class Troubles:
 
     def now(self, now: datetime) -> list[Finding]:
         """Return what's wrong now, or was until recently."""
-        there = self._look()
-        self._since = {kind: self._since.get(kind, now) for kind in there}
-        self._over = [one for one in self._over if now - (one.ended or now) < PAST_FOR]
-        return [Finding(kind, self._since[kind], said, said) for kind, said in there.items()] + self._over
+        there, before = self._look(), self._there
+        self._over += [one._replace(ended=now) for kind, one in before.items() if kind not in there]
+        since = {kind: before[kind].since if kind in before else now for kind in there}
+        self._there = {kind: Finding(kind, since[kind], said, said) for kind, said in there.items()}
+        self._over = [one for one in self._over if now - (one.ended or now) < PAST_FOR and one.kind not in there]
+        return [*self._there.values(), *self._over]
 
 
 def to_text(findings: Iterable[Finding]) -> str:

@@ -168,7 +168,7 @@ async def _reported(deps: Deps) -> list[Finding]:
     with translated():
         texts: Any = await deps.scripts.redis.mget([deps.scripts.keys.troubles(name) for name in names])
     found = [one for text in texts for one in from_text(text)]
-    found = [one for one in found if one.kind != "socket" or now - one.since > _RECONNECTS_FOR]
+    found = [one for one in found if one.kind != "socket" or (one.ended or now) - one.since > _RECONNECTS_FOR]
     for in_force in (await Reloads(deps.scripts).reports(names)).values():
         if in_force is not None and in_force.problems:
             said = _first(in_force.problems)
