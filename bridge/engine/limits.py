@@ -20,7 +20,7 @@ from bridge.engine.projects import ServedProjects
 from bridge.engine.rules import is_listed
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError
-from bridge.inbound import Click, InboundMessage, Shortcut, SlashCommand, Submission
+from bridge.inbound import InboundMessage
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.records import Quota
@@ -114,8 +114,7 @@ class Limiter:
 async def say_if_near(slack: Poster, turn: Turn) -> None:
     """Tell *turn*'s person in private, once per period, that they're near a limit."""
     body = turn.body
-    is_theirs = isinstance(body, SlashCommand | Click | Submission | Shortcut | InboundMessage)
-    if turn.near is None or not is_theirs or (isinstance(body, InboundMessage) and body.app):
+    if turn.near is None or not body.is_request or (isinstance(body, InboundMessage) and body.app):
         return
     quota, left, wait = turn.near
     if quota.words == RUNS:
