@@ -412,7 +412,7 @@ def test_of_a_large_answer_the_beginning_is_read(*, is_compressed: bool) -> None
     assert problems == ["larger than 4 MB"]
 
 
-@each("end", [0, 1, 2, 5, 6, 7, 11])
+@each("end", [0, 1, 6, 11])
 def test_an_answer_may_be_cut_within_an_escape(end: int) -> None:
     filler = "x" * (LARGEST_BODY - len(large("")) - 30 - end)
     answer, _ = chat(large(filler + "\\ud83d\\ude00" * 100))
