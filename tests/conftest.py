@@ -23,23 +23,36 @@ settings.load_profile("any machine")
 
 TEST_DATABASE = 9  # emptied before each test
 HERE = Path(__file__).parent
-KINDS = ("e2e", "integration", "contract", "proof", "behavior", "unit")
-MOSTLY_WAITING = (
+KINDS = ("e2e", "integration", "proof", "behavior", "contract", "unit")
+WAITING = {"e2e", "integration"}
+"""Folders whose tests mostly wait: for leases, retries, elections, and other processes."""
+
+LONGEST = (
     "integration/test_catch_up",
-    "integration/test_socket_mode",
+    "e2e/test_workspace",
+    "e2e/test_contents",
+    "e2e/test_page_scripts",
     "integration/test_killed_everywhere",
+    "integration/test_playground",
     "integration/test_sentinel",
-    "behavior/test_catch_up",
-    "integration/test_killed",
-    "integration/test_posts_in_doubt",
+    "e2e/test_docs_search",
+    "integration/test_socket_mode",
+    "integration/test_docs_blocks",
     "integration/test_outages_of_redis",
+    "integration/test_posts_in_doubt",
     "integration/test_cluster",
+    "integration/test_starting",
+    "integration/test_config",
+    "integration/test_hostile_names",
     "integration/test_shutdown",
     "integration/test_token",
-    "integration/test_outages",
     "integration/test_redis_stopped",
+    "integration/test_projects",
+    "integration/test_killed",
+    "proof/test_linear",
+    "proof/test_model",
 )
-"""Files whose tests wait for leases, retries and elections, the longest first."""
+"""Files that take longest, the longest first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,19 +62,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its folder, and spread the files that mostly wait, so that processors always have work."""
+    """Mark each test with its folder; spread the files that wait among the others, so that processors have work."""
     files: dict[str, list[pytest.Item]] = {}
     for item in items:
         path = item.path.relative_to(HERE).with_suffix("")
         item.add_marker(path.parts[0])
         files.setdefault(path.as_posix(), []).append(item)
-    waiting = [name for name in MOSTLY_WAITING if name in files]
-    order = [name for name in files if name not in MOSTLY_WAITING]
-    order.sort(key=lambda name: KINDS.index(name.partition("/")[0]))  # within a folder, in random order
-    apart = len(order) // max(1, len(waiting) - 1)
-    for place, name in enumerate(waiting[1:]):
-        order.insert(place * (apart + 1), name)
-    items[:] = [item for name in [*waiting[:1], *order] for item in files[name]]  # so two of four workers wait
+
+    def kind(name: str) -> str:
+        return name.partition("/")[0]
+
+    ranks = {name: rank - len(LONGEST) for rank, name in enumerate(LONGEST)}
+    order = sorted(files, key=lambda name: (ranks.get(name, 0), KINDS.index(kind(name))))  # the rest in random order
+    waiting = [name for name in order if kind(name) in WAITING]
+    working = [name for name in order if kind(name) not in WAITING]
+    places = {name: place / len(some) for some in (waiting, working) for place, name in enumerate(some)}
+    items[:] = [item for name in sorted(order, key=places.__getitem__) for item in files[name]]
 
 
 def pytest_collection_finish() -> None:
