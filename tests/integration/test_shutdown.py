@@ -96,6 +96,7 @@ async def test_a_conversation_survives_kills_and_restarts_with_the_embedded_serv
     first = await system.start_bridge("--embedded-redis", **environ)
     root = await system.mention(ALICE, GENERAL, "my name is Alice")
     await system.answered(GENERAL, root)
+    await wait_until(lambda: b"turn done" in first.log, "its lease is released")
 
     await first.kill()
     second = await system.start_bridge("--embedded-redis", **environ)
