@@ -83,6 +83,9 @@ async def test_the_list_shows_the_handle(harness: Harness) -> None:
     await harness.work()
 
     assert "ID 7 · m · @support" in str(harness.seen.ephemerals[-1].blocks)
+    await harness.type_command("/agents show Support")
+    await harness.work()
+    assert "'Handle: '" in str(harness.seen.ephemerals[-1].blocks)
 
 
 async def test_another_handle_renames_the_group(harness: Harness) -> None:

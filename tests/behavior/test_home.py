@@ -294,6 +294,20 @@ async def test_a_schedule_paused_by_another_is_redrawn(harness: Harness) -> None
     assert "⏸️ Paused" in words(home_now(harness))
 
 
+async def test_a_redraw_shows_nothing_to_who_lost_access(harness: Harness) -> None:
+    await harness.type_command("/stats report daily 09:00")
+    await harness.work()
+    await home_of(harness)
+    harness.configure(BRIDGE_ALLOWED_USERS=BOB)
+    await harness.type_command("/schedules", BOB)
+    await harness.work()
+    await harness.press("report:pause", user=BOB)
+    await harness.work()
+
+    assert len(home_now(harness)["blocks"]) == 1
+    assert "have access" in words(home_now(harness))
+
+
 async def test_the_leading_number_has_its_change_and_line(harness: Harness) -> None:
     store = SnapshotStore(harness.store.scripts)
     for hours, runs in ((150, 4000), (100, 4100), (24, 4300), (2, 4320)):

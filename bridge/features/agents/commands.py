@@ -49,7 +49,9 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     detail = await turn.project.client.get_agent(agent.id)
     face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.may(turn, "settings", agent)
     url, project = turn.project.agent_url, turn.project_name
-    return layout.agent_card(agent, detail, url, project, face=face, may_change_face=may_change)
+    known = (await deps.handles.of(turn.project_key)).get(agent.id)
+    handle = layout.written(known.handle, known.trouble) if known else ""
+    return layout.agent_card(agent, detail, url, project, face=face, handle=handle, may_change_face=may_change)
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other

@@ -91,6 +91,7 @@ def agent_card(
     project: str = "",
     *,
     face: str = "",
+    handle: str = "",
     may_change_face: bool = False,
 ) -> Reply:
     """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages.
@@ -101,6 +102,8 @@ def agent_card(
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
     facts = [("Project", project or None), ("ID", str(agent.id)), ("Model", detail.model or agent.model)]
+    if handle:
+        facts.append(("Handle", handle))
     if temperature is not None:
         facts.append(("Temperature", f"{temperature:g}"))
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)

@@ -62,6 +62,8 @@ async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
     is_opened = isinstance(turn.body, Click) or bool(turn.channel)
+    if not is_opened and (reason := await deps.access.refusal_now(turn.user, "")):  # they've lost access since
+        return HomeView(layout.refused_view(sentence(NotAllowed(reason))))
     return await _draw(deps, turn, tab.view_hash, is_opened=is_opened)
 
 
