@@ -33,6 +33,7 @@ from bridge.slack.blockkit.reply import Block, Reply
 log = logging.getLogger(__name__)
 
 agents = Feature("agents")
+agents.outcomes |= {"handle_trouble": "notified: someone changed the handle in Slack"}
 
 _NONE: Final = frozenset({"none", "off", "remove"})
 
