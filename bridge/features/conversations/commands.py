@@ -94,6 +94,8 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
         agents = await turn.project.catalog.get_agents()
     except ProjectError as exc:
         return Done("the service is down", {"why": type(exc).__name__})
+    offered = await deps.access.offered(turn, "ask", agents)
+    agents = [one for one in agents if one.id in offered]
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     default = default_of(turn, settings.agent, agents)
     is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)

@@ -40,6 +40,8 @@ DM_BOB: Final = "D0BOB"
 DM_CAROL: Final = "D0CAROL"
 
 RUNNERS: Final = "S0RUNNERS"
+FINANCE: Final = "S0FINANCE"
+LEADS: Final = "S0LEADS"
 
 
 def slacks_own() -> list[Member]:
@@ -86,4 +88,8 @@ def channels() -> list[Channel]:
 
 def groups() -> list[Group]:
     """Every user group."""
-    return [Group(RUNNERS, "runners", "Workflow runners", TEAM, [ALICE, CAROL])]
+    return [
+        Group(RUNNERS, "runners", "Workflow runners", TEAM, [ALICE, CAROL]),
+        Group(FINANCE, "finance", "Finance", TEAM, [ALICE, BOB]),
+        Group(LEADS, "leads", "Team leads", TEAM, [BOB, CAROL]),
+    ]
