@@ -424,3 +424,19 @@ async def test_menus_offer_only_what_a_person_may_run(harness: Harness, user: st
     found = await harness.slack.ui.suggestions(user, "workflow:run", "", channel=GENERAL, ts=shown.ts)
 
     assert [one["text"]["text"] for one in found] == offered
+
+
+async def test_a_confirmation_is_for_its_workflow_only(harness: Harness) -> None:
+    harness.use_file('[[rules]]\nmay = ["run"]\nconfirm = true')
+    await harness.type_command(f"/workflows run 3 {'x' * 2500}", BOB)
+    await harness.work()
+    await harness.press(run_card.CONFIRM, user=BOB)  # the input is too long for the button, so a form opens
+    await harness.work()
+    (view,) = harness.slack.workspace.views.values()
+    [digest] = await harness.slack.ui.suggestions(BOB, "workflow", "dig", view_id=view.id)
+
+    await harness.slack.ui.submit(view.id, {"workflow": digest, "input": "x"}, BOB)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert "Digest asks you to confirm" in private(harness)

@@ -218,7 +218,8 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
     remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
     person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
     await RememberedInputs(deps.scripts).remember(person, where, remembered)
-    is_sure = Origin.parse(submission.private_metadata).is_sure
+    origin = Origin.parse(submission.private_metadata)
+    is_sure = origin.is_sure and origin.sure_of in {"", str(workflow.id)}
     return await run(deps, turn, workflow, request.input, is_sure=is_sure)
 
 
@@ -275,6 +276,8 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
     """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
     origin = _origin(turn, is_sure=is_sure)
+    if workflow is not None and is_sure:
+        origin = origin.model_copy(update={"sure_of": str(workflow.id)})
     known = None
     if workflow is not None:
         person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)

@@ -38,16 +38,17 @@ class Carried(BaseModel, frozen=True):
 class Origin(Carried):
     """Where a form was opened, carried as private_metadata.
 
-    *is_sure*: the person confirmed running an inactive workflow. *direct* is the person's direct message with the bot,
-    if known; *chosen* is the channel the form is about. If the form was opened from a message, that is *message_ts*,
-    written by *author* in the thread *thread_ts*; *files* are its files' IDs. *project* is written by
-    `bridge.slack.in_project`; *editing* is the ID of what the form changes.
+    *is_sure*: the person confirmed running the workflow *sure_of* (``""``: any, in an earlier release). *direct* is the
+    person's direct message with the bot, if known; *chosen* is the channel the form is about. If the form was opened
+    from a message, that is *message_ts*, written by *author* in the thread *thread_ts*; *files* are its files' IDs.
+    *project* is written by `bridge.slack.in_project`; *editing* is the ID of what the form changes.
     """
 
     channel: str = ""
     thread_ts: str = ""
     response_url: str = ""
     is_sure: bool = False
+    sure_of: str = ""
     direct: str = ""
     chosen: str = ""
     author: str = ""
