@@ -405,6 +405,34 @@ class ScheduledRun(_Inbound):
     numbers: str = ""
 
 
+class ApprovedRun(_Inbound):
+    """A run that was approved, on behalf of the *user* who asked for it, queued in the step that approved it.
+
+    The *approval* has its input, whose SHA-256 is *digest*; *rule* asked for it. *started_by* is what started it if its
+    person didn't.
+    """
+
+    is_of_owner: ClassVar[bool] = True
+    is_public: ClassVar[bool] = True
+    kind: Literal["approved_run"] = "approved_run"
+    approval: str
+    digest: str
+    rule: str = ""
+    thread_ts: str = ""
+    started_by: ScheduledRun | TriggeredRun | None = None
+
+
+class ApprovalDue(_Inbound):
+    """A request for *approval* by the *user* is half over (``reminder``), or over (``end``)."""
+
+    is_unrequested: ClassVar[bool] = True
+    is_public: ClassVar[bool] = True
+    kind: Literal["approval"] = "approval"
+    approval: str
+    what: Literal["reminder", "end"]
+    thread_ts: str = ""
+
+
 class AlertEdge(_Inbound):
     """The condition of an *alert* begins to hold, or has *ended*: a message to post, queued by the bridge itself.
 
@@ -456,6 +484,8 @@ Inbound = (
     | ScheduledRun
     | AlertEdge
     | IncidentChange
+    | ApprovedRun
+    | ApprovalDue
 )
 
 KINDS: Final[Mapping[str, type[_Inbound]]] = {str(one.model_fields["kind"].default): one for one in get_args(Inbound)}

@@ -33,6 +33,7 @@ from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
 from bridge.features.agents.faces import Faces
 from bridge.features.agents.handles import Handles
+from bridge.features.approvals.requesting import Approvals
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.answering import waits_for
 from bridge.features.conversations.contents import PartReader
@@ -280,6 +281,7 @@ def _deps(
         projects=projects,
         inbox=inbox,
         homes=Homes(scripts, inbox, projects, now=wires.web.now),
+        approvals=Approvals(identity.workspace),
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,
         faces=Faces(scripts, directory, slack.authorship, identity.bot_user),

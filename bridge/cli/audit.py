@@ -122,6 +122,8 @@ def result(entry: AuditEntry) -> str:
         return f"couldn't be finished ({entry.outcome.removeprefix(_DEAD)})"
     known = RESULTS if entry.is_allowed else {**RESULTS, **REFUSALS}
     said = known.get(entry.outcome, entry.outcome)
+    if entry.sha256:
+        said = ", ".join(filter(None, [said, entry.rule, f"SHA-256 {entry.sha256[:12]}"]))
     return f"{said} ({entry.cause})" if entry.cause else said
 
 

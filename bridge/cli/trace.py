@@ -238,6 +238,8 @@ KINDS: Final = {
     "report": "a scheduled report",
     "scheduled": "a scheduled question or run",
     "scheduled_run": "a scheduled run",
+    "approved_run": "an approved run",
+    "approval": "a request for approval is due",
     "alert": "an alert",
     "incident": "an incident",
     "notice": "a notice",

@@ -175,13 +175,18 @@ class Access:
             return Asked(act, user, channel, "", target=target)
         return Asked(act, user, channel, project or DEFAULT, self.project_name(project), target)
 
-    async def decide(self, asked: Asked, *, at_most: float | None = None) -> Verdict:
-        """Decide what's *asked*, with facts from Slack that are *at_most* so many seconds old. Raises `SlackError`."""
+    async def decide(
+        self, asked: Asked, *, at_most: float | None = None, how: Callable[[Rules, Asked], Verdict] = decide
+    ) -> Verdict:
+        """Decide *how* what's *asked*, with facts from Slack that are *at_most* so many seconds old.
+
+        Raises `SlackError`.
+        """
         troubles: list[SlackError] = []
         # The settings restrict people; what the operator's file sets up is nobody's.
         rules = self.rules if asked.person else [one for one in self.rules if one.reason in {"rule", "channel"}]
         while True:
-            verdict = decide(rules, asked)
+            verdict = how(rules, asked)
             wanted = [one for one in verdict.missing if one not in asked.facts]
             if not wanted:
                 break

@@ -19,6 +19,8 @@ from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import (
+    ApprovalDue,
+    ApprovedRun,
     Click,
     HomeOpened,
     Inbound,
@@ -34,7 +36,7 @@ from bridge.inbound import (
     TriggeredRun,
 )
 from bridge.metrics import Metrics
-from bridge.queue.audit import REFUSED
+from bridge.queue.audit import FACTS, REFUSED
 from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -118,11 +120,12 @@ class Activity:
             is_refused |= isinstance(body, Notice) and not body.is_offer
             is_refused |= isinstance(body, HomeOpened | Shortcut) and body.refusal != ""
         cause = project = ""
+        facts: Mapping[str, str] = {}
         if record is not None and record.body.project != ASK:
             project = record.body.project
         if outcome is not None:
             project = project if outcome.project is None else outcome.project
-            about, cause = outcome.concerns, outcome.cause
+            about, cause, facts = outcome.concerns, outcome.cause, outcome.facts
             agents = [one.agent for one in outcome.after if isinstance(one, NewThread)]
             agent = agents[0] if agents else outcome.agent
             if not about and outcome.workflow is not None:
@@ -133,6 +136,7 @@ class Activity:
         entry |= {"allowed": "0" if is_refused else "1", "outcome": what, "turn": turn}
         entry |= {"cause": cause} if cause else {}
         entry |= {"project": project} if project else {}
+        entry |= {name: value for name, value in facts.items() if name in FACTS and value}
         flat = tuple([part for field in entry.items() for part in field])
         return ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
 
@@ -238,6 +242,10 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
             return f"scheduled {inbound.does}{', by hand' if inbound.is_asked_for else ''}"
         case ScheduledRun():
             return "scheduled run"
+        case ApprovedRun():
+            return "approved run"
+        case ApprovalDue():
+            return f"approval {inbound.what}"
         case _:
             return inbound.kind
 

@@ -133,6 +133,7 @@ class Meaning:
 
 
 _AGAIN: Final = "Send it again if you still need an answer."
+_NEW_REQUEST: Final = "Ask again to get a new approval."
 _MENTION: Final = "Mention me when a reply is for the agent."
 _NOTHING_TO_DO: Final = "There's nothing to do."
 _MUTED: Final = Meaning(
@@ -315,6 +316,21 @@ _TYPED: Final = Meaning("I couldn't carry out this command as it was typed.", "M
 _NOT_ALLOWED: Final = Meaning("This message's author no longer has access here.", "Ask your admin for access.")
 _NOTHING_SHOWN: Final = Meaning("There was nothing to show.", _NOTHING_TO_DO)
 
+REQUESTS: Final[Mapping[str, Meaning]] = {
+    "draft": Meaning(
+        "The run that this message asks for needs approval.", "Say why it's needed, in the form I offered."
+    ),
+    "waiting": Meaning(
+        "The run that this message asks for waits for approval.", "Ask one of the people whom its card names."
+    ),
+    "approved": Meaning("The run that this message asks for was approved.", "Its own card shows how it ended."),
+    "denied": Meaning("The run that this message asks for was denied.", "Its card says by whom and why."),
+    "withdrawn": Meaning("The request for approval was withdrawn, so nothing ran.", _NEW_REQUEST),
+    "expired": Meaning("The run that this message asks for wasn't approved in time.", _NEW_REQUEST),
+    "changed": Meaning("The rules changed before the run that this message asks for could start.", _NEW_REQUEST),
+}
+"""Each state of a request for approval that a message has made."""
+
 ENDS: Final[Mapping[str, Meaning]] = {
     **dict.fromkeys(("answered", "ran", "shown", "menu", "form opened", "form offered", "form not opened"), _REPLIED),
     "mention_without_text": _REPLIED.called("asked for a question"),
@@ -353,6 +369,7 @@ ENDS: Final[Mapping[str, Meaning]] = {
         "it's too late for this slot", "its schedule was paused", "it isn't a report", "it isn't a question or a run",
         "skipped: the one before is still running", "skipped", "its run is queued", "its project was removed",
     ), _NOTHING_SHOWN),
+    "waits for approval": REQUESTS["waiting"].called("waits for approval"),
     "not shown": _NOTHING_SHOWN,
     "notified in a direct message": _REPLIED,
     "BridgeError": _BROKEN.called("failed"),
@@ -597,6 +614,8 @@ def _dead(turn: TurnTrace) -> Explanation:
 
 def _ended(turn: TurnTrace) -> Explanation:
     line, what = end_of(turn.what), turn.what
+    if turn.approval in REQUESTS:
+        return Explanation(REQUESTS[turn.approval], turn=turn, shown_at=turn.posted)
     if what.startswith("refused: "):
         return _refused(what.partition(": ")[2], turn)
     if turn.has_new_text and (line is None or line is _REPLIED):

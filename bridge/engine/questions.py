@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from bridge.engine import notices
 from bridge.engine.deps import EngineDeps
@@ -36,6 +37,22 @@ async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str) -> None:
     except SlackError as exc:
         log.info("can't remove a notice", extra={"detail": exc.detail})
     await deps.inbox.forget_notice(turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What lets a run start that was approved, once: the writes that it *uses*, and *undo* if it surely didn't start.
+
+    *used* is shown if another turn has used them. *workflow* and *given* are what was approved, *by* says by whom.
+    """
+
+    workflow: int
+    given: Any
+    by: str
+    people: tuple[str, ...]
+    uses: tuple[Write, ...]
+    undo: tuple[Write, ...]
+    used: Outcome
 
 
 @dataclass(frozen=True, slots=True)

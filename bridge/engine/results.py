@@ -78,6 +78,12 @@ class PostedIncident(BaseModel, frozen=True):
     since: AwareDatetime
 
 
+class RequestPosted(BaseModel, frozen=True):
+    """The card of a request for *approval* was posted; those who may approve it are notified."""
+
+    approval: str
+
+
 class RunEnded(BaseModel, frozen=True):
     """The run that *turn* started has ended with *status*; those who asked to be notified are told.
 
@@ -124,7 +130,8 @@ class Outcome(BaseModel, frozen=True):
     handled once the reply is posted, perhaps twice. *concerns* is the subject for the audit: a kind, an ID and a name
     (``agent 7 Support``). *cause* is why a call of the project service failed, for operators (`ProjectError.cause`).
     *is_outside*: its thread is gone, so only its person sees it, in the channel. *project* is the one that it's about;
-    None: the turn's.
+    None: the turn's. *facts* are more for the audit: a request for approval, the rule that asks for it, and its input's
+    hash.
     """
 
     what: str
@@ -140,6 +147,7 @@ class Outcome(BaseModel, frozen=True):
         | PostedTask
         | PostedAlert
         | PostedIncident
+        | RequestPosted
         | ShownLate
         | QueuedAgain
         | Greeted
@@ -153,6 +161,7 @@ class Outcome(BaseModel, frozen=True):
     cause: str = ""
     is_outside: bool = False
     project: str | None = None
+    facts: dict[str, str] = {}
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:

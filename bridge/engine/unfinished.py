@@ -15,7 +15,11 @@ from bridge.queue.records import Step, Unreadable
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
-_SCHEDULED: Final = {"scheduled": "a scheduled question or run", "scheduled_run": "a scheduled run"}
+_SCHEDULED: Final = {
+    "scheduled": "a scheduled question or run",
+    "scheduled_run": "a scheduled run",
+    "approved_run": "an approved run",
+}
 
 
 class Unfinished(BaseModel, frozen=True):

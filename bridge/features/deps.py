@@ -10,6 +10,7 @@ from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HomeSection, NeedsOf
 from bridge.features.agents.faces import Faces
 from bridge.features.agents.handles import Handles
+from bridge.features.approvals.requesting import Approvals
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
@@ -32,6 +33,7 @@ class Deps(EngineDeps):
     Slack. *long_run* is how long a run takes before its card offers to notify people.
     """
 
+    approvals: Approvals
     sessions: Sessions
     channels: Channels
     faces: Faces

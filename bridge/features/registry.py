@@ -5,6 +5,7 @@ from __future__ import annotations
 from bridge.engine.dispatch import Features
 from bridge.features.agents.commands import agents
 from bridge.features.alerts.commands import alerts
+from bridge.features.approvals.commands import approvals
 from bridge.features.channels.commands import channels
 from bridge.features.conversations.commands import conversations
 from bridge.features.feedback.votes import feedback
@@ -24,6 +25,7 @@ features = Features(
     stats,
     schedules,
     alerts,
+    approvals,
     conversations,
     home,
     feedback,

@@ -19,6 +19,9 @@ from bridge.queue.scripting import Scripts, epoch_ms
 REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
 """Outcomes in which the person was refused: names of classes in `bridge.errors`."""
 
+FACTS: Final = ("approval", "sha256", "rule")
+"""More facts of an entry: its request for approval, the hash of that's input, and the rule that decided."""
+
 _PAGE = 500
 
 
@@ -28,7 +31,8 @@ class AuditEntry:
 
     *about* is its subject: a kind, an ID and a name (``workflow 3 Daily digest``), or only the first one or two.
     *asked_at* is when the request arrived, *ended_at* when *outcome* was final. *cause* says why a call of the project
-    service failed, if one did. *project* is the one that it was about, ``""`` for the default one.
+    service failed, if one did. *project* is the one that it was about, ``""`` for the default one. *approval* is a
+    request for approval, *sha256* the hash of its input as canonical JSON, and *rule* the rule that decided.
     """
 
     ended_at: datetime
@@ -43,6 +47,9 @@ class AuditEntry:
     turn: str
     cause: str = ""
     project: str = ""
+    approval: str = ""
+    sha256: str = ""
+    rule: str = ""
 
     @classmethod
     def from_redis(cls, entry: str, fields: Mapping[str, str]) -> AuditEntry:
@@ -55,7 +62,7 @@ class AuditEntry:
             is_allowed=fields.get("allowed") != "0",
             **{
                 name: fields.get(name, "")
-                for name in ("user", "channel", "thread", "did", "about", "outcome", "turn", "cause", "project")
+                for name in ("user", "channel", "thread", "did", "about", "outcome", "turn", "cause", "project", *FACTS)
             },
         )
 

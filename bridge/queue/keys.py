@@ -56,6 +56,8 @@ REPLICATED = timedelta(days=7)
 ENDED = timedelta(days=1)
 ENDED_LENGTH = 5000  # entries of about 60 bytes; older ones are trimmed
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
+APPROVAL = timedelta(days=8)  # after its end: longer than its run's turn is stored
+APPROVALS = timedelta(days=40)  # longer than any request waits
 UNREAD_THREAD = timedelta(minutes=10)  # the longest a reply waits for older ones
 GROUP = "workers"
 
@@ -191,6 +193,9 @@ class Keys:
     alert = Key[str]("alert:<alert>", "hash", "until deleted", "see `bridge.features.alerts.alert`", stays=True,
                      erased="set up")
     alerts = Key[[]]("alerts", "zset", "forever", "all alerts, by creation time", stays=True)
+    approval = Key[str]("approval:<approval>", "hash", "8 days after its end",
+                        "see `bridge.features.approvals.request`", erased="key")
+    approvals = Key[[]]("approvals", "zset", APPROVALS, "requests that wait for approval, by when something is due")
     service_down = Key[[]]("service_down", "hash", DOWN, "project → since when its service can't be reached")
     incident = Key[str]("incident:<incident>", "hash", "30 days, or an hour after its end",
                         "see `bridge.features.incidents.incident`")

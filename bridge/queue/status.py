@@ -52,13 +52,14 @@ class Process:
 class Status:
     """All *processes*, and how many *lanes* have work, are *parked* for a choice or *held* by a stop.
 
-    *dead* counts dead letters. *wipe*: the store was emptied recently.
+    *approvals* counts requests that wait for approval, *dead* dead letters. *wipe*: the store was emptied recently.
     """
 
     processes: tuple[Process, ...] = ()
     lanes: int = 0
     parked: int = 0
     held: int = 0
+    approvals: int = 0
     dead: int = 0
     wipe: Wipe | None = None
 
@@ -94,6 +95,7 @@ async def status_of(scripts: Scripts) -> Status:
             lanes=await redis.xlen(keys.ready()),
             parked=len(parked - held),
             held=len(parked & held),  # else its stopped turn is still being finished
+            approvals=await redis.zcard(keys.approvals()),
             dead=await redis.zcard(keys.dead()),
             wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), datetime.now(UTC)),
         )

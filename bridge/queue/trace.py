@@ -64,7 +64,8 @@ class TurnTrace(BaseModel, frozen=True):
     outcome of a dead turn, and *died* the step it had reached. *cause* is why a call of the project service failed, if
     one did, after what it *concerns*. *menu* is the ``ts`` of the menu that its thread waits for. It *has_text* that a
     button may send again, or *has_new_text* that was written too late. It *waits_for_reading* until its thread's older
-    messages have been read. *project* is the one that it was about (``""``: the default one).
+    messages have been read. *project* is the one that it was about (``""``: the default one). *approval* is the state
+    of its request for approval, if it made one.
     """
 
     id: TurnId
@@ -100,6 +101,7 @@ class TurnTrace(BaseModel, frozen=True):
     again: str = ""
     of: str = ""
     project: str = ""
+    approval: str = ""
 
     def process_at(self, moment: datetime) -> str:
         """Return the name of the process that had the turn at that time, ``""`` if none."""
@@ -149,6 +151,7 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
                 "is_held": is_held,
                 "has_text": "body" in fields,
                 "has_new_text": "edited" in fields,
+                "approval": await redis.hget(keys.approval(id_), "state") or "",
                 "menu": (parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
                 "waits_for_reading": "unread" in fields
                 and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),

@@ -127,6 +127,10 @@ class QueuedTurn:
         """Make *writes* in the same step as the outcome."""
         self.staged += writes
 
+    async def run(self, script: str, *args: str | int) -> Any:
+        """Run a feature's *script*, which begins with the fence of this turn, and is repeatable. Raises `LaneLost`."""
+        return await self.journal.behind_fence(self.taken, script, *args)
+
     async def once(
         self,
         effect: Callable[[], Awaitable[T]],
@@ -406,6 +410,10 @@ class Journal:
         body = taken.record.body
         card = str(MessageKey(body.team, body.channel, ts))  # finds the turn by that message
         await self._run("card", taken.held, taken.record.id, card, milliseconds(TRACE))
+
+    async def behind_fence(self, taken: Taken, script: str, *args: str | int) -> Any:
+        """Run a feature's *script* with the fence of a turn: entry, consumer, lane and turn. Raises `LaneLost`."""
+        return await self._run(script, taken.held, taken.record.id, *args, confirmed=True)
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
         while True:

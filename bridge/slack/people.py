@@ -138,6 +138,16 @@ class Directory:
         """Whether *channel* is public. Raises `SlackError` if that's unknown."""
         return await self._are_public.get(channel, at_most=at_most)
 
+    async def people_in(self, id_: str, most: int = 10) -> frozenset[str] | None:
+        """Return the people of a user group, or a person by their ID; None if they're more, or Slack doesn't say."""
+        if not id_.startswith("S"):
+            return frozenset({id_}) if id_.startswith(("U", "W")) else None
+        try:
+            members = await self._groups.get(id_)
+        except SlackError:
+            return None
+        return members if len(members) <= most else None
+
     async def sees(self, user: str, channel: str) -> bool:
         """Whether *user* can read *channel* now: public ones every member can, the others only those in them.
 

@@ -63,6 +63,7 @@ def test_the_manifest_lists_the_commands_with_their_prefix() -> None:
         "/acme-project",
         "/acme-stats",
         "/acme-schedules",
+        "/acme-approvals",
     ]
     assert "run [workflow] [input]" in listed[0]["usage_hint"]
 
@@ -76,6 +77,7 @@ def test_a_command_with_input_isnt_escaped() -> None:
         "/project": True,
         "/stats": True,
         "/schedules": True,
+        "/approvals": True,
     }
 
 

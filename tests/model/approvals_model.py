@@ -338,6 +338,11 @@ class Approvals:
         return s._replace(state="expired", ends=s.ends + 1)
 
 
+def begin(world: World) -> Place:
+    """Return a scenario's first state."""
+    return Place(left=world, clicks=tuple(Click(*click) for click in world.clicks))
+
+
 def _approvers(s: Place) -> frozenset[str]:
     return APPROVERS - {PETRA} if s.has_changed and s.left.changes == "approver" else APPROVERS
 
@@ -416,10 +421,9 @@ _OPTIONAL: Final = ("time passes", "the rules change", "the process is killed")
 
 def search(world: World, without: str = "") -> Search:
     """Visit every reachable state, breadth first, up to the first that breaks a promise."""
-    approvals = Approvals(without)
-    begin = Place(left=world, clicks=tuple(Click(*click) for click in world.clicks))
-    came_from: dict[Place, tuple[str, Place] | None] = {begin: None}
-    queue = deque([begin])
+    approvals, first = Approvals(without), begin(world)
+    came_from: dict[Place, tuple[str, Place] | None] = {first: None}
+    queue = deque([first])
     while queue:
         s = queue.popleft()
         following = list(approvals.moves(s))

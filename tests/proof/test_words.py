@@ -30,7 +30,8 @@ JARGON = re.compile(
     re.IGNORECASE,
 )
 BLAME = re.compile(
-    r"\b(you (forgot|failed|should have|must)|your (fault|mistake|error)|wrong!|incorrect|not permitted|denied)\b|!!",
+    r"\b(you (forgot|failed|should have|must)|your (fault|mistake|error)|wrong!|incorrect|not permitted|"
+    r"(access|permission) denied)\b|!!",
     re.IGNORECASE,
 )
 STILTED = re.compile(  # phrases that read as translated, and missing contractions

@@ -21,6 +21,14 @@ from bridge.playground.emulator.sample import (
 from support.stories import PATIENCE, Users
 from support.waiting import wait_until
 
+NEEDS_APPROVAL = 5
+"""The workflow whose runs need approval in these stories."""
+
+RULES = (
+    f'[[rules]]\nmay = ["run"]\nworkflows = [{NEEDS_APPROVAL}]\napprove = {{by = ["{BOB}", "{CAROL}"]}}\n[[rules]]\n'
+)
+"""The operator's file of these stories."""
+
 _EDITED = "turn:edited"
 _GO_ON = "held:drop"
 _VOTE = "answer:feedback"
@@ -114,6 +122,21 @@ async def schedules_a_report(users: Users) -> None:
     assert len(set(turns)) == len(turns), "no report was posted twice"
 
 
+async def asks_for_approvals(users: Users) -> None:
+    """One run is approved, by two people at once and with a double click; another request is withdrawn."""
+    for user, action, name in ((BOB, "approve", "approved"), (ALICE, "withdraw", "withdrawn")):
+        await users.run(ALICE, GENERAL, NEEDS_APPROVAL, name, needs=action)
+        for request in [one for one in users.runs if one.input.startswith(f"{name}-") and one.is_accepted]:
+            await wait_until(request.requests, f"{request.input} has its card", PATIENCE)
+            ts = request.requests()[0].ts
+            for presses in (user, user, *((CAROL,) if action == "approve" else ())):
+                await users.insist(
+                    lambda by=presses, ts=ts, action=action: users.system.slack.ui.click(
+                        by, GENERAL, ts, f"approval:{action}"
+                    )
+                )  # type: ignore[misc]
+
+
 async def asks_for_what_is_in_doubt(users: Users) -> None:
     """A private answer, or only Slack's response to it, is lost; someone asks to see it."""
     users.system.slack.faults.on("response_url", DropAfter())
@@ -172,5 +195,6 @@ FEATURE_STORIES = (
     waits_in_line,
     opens_home,
     schedules_a_report,
+    asks_for_approvals,
     asks_for_what_is_in_doubt,
 )

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 
-from support.feature_stories import FEATURE_STORIES
+from support.feature_stories import FEATURE_STORIES, RULES
 from support.project_stories import ONE_DOWN, TWO_PROJECTS, served
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
 from support.system import BridgeProcess, System, open_system
@@ -129,8 +129,11 @@ class Supervisor:
 
     async def _supervise(self) -> None:
         disturbance = self._run.disturbance
+        rules = self._point_logs / "rules.toml"
+        rules.write_text(RULES, encoding="utf-8")
+        environ = {"BRIDGE_CONFIG": str(rules)} if self._run.stories is FEATURE_STORIES else {}
         for kill_at in chain(self._run.kills, repeat("")):
-            bridge = self._system.killable_bridge(self._point_logs, kill_at, BRIDGE_DEFAULT_AGENT="")
+            bridge = self._system.killable_bridge(self._point_logs, kill_at, BRIDGE_DEFAULT_AGENT="", **environ)
             await bridge.start()
             if await _is_ready(bridge):
                 self._system.slack.events_url = f"{bridge.url}/slack/events"

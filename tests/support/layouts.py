@@ -18,7 +18,7 @@ from enum import Enum
 from importlib import import_module
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from bridge import engine, errors, features
@@ -60,9 +60,12 @@ _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
 _CHOSEN: Final = {
     "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
-    "reply_link": "https://project.example/archives/C1/p1",
+    "reply_link": "https://project.example/archives/C1/p1", "asker": "U0ALICE",
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
+
+_IDS: Final = {"only_for": ("U0BOB",), "groups": ("S0RUNNERS",)}
+"""Arguments that are IDs of Slack's."""
 
 LAYOUTS: Final = frozenset({
     "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "stops",
@@ -155,6 +158,8 @@ def _errors(words: str) -> Iterator[BridgeError]:
 
 def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> Any:
     """Make a value of the type *hint*."""
+    if name in _IDS:
+        return _IDS[name]
     if hint is str and (name in given or name in _CHOSEN):
         return given.get(name, _CHOSEN.get(name))
     if hint in given and given[hint] is not None:
@@ -167,6 +172,7 @@ def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> An
         float: 0.5,
         timedelta: timedelta(seconds=90),
         datetime: _MOMENT,
+        AwareDatetime: _MOMENT,
         dict[str, Any]: kit.words(words),  # a block, or a part of one
     }
     if hint in plain:

@@ -298,11 +298,20 @@ class Started:
     is_accepted: bool
     requested_at: float
     project: str = ""
+    needs: str = ""  # what others do with its request for approval
+
+    def requests(self) -> list[Message]:
+        """Its requests for approval, which have cards of their own."""
+        return [one for one in self._shown() if (one.metadata or {}).get("event_type") == "bridge_approval"]
+
+    def _shown(self) -> list[Message]:
+        shown = [one for one in self.system.slack.messages(self.channel) if one.user == BRIDGE]
+        return [one for one in shown if self.input in str(one.blocks)]
 
     def cards(self) -> list[str]:
         """Its cards in the channel."""
-        shown = [one for one in self.system.slack.messages(self.channel) if one.user == BRIDGE]
-        return [text_of(one) for one in shown if self.input in str(one.blocks)]
+        requests = self.requests()
+        return [text_of(one) for one in self._shown() if one not in requests]
 
     def notices(self) -> list[str]:
         """Private notices to *user* since then, such as a failed lookup."""
@@ -313,6 +322,9 @@ class Started:
     def is_settled(self) -> bool:
         """Whether its card shows the outcome, or the user was notified why there is none."""
         cards = self.cards()
+        if self.needs and self.requests():
+            is_over = not any("waits" in one.text for one in self.requests())
+            return is_over and (bool(cards) or self.needs != "approve") and not any("running" in card for card in cards)
         if any("running" in card for card in cards):
             return False
         return bool(cards or self.notices()) or not self.is_accepted
@@ -322,6 +334,10 @@ class Started:
         times = self._times(None)
         if times != self._times(self.project):
             yield f"in another project: {self.input} ran"
+        if self.needs == "withdraw" and times:
+            yield f"not approved: {self.input} ran"
+        if len(self.requests()) > 1:
+            yield f"doubled: {self.input} has {len(self.requests())} requests"
         if times > 1:
             yield f"doubled: {self.input} ran {times} times"
         if len(self.cards()) > 1:

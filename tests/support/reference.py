@@ -166,7 +166,7 @@ def outcomes() -> str:
         "Waiting, replied to, or unknown": decisions.STATES.values(),
         "Not for an agent": decisions.REASONS.values(),
         "Refused on arrival": decisions.REFUSALS.values(),
-        "Ended": (*decisions.ENDS.values(), *decisions.DEATHS.values()),
+        "Ended": (*decisions.ENDS.values(), *decisions.REQUESTS.values(), *decisions.DEATHS.values()),
     }
     parts, said = [], set[str]()
     for title, meanings in tables.items():

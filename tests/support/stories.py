@@ -121,15 +121,18 @@ class Users:
             await asyncio.sleep(_PAUSE)
         raise AssertionError("the action is never accepted")
 
-    async def run(self, user: str, channel: str, workflow: int, name: str, *, project: str = "") -> None:
-        """Start a workflow; each attempt has its own input, because the last one's outcome is unknown."""
+    async def run(self, user: str, channel: str, workflow: int, name: str, *, project: str = "", needs: str = "") -> None:
+        """Start a workflow; each attempt has its own input, because the last one's outcome is unknown.
+
+        *needs*: others have to approve it, and are going to do this (``approve``, ``withdraw``).
+        """
         tries = iter(range(_TRIES))
 
         async def once() -> AppDelivery:
             given, now = f"{name}-{next(tries)}", time.time()
             delivery = await self.system.slack.ui.command(user, channel, "/workflows", f"run {workflow} {given}")
             is_accepted = delivery.is_acked and "couldn't queue " not in delivery.body
-            self.runs.append(Started(self.system, user, channel, given, is_accepted, now, project))
+            self.runs.append(Started(self.system, user, channel, given, is_accepted, now, project, needs))
             return delivery
 
         await self.insist(once)

@@ -11,7 +11,20 @@ from typing import get_args
 import bridge
 from bridge import errors
 from bridge.engine import decisions
-from bridge.engine.decisions import DEATHS, DECISIONS, ENDS, REASONS, REFUSALS, STATES, Decision, Reason, State
+from bridge.engine.decisions import (
+    DEATHS,
+    DECISIONS,
+    ENDS,
+    REASONS,
+    REFUSALS,
+    REQUESTS,
+    STATES,
+    Decision,
+    Reason,
+    State,
+)
+from bridge.features.approvals import request
+from bridge.features.approvals.store import DRAFT
 from bridge.features.registry import features
 from bridge.slack.blockkit import failures
 from support.tables import each
@@ -27,7 +40,7 @@ OF_MESSAGES = [
 
 ALL = {
     f"{table}: {name}": meaning
-    for table in ("DECISIONS", "REASONS", "REFUSALS", "ENDS", "DEATHS", "STATES")
+    for table in ("DECISIONS", "REASONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS", "STATES")
     for name, meaning in vars(decisions)[table].items()
 }
 SENTENCE = re.compile(r"[A-Z](?:[^.?!]|[?!.](?! [A-Z]))*[.?]")
@@ -97,6 +110,7 @@ def test_each_refusal_has_its_meaning() -> None:
     }
     of_access = set(failures._NOT_ALLOWED) - {
         "default", "face", "report", "runner", "schedule", "alert", "not_yours", "not_your_schedule", "not_your_alert",
+        "approve", "own_approval", "not_your_request",
     }  # fmt: skip  # for other inputs
 
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified
@@ -151,6 +165,12 @@ def test_each_death_has_its_meaning() -> None:
 
     assert {"started several times, never finished", "Slack"} <= set(deaths)
     assert {text: where for text, where in deaths.items() if text not in DEATHS} == {}
+
+
+def test_each_state_of_a_request_for_approval_has_its_meaning() -> None:
+    states = {value for name, value in vars(request).items() if name.isupper() and isinstance(value, str)}
+
+    assert states | {DRAFT} == set(REQUESTS)
 
 
 def test_each_meaning_is_a_sentence_and_a_cure() -> None:

@@ -22,7 +22,7 @@ from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.features.workflows.runs import RunResults, notify_of_end, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
-from bridge.inbound import Click, ScheduledRun, Shortcut, Submission, TriggeredRun
+from bridge.inbound import ApprovedRun, Click, ScheduledRun, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
@@ -97,6 +97,21 @@ async def run_scheduled(deps: Deps, turn: Turn, scheduled: ScheduledRun) -> Resu
     except ProjectError as exc:
         raise TryLater(PAUSE) from exc
     return await run(deps, turn, workflow, scheduled.input)
+
+
+@workflows.kind(ApprovedRun, label="approved run")
+async def run_approved(deps: Deps, turn: Turn, approved: ApprovedRun) -> Result:
+    """Run a workflow that was approved, if everyone still has their rights; they're notified when it ends."""
+    permit = await deps.approvals.opened(deps, turn, approved)
+    if isinstance(permit, Outcome):
+        return permit
+    for person in permit.people:
+        await Waiters(deps).add(turn.id, person)
+    try:
+        workflow = await workflow_by_id(turn, permit.workflow)
+    except ProjectError as exc:
+        raise TryLater(PAUSE) from exc
+    return await run(deps, turn, workflow, permit.given, is_sure=True, permit=permit)
 
 
 @workflows.button(run_card.AGAIN, label="button: Run again")

@@ -74,7 +74,8 @@ class Run:
     """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
     If an *app*'s message or a *schedule* started it, this is the person who set that up. *url* is a template of its
-    address in the project's own pages, *project* the project's name if there are several.
+    address in the project's own pages, *project* the project's name if there are several. *approved_by* are the people
+    who approved it, in words.
     """
 
     workflow: int
@@ -86,6 +87,7 @@ class Run:
     url: str = ""
     schedule: str = ""
     project: str = ""
+    approved_by: str = ""
 
 
 def running(run: Run, *, is_long: bool = False) -> Reply:
@@ -294,6 +296,7 @@ def _started_by(run: Run) -> str:
         said = f"Scheduled by {person}: {kit.one_line(run.schedule, 120)}"
     else:
         said = f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
+    said += f" · Approved by {run.approved_by}" if run.approved_by else ""
     return kit.titled(said, run.project)
 
 

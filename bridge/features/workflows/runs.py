@@ -16,15 +16,15 @@ from typing import Any
 from bridge.engine import notices
 from bridge.engine.limits import say_if_near
 from bridge.engine.places import RUN_MARK, recipient_of
-from bridge.engine.questions import Question
-from bridge.engine.results import Outcome, PostedTask, RunEnded, shown
+from bridge.engine.questions import Permit, Question
+from bridge.engine.results import Outcome, PostedTask, Result, RunEnded, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
 from bridge.features.deps import Deps
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
 from bridge.ids import PersonKey, TurnId
-from bridge.inbound import ScheduledRun, TriggeredRun
+from bridge.inbound import ApprovedRun, Inbound, ScheduledRun, TriggeredRun
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.keys import RESULTS, milliseconds
 from bridge.queue.records import Write
@@ -49,16 +49,22 @@ async def run(
     is_sure: bool = False,
     question: Question | None = None,
     replaces: Reply | None = None,
-) -> Outcome | Reply:
+    permit: Permit | None = None,
+) -> Result:
     """Start one run with *given* (any JSON value) and wait for its result; ask first if the workflow is inactive.
 
     *is_sure*: the person has confirmed that. The run uses up the *question* whose button was pressed, and *replaces*
-    replaces that; if it certainly didn't start, the question can still be answered.
+    replaces that; if it certainly didn't start, the question can still be answered. Every run starts here: one that
+    others have to approve only asks them, unless they did: then there's a *permit*.
     """
-    verdict = await deps.access.require(turn, "run", workflow, **started_by(turn))
-    if not is_sure and (verdict.confirm or not workflow.is_active):
-        return run_card.confirm(workflow, given, shows_input=verdict.confirm)
-    described = await _describe(deps, turn, workflow.id, workflow.name, given)
+    if permit is None:
+        verdict = await deps.access.require(turn, "run", workflow, **started_by(turn))
+        if not is_sure and (verdict.confirm or not workflow.is_active):
+            return run_card.confirm(workflow, given, shows_input=verdict.confirm)
+        if (needed := await deps.approvals.needed(deps, turn, workflow, given, verdict)) is not None:
+            turn.stage(*(question.uses() if question and isinstance(needed, Outcome) else ()))
+            return needed
+    described = await _describe(deps, turn, workflow.id, workflow.name, given, by=permit.by if permit else "")
     running, is_long = run_card.running(described), run_card.running(described, is_long=True)
 
     async def start() -> tuple[RunResult | ProjectError, timedelta]:
@@ -77,6 +83,8 @@ async def run(
     try:
         note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
         uses, undo = (question.uses(), question.undo()) if question else ((), ())
+        if permit:
+            uses, undo = permit.uses, permit.undo
         person = PersonKey(turn.team, turn.user, turn.project_key)
         listed = (deps.homes.unsettled(person, turn.id), *deps.homes.redraws(turn.team, turn.user))
         undo = (*undo, deps.homes.settled(person, turn.id))
@@ -84,10 +92,12 @@ async def run(
         result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo, limits=limits)
         await say_if_near(deps.slack, turn)
     except AlreadyUsed:
+        if permit:
+            return permit.used
         return (await question.answered() if question else None) or shown(notices.already_used(), "already")
     except TooOften as exc:
         exc.about = f"workflow {workflow.id}"
-        if not isinstance(turn.body, ScheduledRun):
+        if not isinstance(_started_by(turn), ScheduledRun):
             raise
         card = run_card.failed(described, exc)  # no one waits for it, so it has to say what it's about
         return _for_schedule(turn, _outcome(type(exc).__name__, card, described, run_card.FAILED))
@@ -130,12 +140,25 @@ async def _ended(
         card = run_card.failed(described, result, took)
         outcome = _outcome(type(result).__name__, card, described, run_card.FAILED, result.cause)
     outcome = _for_schedule(turn, outcome)
-    return _with_notice(outcome, turn, kit.spoken(took)) if took >= deps.long_run else outcome
+    is_awaited = took >= deps.long_run or isinstance(turn.body, ApprovedRun)
+    return _with_notice(outcome, turn, kit.spoken(took)) if is_awaited else outcome
+
+
+def _started_by(turn: Turn) -> Inbound:
+    """Return what started a run: an approved one was started by what was approved, or by its person."""
+    body = turn.body
+    return (body.started_by or body) if isinstance(body, ApprovedRun) else body
 
 
 def _for_schedule(turn: Turn, outcome: Outcome) -> Outcome:
-    """Have the outcome of a scheduled run stored with its schedule, and say which slots before it were skipped."""
-    run = turn.body
+    """Have the outcome of a scheduled run stored with its schedule, and say which slots before it were skipped.
+
+    An approved run's has its approval for the audit.
+    """
+    if isinstance(body := turn.body, ApprovedRun):
+        facts = {"approval": body.approval, "sha256": body.digest, "rule": body.rule}
+        outcome = outcome.model_copy(update={"facts": facts})
+    run = _started_by(turn)
     if not isinstance(run, ScheduledRun):
         return outcome
     called = f"run {outcome.ran}, {run.called}"
@@ -206,15 +229,16 @@ async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> Non
     await notify_waiters(deps, turn, TurnId(ended.turn), partial(run_card.end_notice, ended), event="run_ended", ts=ts)
 
 
-async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any) -> run_card.Run:
+async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any, *, by: str = "") -> run_card.Run:
     started_by = await deps.directory.user_name(turn.user)
     if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
         started_by = ""
-    app = (turn.body.message.app_name or "an app") if isinstance(turn.body, TriggeredRun) else ""
-    schedule = turn.body.called if isinstance(turn.body, ScheduledRun) else ""
+    begun = _started_by(turn)
+    app = (begun.message.app_name or "an app") if isinstance(begun, TriggeredRun) else ""
+    schedule = begun.called if isinstance(begun, ScheduledRun) else ""
     project = deps.projects.get(turn.project_key)
     url = project.run_url if project else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name)
+    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name, by)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:

@@ -107,7 +107,7 @@ class UserInterface:
     async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> AppDelivery:
         """Press a button in a message as *user*; a confirmation is accepted."""
         element, block_id = widgets.find(
-            self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id
+            self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id, user=user
         )
         return await self._act(user, channel, ts, widgets.pressed(element, block_id, self._workspace.new_ts()))
 

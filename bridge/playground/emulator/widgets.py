@@ -16,12 +16,25 @@ _FIELDS: Final = {
 }
 
 
-def find(blocks: list[Json], action_id: str, block_id: str = "") -> tuple[Json, str]:
-    """The element with this *action_id*, in that block if one is named, and its block's id. Raises LookupError."""
+def find(blocks: list[Json], action_id: str, block_id: str = "", *, user: str = "") -> tuple[Json, str]:
+    """The element with this *action_id*, in that block if one is named, and its block's id.
+
+    With *user*, only if they see it. Raises LookupError.
+    """
     for element, found in _elements(blocks):
-        if element.get("action_id") == action_id and block_id in {"", found}:
+        if (
+            element.get("action_id") == action_id
+            and block_id in {"", found}
+            and not (user and is_hidden(element, user))
+        ):
             return element, found
     raise LookupError(action_id)
+
+
+def is_hidden(element: Any, user: str) -> bool:
+    """Whether a button is shown to others only (``visible_to_user_ids``)."""
+    shown_to = element.get("visible_to_user_ids") if isinstance(element, Mapping) else None
+    return bool(shown_to) and user not in (shown_to or ())
 
 
 def _elements(blocks: list[Json]) -> Iterator[tuple[Json, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from bridge.playground.emulator.widgets import is_hidden
 from bridge.playground.page.clean import clean
 from bridge.playground.page.emojis import with_emoji
 from bridge.playground.page.markdown import markdown_html
@@ -32,7 +33,8 @@ def _bare(text: str) -> str:
 
 def _shown(value: Any, names: Names, depth: int) -> Any:
     if isinstance(value, list):
-        return [_shown(one, names, depth + 1) for one in value] if depth < _DEEPEST else []
+        seen = [one for one in value if not is_hidden(one, names.me)]
+        return [_shown(one, names, depth + 1) for one in seen] if depth < _DEEPEST else []
     if not isinstance(value, dict):
         return value
     # The app's own "html" fields are dropped: the page would trust them.

@@ -82,6 +82,9 @@ _NOT_ALLOWED: Final = {
     "change it.",
     "not_your_alert": "Only the person who set up this alert, or someone with permission to run workflows, can change "
     "it.",
+    "approve": "You can't approve or deny this. Ask those whom its card names.",
+    "own_approval": "You asked for this, so someone else has to approve it.",
+    "not_your_request": "Only the person who asked for this can withdraw it.",
     "rule": "The rules here don't allow this. Ask your admin for access.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",

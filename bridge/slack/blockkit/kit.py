@@ -36,6 +36,7 @@ CONTEXT_ELEMENTS: Final = 10
 ACTIONS_ELEMENTS: Final = 25
 BUTTON_TEXT: Final = 75  # and its accessibility label
 BUTTON_VALUE: Final = 2000
+VISIBLE_TO: Final = 10  # people
 OPTION_TEXT: Final = 75
 OPTION_VALUE: Final = 150
 OPTIONS: Final = 100
@@ -242,10 +243,19 @@ def actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements[:ACTIONS_ELEMENTS])}
 
 
-def button(text: str, action_id: str, value: str, *, asks: Block | None = None, about: str = "") -> Block:
+def button(
+    text: str,
+    action_id: str,
+    value: str,
+    *,
+    asks: Block | None = None,
+    about: str = "",
+    only_for: Sequence[str] = (),
+) -> Block:
     """Make a button. Slack returns *value* unchanged. Raises ValueError if it's too long, which is a bug.
 
-    Screen readers also read *about*, for several buttons with the same text. *asks* is from `confirm`.
+    Screen readers also read *about*, for several buttons with the same text. *asks* is from `confirm`. Slack shows it
+    *only_for* these people (at most `VISIBLE_TO`; none: everybody), which restricts nobody who can press it anyway.
     https://docs.slack.dev/reference/block-kit/block-elements/button-element
     """
     if len(value) > BUTTON_VALUE:
@@ -255,6 +265,8 @@ def button(text: str, action_id: str, value: str, *, asks: Block | None = None, 
         element["confirm"] = asks
     if about:
         element["accessibility_label"] = one_line(f"{text} {about}", BUTTON_TEXT)
+    if 0 < len(only_for) <= VISIBLE_TO:
+        element["visible_to_user_ids"] = sorted(only_for)
     return element
 
 
@@ -319,6 +331,11 @@ def is_channel(place: str) -> bool:
 def place(channel: str) -> Block:
     """Make a mention of a channel; Slack hides the name of a private one from people who can't see it."""
     return {"type": "channel", "channel_id": channel} if is_channel(channel) else words("a direct message")
+
+
+def user_group(group: str) -> Block:
+    """Make a mention of a user group, which notifies its people once."""
+    return {"type": "usergroup", "usergroup_id": group}
 
 
 def words(text: str, **style: bool) -> Block:

@@ -1,0 +1,1 @@
+"""``/approvals``, and the cards of runs that others have to approve."""

@@ -1,0 +1,321 @@
+"""``/approvals``, the buttons of requests, and what happens when their time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from bridge.engine.feature import Feature, Slot
+from bridge.engine.home import Need, Reads
+from bridge.engine.results import Done, Form, Outcome, RequestPosted, Result, TryLater, shown
+from bridge.engine.turn import Turn
+from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
+from bridge.features.approvals import layout
+from bridge.features.approvals.request import (
+    CHANGED,
+    DENIED,
+    EXPIRED,
+    WAITING,
+    WITHDRAWN,
+    StoredRequest,
+)
+from bridge.features.approvals.requesting import audited, terms_of, with_terms
+from bridge.features.approvals.rights import approvers, fingerprint, judge_run, refusal_of_approver, rule_of
+from bridge.features.approvals.store import DRAFT, ApprovalStore, readable
+from bridge.features.deps import Deps
+from bridge.features.lookups import origin_of
+from bridge.inbound import ApprovalDue, ApprovedRun, Click, Notice, Submission
+from bridge.queue.records import Write
+from bridge.slack.blockkit.modals import Origin
+
+OVER: Final = "request over"
+What = Literal["approve", "deny", "withdraw"]
+
+approvals = Feature("approvals")
+approvals.notice(layout.WANTED)(layout.wanted)
+approvals.notice(layout.STILL_WANTED)(layout.still_wanted)
+approvals.notice(layout.ENDED)(layout.ended)
+approvals.outcomes |= {
+    "approved": "approved a run",
+    "denied": "denied a run",
+    "request withdrawn": "withdrew a request for approval",
+    OVER: "the request for approval was over",
+    "a copy": "pressed a button of a copied request",
+    "reminded": "reminded of a request for approval",
+    "request expired": "a request for approval expired",
+    "approval changed": "the rules changed, so it isn't approved",
+    "approval used": "its approval was used before",
+    "approval gone": "its approval no longer exists",
+    layout.WANTED: "notified: asked for approval",
+    layout.STILL_WANTED: "notified: still asked for approval",
+    layout.ENDED: "notified: the request for approval ended",
+}
+
+
+@approvals.command("/approvals list", default=True)
+async def list_requests(deps: Deps, turn: Turn) -> Result:
+    """List the runs that wait for your approval, and those you asked for."""
+    waiting = await ApprovalStore(deps.scripts).waiting()
+    return shown(layout.request_list(await _of_person(deps, turn.user, waiting)))
+
+
+@approvals.needs_you
+async def waiting_for_me(deps: Deps, turn: Turn, reads: Reads) -> list[Need]:
+    """Return the requests that a person may decide about, or has asked for, for Home."""
+    (ids,) = await reads.ask(lambda pipe: pipe.zrange(reads.keys.approvals(), 0, -1))
+    if not ids:
+        return []
+    records = await reads.ask(lambda pipe: [pipe.hgetall(reads.keys.approval(str(id_))) for id_ in ids])
+    found = await _of_person(deps, turn.user, readable(zip(map(str, ids), records, strict=True)))
+    return [Need(one.stored.request.asked_at, (layout.line(one),)) for one in found]
+
+
+async def _of_person(deps: Deps, user: str, waiting: Sequence[StoredRequest]) -> list[layout.Shown]:
+    found = []
+    for stored in waiting:
+        request = stored.request
+        is_over = deps.now() >= request.until
+        if not is_over and (user == request.asker or await _is_approver(deps, stored, user)):
+            found.append(await deps.approvals.shown(deps, stored))
+    return found
+
+
+async def _is_approver(deps: Deps, stored: StoredRequest, user: str) -> bool:
+    try:
+        return await refusal_of_approver(deps, stored.request, terms_of(stored.request), user) is None
+    except (TryLater, NotAllowed):
+        return False
+
+
+@approvals.button(layout.REVIEW, label="button: Review a request")
+async def review(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Show a request to somebody who may decide about it, with its buttons."""
+    stored = await ApprovalStore(deps.scripts).get(click.value)
+    if stored is None or stored.state.startswith(DRAFT):
+        return shown(layout.over(""))
+    if turn.user != stored.request.asker:
+        await _check_approver(deps, stored, turn.user)
+    if stored.state != WAITING:
+        return shown(layout.over(stored.state))
+    return shown(layout.review(await deps.approvals.shown(deps, stored), deps.approvals.link(stored)), "shown")
+
+
+@approvals.button(layout.APPROVE, label="button: Approve")
+async def approve(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Count a person's approval; the last one queues the run."""
+    stored = await _pressed(deps, click)
+    return await _decide(deps, turn, stored, "approve") if isinstance(stored, StoredRequest) else stored
+
+
+@approvals.button(layout.WITHDRAW, label="button: Withdraw")
+async def withdraw(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Withdraw a request of one's own."""
+    stored = await _pressed(deps, click)
+    return await _decide(deps, turn, stored, "withdraw") if isinstance(stored, StoredRequest) else stored
+
+
+@approvals.button(layout.DENY, label="button: Deny")
+async def deny(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Ask why a request is denied."""
+    stored = await _pressed(deps, click)
+    if not isinstance(stored, StoredRequest):
+        return stored
+    if stored.state != WAITING or deps.now() >= stored.request.until:
+        return shown(layout.over(EXPIRED if stored.state == WAITING else stored.state), OVER)
+    await _check_approver(deps, stored, turn.user)
+    origin = (await origin_of(deps, turn)).model_copy(update={"editing": stored.id, "thread_ts": click.thread_ts})
+    return Form(layout.denial_form(stored, origin), otherwise=layout.offer_denial(stored))
+
+
+@approvals.form(layout.DENIAL, label="form: Deny a request", reader=layout.read_reason)
+async def denied(deps: Deps, turn: Turn, submission: Submission, reason: str) -> Result:
+    """Deny a request."""
+    stored = await ApprovalStore(deps.scripts).get(Origin.parse(submission.private_metadata).editing)
+    return await _decide(deps, turn, stored, "deny", reason) if stored else shown(layout.over(""), OVER)
+
+
+async def _pressed(deps: Deps, click: Click) -> StoredRequest | Outcome:
+    """Return the request whose button was pressed, if it's on its card, or shown to this person only."""
+    value, store = layout.pressed(click.value), ApprovalStore(deps.scripts)
+    stored = await store.get(value.a)
+    if stored is None or stored.state.startswith(DRAFT) or not stored.request.digest.startswith(value.h):
+        return shown(layout.over(""), OVER)
+    is_private = click.is_ephemeral or bool(click.view) or click.channel.startswith("D")
+    if is_private or (click.channel, click.message_ts) == (stored.request.channel, stored.card):
+        return stored
+    if not stored.card and click.channel == stored.request.channel:  # it's pressed before its post was recorded
+        await deps.inbox.write(store.posted(stored.id, click.message_ts))
+        if (again := await store.get(value.a)) and again.card == click.message_ts:
+            return again
+    return shown(layout.is_a_copy(), "a copy")
+
+
+async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> None:
+    """Raise `NotAllowed` unless *user* may decide about a request: by the terms in force or, without any, its own."""
+    verdict = await judge_run(deps, stored.request)
+    terms = (verdict.approval if verdict.is_allowed else None) or terms_of(stored.request)
+    if refusal := await refusal_of_approver(deps, stored.request, terms, user):
+        raise NotAllowed(refusal)
+
+
+async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, said: str = "") -> Result:
+    """Decide about a request as the person who pressed a button, and show it on the card.
+
+    The person is judged by the rules in force now, and what was decided in this turn before is only shown again.
+    """
+    store, request, rule = ApprovalStore(deps.scripts), stored.request, stored.request.rule
+    answer = "counted"
+    if stored.of_turn(turn.id) is None:
+        if stored.state != WAITING or deps.now() >= request.until:
+            return shown(layout.over(EXPIRED if stored.state == WAITING else stored.state), OVER)
+        terms = ""
+        if what == "withdraw":
+            if turn.user != request.asker:
+                raise NotAllowed("not_your_request")
+        else:
+            await _check_approver(deps, stored, turn.user)
+            verdict = await judge_run(deps, request)
+            terms, rule = fingerprint(verdict.approval if verdict.is_allowed else None), rule_of(verdict)
+        ends: tuple[Write, ...] = (_run(deps, stored, rule),) if what == "approve" else ()
+        if what == "deny":
+            denied_by = await deps.directory.user_name(turn.user)
+            notice = deps.approvals.notice_of_end(stored, DENIED, denied_by, said)
+            ends = (deps.inbox.queues(notice, why="it was denied"),)
+        redraws = await deps.approvals.redraws(deps, request)
+        notice = deps.approvals.notice_of_end(stored, CHANGED)
+        changed = (deps.inbox.queues(notice, why="the rules changed"), *redraws)
+        answer = await store.decide(
+            turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
+        )
+    now = await deps.approvals.edit_card(deps, stored.id) or stored
+    outcome = {"approve": "approved", "deny": "denied", "withdraw": "request withdrawn"}[what]
+    outcome = outcome if answer == "counted" else "approval changed" if answer == "changed" else OVER
+    return Outcome(what=outcome, reply=layout.decided(now, answer, what), **audited(now, rule))
+
+
+def _run(deps: Deps, stored: StoredRequest, rule: str) -> Write:
+    """Return the write that queues the run of a request."""
+    request = stored.request
+    run = ApprovedRun(
+        team=request.team, channel=request.channel, user=request.asker, project=request.project,
+        thread_ts=request.thread_ts, approval=stored.id, digest=request.digest, rule=rule,
+        started_by=request.started_by,
+    )  # fmt: skip
+    return deps.inbox.queues(run, why="it was approved")
+
+
+@approvals.button(layout.SAY_WHY, label="button: Say why")
+async def open_reason(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Open the form that asks why a run is needed."""
+    stored = await _draft(deps, turn, click.value)
+    if stored is None:
+        return shown(layout.over(""), OVER)
+    origin = (await origin_of(deps, turn)).model_copy(
+        update={"editing": stored.id, "thread_ts": stored.request.thread_ts}
+    )
+    name = stored.request.name
+    return Form(layout.reason_form(name, origin), otherwise=layout.offer_reason(name, stored.id))
+
+
+@approvals.form(layout.REASON_FORM, label="form: Ask for approval", reader=layout.read_reason)
+async def reason_given(deps: Deps, turn: Turn, submission: Submission, reason: str) -> Result:
+    """Ask for approval of the run that the form is about, once, with its reason."""
+    store = ApprovalStore(deps.scripts)
+    draft = await _draft(deps, turn, Origin.parse(submission.private_metadata).editing)
+    if draft is None:
+        return shown(layout.over(""), OVER)
+    verdict = await judge_run(deps, draft.request)
+    if not verdict.is_allowed or verdict.approval is None:
+        raise NotAllowed("runner") if not verdict.is_allowed else ControlNotUnderstood(layout.REASON_FORM)
+    await deps.inbox.write(*store.takes_draft(draft.id, turn.id))
+    request = with_terms(
+        draft.request.model_copy(update={"why": reason, "asked_at": deps.now()}), verdict.approval, rule_of(verdict)
+    )
+    return await deps.approvals.asked(deps, turn, request, draft.input, draft.id, after=f"{DRAFT} {turn.id}")
+
+
+async def _draft(deps: Deps, turn: Turn, id_: str) -> StoredRequest | None:
+    """Return a request of this person that isn't made yet."""
+    stored = await ApprovalStore(deps.scripts).get(id_)
+    is_theirs = (
+        stored is not None and stored.request.asker == turn.user and stored.state in {DRAFT, f"{DRAFT} {turn.id}"}
+    )
+    return stored if is_theirs else None
+
+
+# Cards, and what is due
+
+
+@approvals.once_posted(RequestPosted)
+async def request_posted(deps: Deps, turn: Turn, posted: RequestPosted, ts: str) -> None:  # noqa: ARG001 - as for all
+    """Store where a card was posted, and notify the people who may approve it, if they're few."""
+    store = ApprovalStore(deps.scripts)
+    if ts:
+        await deps.inbox.write(store.posted(posted.approval, ts))
+    stored = await deps.approvals.edit_card(deps, posted.approval) if await _has_moved(deps, posted.approval) else None
+    stored = stored or await store.get(posted.approval)
+    if stored is not None and stored.state == WAITING:
+        await _notify(deps, stored, is_reminder=False)
+
+
+async def _has_moved(deps: Deps, id_: str) -> bool:
+    """Whether people decided before the card was known, so that it couldn't be edited."""
+    stored = await ApprovalStore(deps.scripts).get(id_)
+    return stored is not None and (stored.state != WAITING or bool(stored.decisions))
+
+
+@approvals.once_refused(RequestPosted)
+async def card_refused(deps: Deps, turn: Turn, posted: RequestPosted, _error: str) -> None:
+    """End a request whose card Slack rejects: its asker is notified of that."""
+    turn.stage(*ApprovalStore(deps.scripts).ends(posted.approval, WITHDRAWN))
+
+
+async def _notify(deps: Deps, stored: StoredRequest, *, is_reminder: bool) -> bool:
+    """Notify the people who may approve a request and haven't, once each; False if they're many, or aren't known."""
+    people = [user for user in await approvers(deps, stored.request) if user not in stored.approved_by]
+    view, link = await deps.approvals.shown(deps, stored), deps.approvals.link(stored)
+    for user in people:
+        what = layout.wanted_notice(view, link, is_reminder=is_reminder)
+        notice = Notice(team=stored.request.team, channel=user, user=user, what=what, of="notice", is_offer=True)
+        event = f"approval:{stored.id}:{'again' if is_reminder else 'wanted'}:{user}"
+        await deps.inbox.put(notice, event=event, why="it needs approval")
+    return bool(people)
+
+
+@approvals.slots
+async def due(deps: Deps, most: int) -> list[Slot]:
+    """Return the reminders and the ends that are due; both are claimed only while their request waits."""
+    store, now, found = ApprovalStore(deps.scripts), deps.now(), []
+    for id_, stored in await store.due(now, most):
+        if stored is None or stored.state != WAITING:
+            found.append(Slot(id_, None, (store.forget(id_),)))
+            continue
+        request, what = stored.request, "end" if now >= stored.request.until else "reminder"
+        body = ApprovalDue(
+            team=request.team, channel=request.channel, user=request.asker, project=request.project, approval=id_,
+            what="end" if what == "end" else "reminder", thread_ts=stored.card or request.thread_ts,
+        )  # fmt: skip
+        writes = store.ends(id_) if what == "end" else store.reminds(stored)
+        found.append(Slot(f"approval:{id_}:{what}", body, writes))
+    return found
+
+
+@approvals.kind(ApprovalDue)
+async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:  # noqa: ARG001 - every kind gets a turn
+    """Remind those who may approve a request, or show that its time is over."""
+    try:
+        stored = await ApprovalStore(deps.scripts).get(reached.approval)
+    except RecordNotUnderstood:
+        return Done("a newer version wrote this request")
+    if stored is None:
+        return Done("the request is gone")
+    if reached.what == "reminder":
+        if stored.state != WAITING:
+            return Done("the request is over")
+        if await _notify(deps, stored, is_reminder=True):
+            return Done("reminded")
+        return Outcome(what="reminded", reply=layout.reminder(await deps.approvals.shown(deps, stored)))
+    await deps.approvals.edit_card(deps, stored.id)
+    notice = deps.approvals.notice_of_end(stored, EXPIRED)
+    await deps.inbox.put(notice, event=f"approval:{stored.id}:expired", why="nobody approved it in time")
+    return Done("request expired")

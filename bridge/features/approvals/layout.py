@@ -1,0 +1,347 @@
+"""Approvals: the card of a request, its list, its forms and its notices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from bridge.errors import ControlNotUnderstood
+from bridge.features.approvals.request import (
+    APPROVED,
+    CHANGED,
+    DENIED,
+    EXPIRED,
+    WAITING,
+    WITHDRAWN,
+    StoredRequest,
+)
+from bridge.inbound import ScheduledRun, TriggeredRun
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import Carried, FormErrors, Origin, modal, text_input
+from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View
+
+APPROVE: Final = "approval:approve"
+DENY: Final = "approval:deny"
+WITHDRAW: Final = "approval:withdraw"
+REVIEW: Final = "approval:review"
+SAY_WHY: Final = "approval:why"
+
+DENIAL: Final = "approval_denial"
+REASON_FORM: Final = "approval_reason"
+"""The forms' callback_ids."""
+
+REASON: Final = "reason"
+
+WANTED: Final = "approval_wanted"
+STILL_WANTED: Final = "approval_still_wanted"
+ENDED: Final = "approval_ended"
+"""The names of the notices: to those who may approve, the same once more, and to the asker."""
+
+_NAME: Final = 100
+_REASON: Final = 500
+_MOST_NAMED: Final = 5
+_A_PAGE: Final = 15
+BY_RULES: Final = "people with permission to approve"
+_SIGNS: Final = {WAITING: "🔐", APPROVED: "✅", DENIED: "🚫", EXPIRED: "⌛", WITHDRAWN: "↩️", CHANGED: "⚠️"}
+_OVER: Final = {
+    APPROVED: "This request is already approved.",
+    DENIED: "This request is already denied.",
+    EXPIRED: "This request has expired.",
+    WITHDRAWN: "This request was withdrawn.",
+    CHANGED: "The rules have changed since this was asked for, so it needs a new request.",
+}
+
+
+class Pressed(Carried):
+    """The value of a card's buttons: the request, and the beginning of its input's SHA-256."""
+
+    a: str = ""
+    h: str = ""
+
+    @classmethod
+    def of(cls, stored: StoredRequest) -> str:
+        """Return the value for a request."""
+        return cls(a=stored.id, h=stored.request.digest[:16]).model_dump_json()
+
+
+def pressed(value: str) -> Pressed:
+    """Read the value of a button. Raises `ControlNotUnderstood`."""
+    try:
+        found = Pressed.model_validate_json(value)
+    except ValidationError as exc:
+        raise ControlNotUnderstood(value) from exc
+    if not (found.a and found.h):
+        raise ControlNotUnderstood(value)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A *stored* request with the names on its card: of the *person* who asks, of who may approve, and by user ID.
+
+    *only_for* are the people who may approve, if they're few and known; else *groups* are their user groups, which the
+    card mentions. *project* is the project's name if there are several.
+    """
+
+    stored: StoredRequest
+    person: str
+    approvers: str
+    names: Mapping[str, str]
+    only_for: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    project: str = ""
+
+    def named(self, users: Sequence[str]) -> str:
+        """Return people's names as part of a sentence."""
+        names = [kit.named(self.names.get(user, kit.SOMEONE), 80) for user in users[:_MOST_NAMED]]
+        return ", ".join([*names, *([f"{len(users) - _MOST_NAMED} more"] if len(users) > _MOST_NAMED else [])])
+
+
+def asked_by(shown: Shown) -> str:
+    """Say who or what asks."""
+    person, by = kit.named(shown.person, 80), shown.stored.request.started_by
+    if isinstance(by, ScheduledRun):
+        return f"Scheduled by {person}: {kit.one_line(by.called, 120)}"
+    if isinstance(by, TriggeredRun):
+        return f"Started by {kit.named(by.message.app_name or 'an app', 80)}, set up by {person}"
+    return f"Asked for by {person}"
+
+
+def card(shown: Shown) -> Reply:
+    """Show a request, whole, with its buttons while it waits, and how it ended after that."""
+    return _card(shown).model_copy(update={"audience": Audience.CHANNEL})
+
+
+def review(shown: Shown, link: str) -> Reply:
+    """Show a request to one person, who may decide about it; *link* leads to its card."""
+    more = [kit.rich(kit.paragraph(kit.link(link, "Open the card")))] if link else []
+    reply = _card(replace(shown, only_for=(), groups=()))
+    return reply.model_copy(update={"blocks": (*reply.blocks, *more), "plainer": ()})
+
+
+def _card(shown: Shown) -> Reply:
+    stored, request = shown.stored, shown.stored.request
+    name, state = kit.one_line(request.name, _NAME), _state(shown)
+    sign = _SIGNS.get(stored.state, "⚠️")
+    is_whole = len(stored.input) <= kit.CODE_TEXT
+    files = () if is_whole else (Attachment(name="input.json", content=stored.input),)
+    note = "" if is_whole else " The whole input is in the file below."
+    facts = [
+        kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {state}")),
+        kit.context(kit.titled(asked_by(shown), shown.project)),
+        *([kit.section(f"Why: {kit.quoted(request.why, _REASON)}")] if request.why else []),
+        *(
+            [kit.section(f"Reason: {kit.quoted(stored.said, _REASON)}")]
+            if stored.said and stored.state == DENIED
+            else []
+        ),
+        kit.rich(kit.code_block(stored.input)),
+        kit.context(f"Input of workflow {request.workflow} as JSON, SHA-256 {request.digest}.{note}"),
+    ]
+    text = f"{sign} {name}: {state}"
+    if stored.state != WAITING:
+        return kit.reply(text, *facts, files=files)
+    if shown.groups:
+        facts.append(kit.rich(kit.paragraph("For ", *(kit.user_group(one) for one in shown.groups))))
+    facts += [kit.context(_needs(shown)), kit.trusted_context("Until {until}", until=request.until)]
+    plain = (*facts, _buttons(shown, is_for_all=True))
+    reply = kit.reply(text, *facts, _buttons(shown), files=files)
+    return reply if reply.blocks == plain else reply.model_copy(update={"plainer": (plain,)})
+
+
+def _buttons(shown: Shown, *, is_for_all: bool = False) -> Block:
+    stored, value = shown.stored, Pressed.of(shown.stored)
+    approvers = () if is_for_all else shown.only_for
+    asker = () if is_for_all else (stored.request.asker,)
+    return kit.actions(
+        kit.button("Approve", APPROVE, value, only_for=approvers),
+        kit.button("Deny…", DENY, value, only_for=approvers),
+        kit.button("Withdraw", WITHDRAW, value, only_for=asker),
+    )
+
+
+def _state(shown: Shown) -> str:
+    stored = shown.stored
+    last = [one.user for one in stored.decisions if one.what != "approve"][-1:]
+    match stored.state:
+        case "approved":
+            return f"approved by {shown.named(stored.approved_by)}"
+        case "denied":
+            return f"denied by {shown.named(last)}"
+        case "withdrawn":
+            return f"withdrawn by {shown.named(last)}"
+        case "expired":
+            return "not approved in time"
+        case "changed":
+            return "not started, because the rules changed; ask again for a new approval"
+        case _:
+            return "waits for approval"
+
+
+def _needs(shown: Shown) -> str:
+    request, done = shown.stored.request, shown.stored.approved_by
+    needs = f"Needs {kit.counted(request.count, 'approval')} by {shown.approvers}"
+    return f"{needs} · Approved by {shown.named(done)}" if done else needs
+
+
+def decided(stored: StoredRequest, answer: str, what: str) -> Reply:
+    """Tell a person what became of their click, by the *answer* of the script that decided it."""
+    left = stored.request.count - len(stored.approved_by)
+    more = f" It needs {kit.counted(left, 'more approval')}."
+    if answer == "counted" and what == "approve":
+        return kit.reply(
+            f"You approved this.{more}" if stored.state == WAITING else "You approved this, and it starts."
+        )
+    if answer == "counted":
+        return kit.reply("You denied this request." if what == "deny" else "You withdrew this request.")
+    if answer == "already":
+        return kit.reply(f"You already approved this.{more}")
+    return over(EXPIRED if answer == "late" else CHANGED if answer == "changed" else stored.state)
+
+
+def over(state: str) -> Reply:
+    """Say that a request has ended; ``""``: nothing is known of it."""
+    return kit.reply(_OVER.get(state, "This request is no longer available. Ask again if it's still needed."))
+
+
+def used(stored: StoredRequest) -> Reply:
+    """Say that an approval has already started its run, or that its request ended without one."""
+    text = f"This approval of {kit.named(stored.request.name, 80)} can't start another run. Ask again to get a new one."
+    return kit.reply(text, audience=Audience.CHANNEL)
+
+
+def not_started(stored: StoredRequest) -> Reply:
+    """Say that an approved run wasn't started, as someone has lost the right."""
+    name = kit.named(stored.request.name, 80)
+    text = f"⚠️ {name} wasn't started: the rules changed after it was approved. Ask again to get a new approval."
+    return kit.reply(text, audience=Audience.CHANNEL)
+
+
+def reminder(shown: Shown) -> Reply:
+    """Say in a card's thread that its request still waits."""
+    text = f"🔐 This still waits for approval by {shown.approvers}."
+    until = kit.trusted_context("Until {until}", until=shown.stored.request.until)
+    return kit.reply(text, kit.section(text), until, audience=Audience.CHANNEL)
+
+
+def is_a_copy() -> Reply:
+    """Refuse a button of a message that isn't the request's card."""
+    text = "This is a copy of a request. Open the card itself, or use /approvals."
+    return kit.reply(text, kit.with_code(text, "/approvals"))
+
+
+def denial_form(stored: StoredRequest, origin: Origin) -> View:
+    """Ask why a request is denied."""
+    name = kit.named(stored.request.name, 80)
+    blocks = [
+        kit.section(f"{name} won't run, and the person who asked for it gets your reason."),
+        kit.input_block(REASON, "Reason", text_input(REASON)),
+    ]
+    return modal(DENIAL, "Deny a request", "Deny", blocks, origin)
+
+
+def reason_form(name: str, origin: Origin) -> View:
+    """Ask why somebody wants to run a workflow."""
+    blocks = [
+        kit.section(f"{kit.named(name, 80)} needs approval. Say why it's needed."),
+        kit.input_block(REASON, "Why is it needed?", text_input(REASON)),
+    ]
+    return modal(REASON_FORM, "Ask for approval", "Ask", blocks, origin)
+
+
+def read_reason(values: Mapping[str, Any]) -> str | FormErrors:
+    """Read the reason, which is needed."""
+    typed = kit.clean(str(values.get(REASON) or "")).strip()
+    return typed or FormErrors({REASON: "Write a reason."})
+
+
+def offer_reason(name: str, value: str) -> Reply:
+    """Offer the form with a button, whose *value* is the request's ID, for when it couldn't be opened."""
+    text = f"{kit.named(name, 100)} needs approval. Say why it's needed."
+    return kit.ask(text, kit.button("Say why…", SAY_WHY, value))
+
+
+def offer_denial(stored: StoredRequest) -> Reply:
+    """Offer the form that denies a request with a button, for when it couldn't be opened."""
+    text = f"To deny {kit.named(stored.request.name, 100)}, give a reason."
+    return kit.ask(text, kit.button("Deny…", DENY, Pressed.of(stored)))
+
+
+def line(shown: Shown) -> Block:
+    """Return a line for a request, with a button to review it."""
+    request = shown.stored.request
+    done = f" · {len(shown.stored.approved_by)} of {request.count}" if request.count > 1 else ""
+    text = f"🔐 {kit.one_line(request.name, _NAME)} waits for approval · {asked_by(shown)}{done}"
+    button = kit.button("Review…", REVIEW, shown.stored.id, about=request.name)
+    return kit.row(kit.titled(text, shown.project), button, request.until)
+
+
+def request_list(requests: Sequence[Shown]) -> Reply:
+    """Show the requests that a person may decide about, or has asked for."""
+    if not requests:
+        return kit.reply("No requests are waiting for you.")
+    names = [f"{kit.one_line(one.stored.request.name, _NAME)}, {asked_by(one)}" for one in requests[:_A_PAGE]]
+    left = len(requests) - _A_PAGE
+    more = [kit.context(f"{left:,} more are listed once some of these are decided.")] if left > 0 else []
+    lines = map(line, requests[:_A_PAGE])
+    return kit.reply("\n".join(["Waiting for approval:", *names]), kit.header("Waiting for approval"), *lines, *more)
+
+
+# Notices, in direct messages
+
+
+def wanted_notice(shown: Shown, link: str, *, is_reminder: bool = False) -> str:
+    """Return the `Notice.what` for somebody who may approve a request; *link* leads to its card."""
+    request = shown.stored.request
+    facts = [shown.stored.id, request.name, shown.person, int(request.until.timestamp()), link]
+    return f"{STILL_WANTED if is_reminder else WANTED}:" + json.dumps(facts)
+
+
+def wanted(facts: str = "", *, is_reminder: bool = False) -> Reply:
+    """Tell a person that a request waits for them."""
+    try:
+        id_, name, asker, until, link = json.loads(facts)
+        at = datetime.fromtimestamp(int(until), UTC)
+    except (ValueError, TypeError):
+        return kit.reply("🔐 A request is waiting for your approval. To see it, open /approvals.")
+    who, what = kit.named(str(asker), 80), kit.named(str(name), 80)
+    text = f"🔐 {what} still waits for your approval." if is_reminder else f"🔐 {who} asks for approval to run {what}."
+    where = [kit.rich(kit.paragraph(kit.link(str(link), "Open the card")))] if link else []
+    return kit.reply(
+        text,
+        kit.section(text),
+        kit.trusted_context("Until {until}", until=at),
+        *where,
+        kit.actions(kit.button("Review…", REVIEW, str(id_))),
+        audience=Audience.CHANNEL,
+    )
+
+
+def still_wanted(facts: str = "") -> Reply:
+    """Remind a person of a request."""
+    return wanted(facts, is_reminder=True)
+
+
+def ended_notice(stored: StoredRequest, state: str, by: str = "", said: str = "") -> str:
+    """Return the `Notice.what` for the asker of a request that ended in *state*, perhaps *by* someone."""
+    return f"{ENDED}:" + json.dumps([stored.request.name, state, by, said])
+
+
+def ended(facts: str = "") -> Reply:
+    """Tell the asker that their request ended without a run."""
+    try:
+        name, state, by, said = (str(one) for one in json.loads(facts))
+    except (ValueError, TypeError):
+        name, state, by, said = "", EXPIRED, "", ""
+    what = kit.named(name, 80) if name else "your workflow"
+    because = f": {kit.quoted(said, _REASON)}" if said else ""
+    text = {
+        DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
+        CHANGED: f"⚠️ The rules changed, so {what} wasn't started. Ask again to get a new approval.",
+    }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
+    return kit.reply(text, audience=Audience.CHANNEL)

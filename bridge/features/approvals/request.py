@@ -1,0 +1,135 @@
+"""Requests for approval, as stored and as decided: one hash each, changed by scripts only.
+
+What's approved is the input's canonical JSON, fixed by its SHA-256: the card shows it, and the run gets it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple, Self
+
+from pydantic import AwareDatetime, BaseModel, ValidationError
+
+from bridge.errors import RecordNotUnderstood
+from bridge.inbound import ScheduledRun, TriggeredRun
+
+WAITING: Final = "waiting"
+APPROVED: Final = "approved"
+DENIED: Final = "denied"
+EXPIRED: Final = "expired"
+WITHDRAWN: Final = "withdrawn"
+CHANGED: Final = "changed"
+"""The rules have changed since it was asked for, or someone lost the right."""
+
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
+"""Categories of characters that can't be seen, or that change how others look; but a blank is fine."""
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in its one form: sorted names, no blanks, and escapes for all that can't be seen."""
+    written = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    if written.isascii() and written.isprintable():
+        return written
+    return "".join(
+        one if one == " " or unicodedata.category(one) not in _UNSEEN else json.dumps(one)[1:-1] for one in written
+    )
+
+
+def digest_of(written: str) -> str:
+    """Return the SHA-256 of an input's canonical JSON."""
+    return hashlib.sha256(written.encode()).hexdigest()
+
+
+class Request(BaseModel, frozen=True):
+    """What *asker* wants to run, and what its approval takes.
+
+    *workflow*, *name*, *trigger* and *category* are the workflow's. *rule* names the rule that asks for approval, and
+    *by* the people, user groups and channels (IDs) of which *count* have to approve, the asker only with *by_asker*;
+    nobody: those whom the rules let approve. *terms* is a fingerprint of these. *started_by* is what started it if its
+    asker didn't.
+    """
+
+    team: str
+    channel: str
+    thread_ts: str = ""
+    asker: str
+    project: str = ""
+    workflow: int
+    name: str
+    trigger: str = ""
+    category: str = ""
+    digest: str
+    why: str = ""
+    rule: str = ""
+    by: tuple[str, ...] = ()
+    count: int = 1
+    by_asker: bool = False
+    terms: str
+    asked_at: AwareDatetime
+    until: AwareDatetime
+    started_by: ScheduledRun | TriggeredRun | None = None
+
+    @property
+    def remind_at(self) -> datetime:
+        """When those who haven't decided are reminded: half-way."""
+        return self.asked_at + (self.until - self.asked_at) / 2
+
+
+class Decision(NamedTuple):
+    """What *user* decided (``approve``, ``deny``, ``withdraw``), in *turn*."""
+
+    at: datetime
+    user: str
+    what: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """A request as it's stored: its *state*, its *card* (a ``ts``) once that's posted, and who has decided what.
+
+    *input* is the canonical JSON. *said* is why it was denied, *started* the turn that started the run.
+    """
+
+    id: str
+    request: Request
+    input: str
+    state: str
+    card: str = ""
+    decisions: tuple[Decision, ...] = ()
+    said: str = ""
+    started: str = ""
+    revision: str = ""
+
+    @property
+    def approved_by(self) -> tuple[str, ...]:
+        """Who has approved it, in order."""
+        return tuple(one.user for one in self.decisions if one.what == "approve")
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether the stored input is the one that was shown."""
+        return digest_of(self.input) == self.request.digest
+
+    def of_turn(self, turn: str) -> Decision | None:
+        """Return what was decided in *turn*."""
+        return next((one for one in self.decisions if one.turn == turn), None)
+
+    @classmethod
+    def from_redis(cls, id_: str, fields: Mapping[str, str]) -> Self:
+        """Read a hash. Raises `RecordNotUnderstood`."""
+        try:
+            request = Request.model_validate_json(fields["body"])
+            lines = [line.split(" ") for line in fields.get("decisions", "").splitlines()]
+            decisions = [Decision(datetime.fromtimestamp(int(at) / 1000, UTC), *rest) for at, *rest in lines]
+            return cls(
+                id_, request, fields["input"], fields["state"], fields.get("card", ""), tuple(decisions),
+                fields.get("said", ""), fields.get("started", ""), fields.get("decisions", "") + fields["state"],
+            )  # fmt: skip
+        except (KeyError, ValueError, TypeError, ValidationError) as exc:
+            raise RecordNotUnderstood("approval") from exc

@@ -1,0 +1,221 @@
+"""Asking for approval instead of starting a run: what all ways to start one have in common.
+
+`Approvals` is what the workflows use: `needed` at each start of a run, and `opened` for one that was approved.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from bridge.engine.access import target_of
+from bridge.engine.deps import EngineDeps
+from bridge.engine.questions import Permit
+from bridge.engine.results import Form, Outcome, PostedTask, RequestPosted, TryLater
+from bridge.engine.rules import ApprovalTerms, Target, Verdict
+from bridge.engine.turn import Turn
+from bridge.errors import RecordNotUnderstood, SlackError, SlackRefused
+from bridge.features.approvals import layout
+from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
+from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
+from bridge.features.approvals.store import DRAFT, ApprovalStore
+from bridge.ids import TurnId, side_id
+from bridge.inbound import ApprovedRun, Notice, ScheduledRun, TriggeredRun
+from bridge.project.models import Workflow
+from bridge.queue.audit import named
+from bridge.queue.records import Write
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import Origin
+from bridge.slack.in_project import mark_reply
+from bridge.slack.parts import MessageTag, Place
+
+log = logging.getLogger(__name__)
+
+MARK: Final = "bridge_approval"
+"""The event type in the metadata of a request's card."""
+
+WAITS: Final = "waits for approval"
+_PAUSE: Final = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """Requests for approval; *workspace* is the workspace's address in Slack, for links to their cards."""
+
+    workspace: str = ""
+
+    async def needed(
+        self, deps: EngineDeps, turn: Turn, workflow: Workflow, given: Any, verdict: Verdict
+    ) -> Outcome | Form | None:
+        """Return the card that asks for approval of a run with *given*, or None if its *verdict* says it needs none.
+
+        Raises `StoreUnavailable`.
+        """
+        if verdict.approval is None:
+            return None
+        request, written = self._request(deps, turn, workflow), canonical(given)
+        request = request.model_copy(update={"digest": digest_of(written)})
+        request = with_terms(request, verdict.approval, rule_of(verdict))
+        if verdict.approval.reason and request.started_by is None:
+            await deps.inbox.write(*ApprovalStore(deps.scripts).add(turn.id, request, written, DRAFT))
+            origin = Origin(
+                channel=turn.channel, thread_ts=request.thread_ts, response_url=turn.response_url, editing=turn.id
+            )
+            return Form(layout.reason_form(request.name, origin), otherwise=layout.offer_reason(request.name, turn.id))
+        return await self.asked(deps, turn, request, written, turn.id)
+
+    def _request(self, deps: EngineDeps, turn: Turn, workflow: Workflow) -> Request:
+        body, now = turn.body, deps.now()
+        target = target_of(workflow) or Target("workflow")
+        place = Place(turn.channel, turn.thread.root if turn.thread else getattr(body, "thread_ts", ""))
+        return Request(
+            team=turn.team, channel=place.channel or turn.user, thread_ts=place.thread_ts, asker=turn.user,
+            project=turn.project_key, workflow=workflow.id, name=kit.one_line(workflow.name, 200),
+            trigger=target.trigger, category=target.category, digest="", terms="", asked_at=now, until=now,
+            started_by=body if isinstance(body, ScheduledRun | TriggeredRun) else None,
+        )  # fmt: skip
+
+    async def asked(
+        self, deps: EngineDeps, turn: Turn, request: Request, written: str, id_: str, *, after: str = ""
+    ) -> Outcome:
+        """Return the card of a request, which is stored with it, if its state is still *after*."""
+        store = ApprovalStore(deps.scripts)
+        turn.stage(*store.add(id_, request, written, after=after), *await self.redraws(deps, request))
+        stored = StoredRequest(id_, request, written, "waiting")
+        posted: tuple[RequestPosted | PostedTask, ...] = (RequestPosted(approval=id_),)
+        if isinstance(run := request.started_by, ScheduledRun):
+            called = f"run {request.name}, {run.called}"
+            posted += (PostedTask(task=run.task, called=called, slot=run.slot, ended=WAITS, numbers=run.numbers),)
+        reply = layout.card(await self.shown(deps, stored))
+        return Outcome(what=WAITS, reply=reply, mark=MARK, after=posted, **audited(stored))
+
+    async def redraws(self, deps: EngineDeps, request: Request) -> tuple[Write, ...]:
+        """Return the writes that redraw the Home tabs of the people concerned, if they're few and have it open."""
+        people = {request.asker, *await approvers(deps, request)}
+        return tuple([write for user in sorted(people) for write in deps.homes.redraws(request.team, user)])
+
+    async def shown(self, deps: EngineDeps, stored: StoredRequest) -> layout.Shown:
+        """Return a request with the names that its card shows."""
+        request, names = stored.request, deps.directory.user_name
+        people = {request.asker, *(one.user for one in stored.decisions)}
+        several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
+        by = [await self._name(deps, one) for one in request.by]
+        few = await approvers(deps, request)
+        groups = () if few else tuple(one for one in request.by if one.startswith("S"))
+        return layout.Shown(
+            stored,
+            await names(request.asker),
+            ", ".join(by[:5]) + (f" and {len(by) - 5} more" if len(by) > 5 else "") if by else layout.BY_RULES,  # noqa: PLR2004
+            {user: await names(user) for user in people},
+            few,
+            groups,
+            several,
+        )
+
+    async def _name(self, deps: EngineDeps, id_: str) -> str:
+        if id_.startswith("S"):
+            return f"@{await deps.directory.group_name(id_)}"
+        if kit.is_channel(id_):
+            return f"the members of #{await deps.directory.channel_name(id_)}"
+        return kit.named(await deps.directory.user_name(id_), 80)
+
+    def link(self, stored: StoredRequest) -> str:
+        """Return the address of a request's card, or ``""``."""
+        request = stored.request
+        return kit.permalink(self.workspace, request.channel, stored.card, request.thread_ts) if stored.card else ""
+
+    async def edit_card(self, deps: EngineDeps, id_: str) -> StoredRequest | None:
+        """Show a request's state on its card, and return it. Repeatable; the last of several to do so shows the newest.
+
+        Raises `TryLater` and `StoreUnavailable`.
+        """
+        store, shown = ApprovalStore(deps.scripts), ""
+        while (stored := await store.get(id_)) and stored.card and stored.revision != shown:
+            request, shown = stored.request, stored.revision
+            reply = mark_reply(layout.card(await self.shown(deps, stored)), request.project)
+            tag = MessageTag(MARK, side_id(TurnId(id_), "edit"), project=request.project)
+            try:
+                await deps.slack.update(request.channel, stored.card, reply, tag)
+            except SlackRefused as exc:  # someone deleted it, or the bot left the channel
+                log.info("a request's card can't be edited", extra={"error": exc.error})
+                break
+            except SlackError as exc:
+                raise TryLater(exc.retry_after or _PAUSE) from exc
+        return stored
+
+    async def opened(self, deps: EngineDeps, turn: Turn, approved: ApprovedRun) -> Permit | Outcome:
+        """Return the permit for an approved run, or what to show if it may not start: everyone is judged again.
+
+        Raises `TryLater` and `StoreUnavailable`.
+        """
+        store = ApprovalStore(deps.scripts)
+        try:
+            stored = await store.get(approved.approval)
+        except RecordNotUnderstood:
+            stored = None
+        if stored is None or not stored.is_intact or stored.request.digest != approved.digest:
+            return Outcome(what="approval gone", reply=layout.over(""))
+        used = Outcome(what="approval used", reply=layout.used(stored), **audited(stored))
+        if stored.state != APPROVED or stored.started not in {"", turn.id}:
+            return used
+        if await self._may_start(deps, stored):
+            request, view = stored.request, await self.shown(deps, stored)
+            people = tuple(dict.fromkeys([request.asker, *stored.approved_by]))
+            uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
+            by = view.named(stored.approved_by)
+            return Permit(request.workflow, json.loads(stored.input), by, people, uses, undo, used)
+        await deps.inbox.write(*store.stops(stored.id, CHANGED))
+        ended = await self.edit_card(deps, stored.id) or stored
+        await deps.inbox.put(self.notice_of_end(ended, CHANGED), event=f"approval:{stored.id}:stopped")
+        return Outcome(what="approval changed", reply=layout.not_started(stored), **audited(stored))
+
+    async def _may_start(self, deps: EngineDeps, stored: StoredRequest) -> bool:
+        """Whether the asker and the approvers still have their rights, by the terms that were shown."""
+        request, asker = stored.request, stored.request.asker
+        if await deps.access.refusal_now(asker, request.channel, asked_for(deps, request)):
+            return False
+        verdict = await judge_run(deps, request)
+        if not verdict.is_allowed:
+            return False
+        if verdict.approval is None:
+            return True
+        if fingerprint(verdict.approval) != request.terms:
+            return False
+        refused = [await refusal_of_approver(deps, request, verdict.approval, user) for user in stored.approved_by]
+        return len(refused) >= request.count and not any(refused)
+
+    def notice_of_end(self, stored: StoredRequest, state: str, by: str = "", said: str = "") -> Notice:
+        """Return the notice to the asker of a request that ended without a run."""
+        request = stored.request
+        what = layout.ended_notice(stored, state, by, said)
+        return Notice(
+            team=request.team, channel=request.asker, user=request.asker, what=what, of="notice", is_offer=True
+        )
+
+
+def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:
+    """Return a request as it is by these *terms*, which a *rule* has."""
+    changes = {
+        "by": terms.by, "count": terms.count, "by_asker": terms.self_, "terms": fingerprint(terms), "rule": rule,
+        "until": request.asked_at + terms.within,
+    }  # fmt: skip
+    return request.model_copy(update=changes)
+
+
+def terms_of(request: Request) -> ApprovalTerms:
+    """Return the terms by which a request was made."""
+    return ApprovalTerms(request.by, request.count, request.by_asker)
+
+
+def audited(stored: StoredRequest, rule: str = "") -> Mapping[str, Any]:
+    """Return what the audit has of a request: its workflow, the *rule* (its own, if ``""``) and its input's hash."""
+    request = stored.request
+    return {
+        "concerns": named("workflow", request.workflow, request.name),
+        "facts": {"approval": stored.id, "sha256": request.digest, "rule": rule or request.rule},
+        "project": request.project or None,
+    }

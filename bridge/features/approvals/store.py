@@ -1,0 +1,158 @@
+"""Stored requests for approval: a hash for each, and a sorted set of those that wait, by when something is due.
+
+A request is stored in the step that records its card, and its end is one step, too: `decide` for people's clicks, and
+the claim of a slot (`ends`) when its time is over. Whatever dies, and however many processes there are, it ends once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from bridge.engine.turn import Turn
+from bridge.errors import RecordNotUnderstood
+from bridge.features.approvals.request import APPROVED, EXPIRED, WAITING, Request, StoredRequest
+from bridge.ids import TurnId
+from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
+from bridge.queue.records import Write
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, as_json, epoch_ms
+
+DRAFT: Final = "draft"
+"""The state of a request whose asker has yet to say why."""
+
+Decided = Literal["counted", "already", "over", "late", "other", "changed", "gone"]
+"""What became of a click, see ``decide.lua``."""
+
+
+def readable(records: Iterable[tuple[str, Any]]) -> list[StoredRequest]:
+    """Return the requests that wait, of records by ID, first those that end first, without those of newer versions."""
+    found = list[StoredRequest]()
+    for id_, fields in records:
+        with suppress(RecordNotUnderstood):
+            found.append(StoredRequest.from_redis(id_, fields))
+    return sorted((one for one in found if one.state == WAITING), key=lambda one: one.request.until)
+
+
+class ApprovalStore:
+    """The requests of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes."""
+
+    def __init__(self, scripts: Scripts) -> None:
+        self._scripts = scripts
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+
+    async def get(self, id_: str) -> StoredRequest | None:
+        """Return a request; None if it has expired long ago. Raises `RecordNotUnderstood`."""
+        with translated():
+            fields: Any = await self._redis.hgetall(self._keys.approval(id_))
+        return StoredRequest.from_redis(id_, fields) if fields else None
+
+    async def waiting(self) -> list[StoredRequest]:
+        """Return the requests that wait, first those that end first, without those of a newer version."""
+        with translated():
+            ids: Any = await self._redis.zrange(self._keys.approvals(), 0, -1)
+            return readable([(str(id_), await self._redis.hgetall(self._keys.approval(str(id_)))) for id_ in ids])
+
+    async def due(self, now: datetime, most: int) -> list[tuple[str, StoredRequest | None]]:
+        """Return the requests with something due, each with its ID, or None if it's gone."""
+        with translated():
+            ids: Any = await self._redis.zrangebyscore(self._keys.approvals(), "-inf", epoch_ms(now), start=0, num=most)
+        found = []
+        for id_ in map(str, ids):
+            with suppress(RecordNotUnderstood):  # a newer version cares for it
+                found.append((id_, await self.get(id_)))
+        return found
+
+    def add(
+        self, id_: str, request: Request, given: str, state: str = WAITING, *, after: str = ""
+    ) -> tuple[Write, ...]:
+        """Return the writes that store a request with its input, if its state is still *after*."""
+        key, lives = self._keys.approval(id_), milliseconds(request.until - request.asked_at + APPROVAL)
+        if state == DRAFT:
+            lives = milliseconds(TYPED)
+        fields = {
+            "v": "1", "body": request.model_dump_json(), "input": given, "digest": request.digest,
+            "terms": request.terms, "state": state,
+        }  # fmt: skip
+        writes: list[Write] = [("field", key, lives, name, value) for name, value in fields.items()]
+        if state == WAITING:
+            writes.append(self._due_at(id_, request.remind_at))
+        return (("if", key, 0, len(writes), "state", after), *writes)
+
+    def takes_draft(self, id_: str, turn: TurnId) -> tuple[Write, ...]:
+        """Return the writes by which *turn* makes a request of a draft, unless another turn does."""
+        key = self._keys.approval(id_)
+        return (("if", key, 0, 1, "state", DRAFT), ("field", key, 0, "state", f"{DRAFT} {turn}"))
+
+    def _due_at(self, id_: str, at: datetime) -> Write:
+        return ("rank", self._keys.approvals(), milliseconds(APPROVALS), id_, epoch_ms(at), 0)
+
+    def posted(self, id_: str, card: str) -> Write:
+        """Return the write that stores the ``ts`` of a request's card, unless that's known."""
+        return ("field if", self._keys.approval(id_), 0, "card", card, "")
+
+    def reminds(self, stored: StoredRequest) -> tuple[Write, ...]:
+        """Return the writes that claim a request's reminder; the next thing that's due is its end."""
+        key = self._keys.approval(stored.id)
+        claim: Write = ("field", key, 0, "reminded", "1")
+        return (
+            ("if", key, 0, 2, "state", WAITING, "reminded", ""),
+            claim,
+            self._due_at(stored.id, stored.request.until),
+        )
+
+    def ends(self, id_: str, state: str = EXPIRED) -> tuple[Write, ...]:
+        """Return the writes that end a request without a decision, if it waits."""
+        key = self._keys.approval(id_)
+        ended: Write = ("field", key, milliseconds(APPROVAL), "state", state)
+        return (("if", key, 0, 2, "state", WAITING), ended, self.forget(id_))
+
+    def forget(self, id_: str) -> Write:
+        """Return the write that removes a request from those that wait."""
+        return ("unrank", self._keys.approvals(), 0, id_)
+
+    def starts(self, id_: str, turn: TurnId) -> tuple[Write, ...]:
+        """Return the writes, made with SENT, that use an approval up: it starts one run, whatever repeats its turn."""
+        key = self._keys.approval(id_)
+        return (("if", key, 0, 1, "state", APPROVED, "started", ""), ("field", key, 0, "started", turn))
+
+    def unstarts(self, id_: str, turn: TurnId) -> tuple[Write, ...]:
+        """Return the writes that undo `starts`: the request to the service certainly didn't arrive."""
+        key = self._keys.approval(id_)
+        return (("if", key, 0, 1, "started", turn), ("field", key, 0, "started", ""))
+
+    def stops(self, id_: str, state: str) -> tuple[Write, ...]:
+        """Return the writes by which an approved request ends without a run."""
+        key = self._keys.approval(id_)
+        return (("if", key, 0, 1, "state", APPROVED, "started", ""), ("field", key, 0, "state", state))
+
+    async def decide(
+        self,
+        turn: Turn,
+        stored: StoredRequest,
+        what: Literal["approve", "deny", "withdraw"],
+        *,
+        now: datetime,
+        terms: str = "",
+        said: str = "",
+        ends: tuple[Write, ...] = (),
+        changed: tuple[Write, ...] = (),
+    ) -> Decided:
+        """Decide about a request as *turn*'s person, in one step. *terms* are those in force now.
+
+        *ends* are made if this decides it, *changed* if it ends because its terms are no longer in force. Raises
+        `LaneLost`.
+        """
+        request = stored.request
+        decision = {
+            "approval": stored.id, "what": what, "user": turn.user, "digest": request.digest, "terms": terms,
+            "count": request.count, "said": said, "now": str(epoch_ms(now)),
+            "deadline": self._scripts.redis_time(now, request.until - now), "lives_ms": milliseconds(APPROVAL),
+            "ends": list(ends), "changed": list(changed),
+        }  # fmt: skip
+        answer = await turn.run("features.approvals.decide", as_json(decision))
+        decided: Decided = answer[0]
+        return decided

@@ -1,0 +1,446 @@
+"""Runs that others have to approve: the card, the clicks, the run, and what may happen in between."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bridge.features.approvals.request import StoredRequest, canonical, digest_of
+from bridge.features.approvals.store import ApprovalStore
+from bridge.inbound import ScheduledRun, TriggeredRun
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, DM_BOB, GENERAL, GUEST, RUNNERS
+from bridge.slack.parts import Place
+from support.harness import Harness, Posted
+from support.store import START, TEAM, message
+
+TWO = f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{BOB}", "{CAROL}"], count = 2}}\n[[rules]]\n'
+ONE = TWO.replace("count = 2", "count = 1")
+OTHERS = f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{CAROL}"]}}\n[[rules]]\n'
+NOBODY = '[[rules]]\nmay = ["ask", "approve"]\n'
+LINE = '/workflows run 3 {"amount": 5, "to": "Bob"}'
+WRITTEN = '{"amount":5,"to":"Bob"}'
+
+
+@pytest.fixture
+async def asked(harness: Harness) -> Harness:
+    """A harness in which Alice has asked for a run that Bob or Carol may approve."""
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    await harness.work()
+    return harness
+
+
+def card(harness: Harness) -> Posted:
+    (found,) = harness.seen.replies("bridge_approval")
+    return found
+
+
+async def stored(harness: Harness) -> StoredRequest:
+    (key,) = [key async for key in harness.store.redis.scan_iter("{test}:approval:*")]
+    found = await ApprovalStore(harness.store.scripts).get(str(key).rpartition(":")[2])
+    assert found is not None
+    return found
+
+
+async def press(harness: Harness, action: str = "approve", user: str = BOB, name: str = "a") -> None:
+    """Press a button of the card, and handle it."""
+    shown = card(harness)
+    await harness.slack.ui.click(user, shown.message.channel, shown.ts, f"approval:{action}")
+    await harness.work(name)
+
+
+async def deny(harness: Harness, reason: str = "Too much.", user: str = BOB) -> None:
+    await press(harness, "deny", user)
+    await submit(harness, reason, user)
+
+
+async def submit(harness: Harness, reason: str, user: str) -> None:
+    view = list(harness.slack.workspace.views.values())[-1]
+    await harness.slack.ui.submit(view.id, {"reason": reason}, user)
+    await harness.work()
+
+
+async def later(harness: Harness, **time: float) -> None:
+    harness.store.clock.time += timedelta(**time)
+    for name in ("a", "b"):
+        await harness.parts(name).clock.claim_slots()
+    await harness.work()
+
+
+def direct(harness: Harness, channel: str) -> list[str]:
+    return [one.text for one in harness.seen.messages if one.place.channel == channel]
+
+
+# The card
+
+
+async def test_a_run_that_needs_approval_posts_a_card(asked: Harness) -> None:
+    shown = card(asked)
+
+    assert asked.service.runs == []
+    assert shown.place == Place(GENERAL)
+    assert shown.text == "🔐 Import: waits for approval"
+    words = json.dumps(shown.blocks, ensure_ascii=False)
+    assert "Asked for by Alice Adler" in words
+    assert json.dumps(WRITTEN) in words
+    assert f"SHA-256 {digest_of(WRITTEN)}" in words
+    assert "Needs 1 approval by Bob Brandt, Carol Conti" in words
+    assert "Until" in words
+
+
+async def test_buttons_are_visible_to_those_who_may(asked: Harness) -> None:
+    buttons = {one["action_id"]: one for one in card(asked).blocks[-1]["elements"]}
+
+    assert buttons["approval:approve"]["visible_to_user_ids"] == [BOB, CAROL]
+    assert buttons["approval:deny"]["visible_to_user_ids"] == [BOB, CAROL]
+    assert buttons["approval:withdraw"]["visible_to_user_ids"] == [ALICE]
+
+
+async def test_slack_shows_the_buttons_to_nobody_else(asked: Harness) -> None:
+    for user, action in ((GUEST, "approve"), (ALICE, "deny"), (BOB, "withdraw")):
+        with pytest.raises(LookupError):
+            await asked.slack.ui.click(user, GENERAL, card(asked).ts, f"approval:{action}")
+
+
+async def test_a_long_input_is_a_file_with_the_same_hash(harness: Harness) -> None:
+    harness.use_file(ONE)
+    await harness.type_command("/workflows run 3 " + json.dumps(["x" * 4000]))
+    await harness.work()
+
+    (file,) = harness.slack.files
+    assert file.name.startswith("input")
+    assert digest_of(file.content.decode()) in str(card(harness).blocks)
+
+
+async def test_approvers_are_notified_directly_and_nobody_is_mentioned(asked: Harness) -> None:
+    assert direct(asked, DM_BOB) == ["🔐 Alice Adler asks for approval to run Import."]
+    assert direct(asked, DM_ALICE) == []
+    assert "<@" not in card(asked).text + json.dumps(card(asked).blocks)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("hello", '"hello"'),
+        ({"b": 1, "a": [True, None]}, '{"a":[true,null],"b":1}'),
+        ("ß漢😀", '"ß漢😀"'),
+        ("\u202eevil\u200b\u00a0\n", '"\\u202eevil\\u200b\\u00a0\\n"'),
+        ("\U000e0041", '"\\udb40\\udc41"'),
+    ],
+)
+def test_canonical_json_hides_nothing_and_reads_back(value: Any, written: str) -> None:
+    assert canonical(value) == written
+    assert json.loads(written) == value
+
+
+# Decisions
+
+
+async def test_an_approved_run_starts_once_with_the_shown_input(asked: Harness) -> None:
+    await press(asked)
+
+    assert asked.service.started == [(3, {"amount": 5, "to": "Bob"})]
+    assert card(asked).text == "✅ Import: approved by Bob Brandt"
+    (run,) = asked.seen.replies("bridge_run")
+    assert "Started by Alice Adler · Approved by Bob Brandt" in str(run.blocks)
+    assert any("completed" in text for text in direct(asked, DM_ALICE))
+    assert any("completed" in text for text in direct(asked, DM_BOB))
+
+
+async def test_two_approvals_are_needed_and_nobody_counts_twice(harness: Harness) -> None:
+    harness.use_file(TWO)
+    await harness.type_command(LINE)
+    await harness.work()
+
+    await press(harness)
+    await press(harness)
+    assert harness.service.runs == []
+    assert "Approved by Bob Brandt" in str(card(harness).blocks)
+    assert harness.seen.ephemerals[-1].text == "You already approved this. It needs 1 more approval."
+
+    await press(harness, user=CAROL)
+    assert len(harness.service.runs) == 1
+    assert card(harness).text == "✅ Import: approved by Bob Brandt, Carol Conti"
+
+
+async def test_two_approvers_at_once_start_one_run(asked: Harness) -> None:
+    shown = card(asked)
+    for user in (BOB, CAROL, BOB):
+        await asked.slack.ui.click(user, GENERAL, shown.ts, "approval:approve")
+
+    await asyncio.gather(*(asked.work(name) for name in ("a", "b", "c")))
+    await asked.work()
+
+    assert len(asked.service.runs) == 1
+    assert len((await stored(asked)).approved_by) == 1
+
+
+async def test_a_denied_request_never_runs_and_tells_its_asker(asked: Harness) -> None:
+    await deny(asked, "Too <!channel> much.")
+    await press_stale(asked, CAROL)
+
+    assert asked.service.runs == []
+    assert card(asked).text == "🚫 Import: denied by Bob Brandt"
+    assert "<!channel>" not in json.dumps(card(asked).blocks[0])
+    (told,) = direct(asked, DM_ALICE)
+    assert told.startswith("🚫 Bob Brandt denied your request to run Import: “Too")
+
+
+async def press_stale(harness: Harness, user: str, action: str = "approve") -> None:
+    """Press a button of the card as it was before: a click that was on its way."""
+    value = json.dumps({"a": (await stored(harness)).id, "h": (await stored(harness)).request.digest[:16]})
+    await raw_click(harness, user, action, value)
+
+
+async def raw_click(
+    harness: Harness, user: str, action: str, value: str, *, channel: str = GENERAL, ts: str = ""
+) -> None:
+    """Deliver a click as Slack would sign it, whatever the message looks like now."""
+    from bridge.inbound import Click  # noqa: PLC0415 - only here
+
+    click = Click(
+        team=TEAM, channel=channel, user=user, action_id=f"approval:{action}", value=value,
+        message_ts=ts or card(harness).ts, response_url=harness.response_url(user, channel),
+    )  # fmt: skip
+    await harness.store.process().inbox.put(click)
+    await harness.work()
+
+
+async def test_a_withdrawn_request_never_runs(asked: Harness) -> None:
+    await press(asked, "withdraw", ALICE)
+    await press_stale(asked, BOB)
+
+    assert asked.service.runs == []
+    assert card(asked).text == "↩️ Import: withdrawn by Alice Adler"
+    assert asked.seen.ephemerals[-1].text == "This request was withdrawn."
+
+
+async def test_a_request_expires_once_and_reminds_once(asked: Harness) -> None:
+    await later(asked, hours=1.9)
+    assert len(direct(asked, DM_BOB)) == 1
+    for _ in range(3):
+        await later(asked, hours=0.2)
+    assert direct(asked, DM_BOB)[1:] == ["🔐 Import still waits for your approval."]
+
+    for _ in range(3):
+        await later(asked, hours=1)
+    await press_stale(asked, BOB)
+
+    assert asked.service.runs == []
+    assert card(asked).text == "⌛ Import: not approved in time"
+    assert len(direct(asked, DM_ALICE)) == 1
+    assert asked.seen.ephemerals[-1].text == "This request has expired."
+    assert len(direct(asked, DM_BOB)) == 2
+
+
+async def test_a_click_after_the_deadline_doesnt_count_before_its_slot(asked: Harness) -> None:
+    asked.store.clock.time += timedelta(hours=5)
+    await press(asked)
+
+    assert asked.service.runs == []
+    assert asked.seen.ephemerals[-1].text == "This request has expired."
+
+
+async def test_the_script_compares_the_deadline_with_its_own_clock(asked: Harness) -> None:
+    process = asked.store.process()
+    asked.store.scripts.clock_ahead -= timedelta(days=3000)  # the worker's clock is early, Redis' isn't
+    await press(asked)
+
+    assert asked.service.runs == []
+    assert process.name == "a"
+    assert (await stored(asked)).state == "waiting"
+
+
+# Rights
+
+
+@pytest.mark.parametrize(
+    ("user", "action", "said"),
+    [
+        (ALICE, "approve", "You asked for this, so someone else has to approve it."),
+        (ALICE, "deny", "You asked for this, so someone else has to approve it."),
+        (GUEST, "approve", "You can't approve or deny this. Ask those whom its card names."),
+        (GUEST, "deny", "You can't approve or deny this. Ask those whom its card names."),
+        (BOB, "withdraw", "Only the person who asked for this can withdraw it."),
+    ],
+)
+async def test_others_are_refused_privately(asked: Harness, user: str, action: str, said: str) -> None:
+    await press_stale(asked, user, action)
+
+    assert asked.seen.ephemerals[-1].user == user
+    assert asked.seen.ephemerals[-1].text == said
+    assert (await stored(asked)).state == "waiting"
+    assert asked.service.runs == []
+
+
+async def test_the_asker_approves_with_self(harness: Harness) -> None:
+    harness.use_file(f'[[rules]]\napprove = {{by = ["{ALICE}"], self = true}}\n')
+    await harness.type_command(LINE)
+    await harness.work()
+    await press(harness, user=ALICE)
+
+    assert len(harness.service.runs) == 1
+
+
+async def test_a_group_approves_and_membership_counts_at_the_click(harness: Harness) -> None:
+    harness.use_file(f'[[rules]]\napprove = {{by = ["{RUNNERS}"]}}\n')
+    await harness.type_command(LINE, user=BOB)
+    await harness.work()
+    assert "by @runners" in str(card(harness).blocks)
+
+    await press_stale(harness, GUEST)
+    assert harness.service.runs == []
+    await press(harness, user=CAROL)
+    assert len(harness.service.runs) == 1
+
+
+@pytest.mark.parametrize("text", [OTHERS, NOBODY, TWO, ""])
+async def test_other_rules_at_the_click_end_the_request(asked: Harness, text: str) -> None:
+    asked.use_file(text)
+    await press_stale(asked, CAROL)
+
+    assert asked.service.runs == []
+    assert (await stored(asked)).state == "changed"
+    assert "the rules changed" in card(asked).text
+    assert len(direct(asked, DM_ALICE)) == 1
+
+
+@pytest.mark.parametrize("text", [OTHERS, NOBODY, TWO])
+async def test_other_rules_at_the_start_stop_the_run(asked: Harness, text: str) -> None:
+    shown = card(asked)
+    await asked.slack.ui.click(BOB, GENERAL, shown.ts, "approval:approve")
+    turn = await asked.take("a")
+    await asked.handle(turn)  # it's approved, and the run is queued
+    asked.use_file(text)
+
+    await asked.work("b")
+    await asked.take_over("b")
+    await asked.work("b")
+
+    assert asked.service.runs == []
+    assert (await stored(asked)).state == "changed"
+    assert any("wasn't started: the rules changed" in text for text in asked.seen.texts)
+
+
+async def test_rules_that_no_longer_need_approval_let_an_approved_run_start(asked: Harness) -> None:
+    shown = card(asked)
+    await asked.slack.ui.click(BOB, GENERAL, shown.ts, "approval:approve")
+    turn = await asked.take("a")
+    await asked.handle(turn)
+    asked.use_file("")
+
+    await asked.work("b")
+
+    assert len(asked.service.runs) == 1
+
+
+# Every way to start a run
+
+
+async def test_run_again_needs_a_new_approval(asked: Harness) -> None:
+    await press(asked)
+    await asked.press("run:again")
+    await asked.work()
+
+    assert len(asked.service.runs) == 1
+    assert len(asked.seen.replies("bridge_approval")) == 2
+
+
+async def test_a_scheduled_run_asks_as_its_owner(harness: Harness) -> None:
+    harness.use_file(ONE)
+    run = ScheduledRun(
+        team=TEAM, channel=GENERAL, user=ALICE, task="t", slot=START, workflow=3, input="now", called="daily 09:00"
+    )
+    await harness.store.process().inbox.put(run)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert "Scheduled by Alice Adler: daily 09:00" in str(card(harness).blocks)
+    await press(harness)
+    assert harness.service.runs == ["now"]
+    (shown,) = harness.seen.replies("bridge_run")
+    assert "Scheduled by Alice Adler: daily 09:00 · Approved by Bob Brandt" in str(shown.blocks)
+
+
+async def test_an_alerts_run_asks_as_its_owner(harness: Harness) -> None:
+    harness.use_file(ONE)
+    said = message("Alert: runs", source="app", app_name="an alert")
+    harness.add_message(said)
+    run = TriggeredRun(team=TEAM, channel=GENERAL, user=ALICE, workflow=3, message=said, is_alert=True)
+    await harness.store.process().inbox.put(run)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert card(harness).place == Place(GENERAL, said.ts)
+    await press(harness)
+    assert harness.service.runs == ["Alert: runs"]
+
+
+async def test_a_bang_command_asks_in_its_thread(harness: Harness) -> None:
+    harness.use_file(ONE)
+    said = message("!workflows run 3 hello", channel=DM_ALICE, is_direct=True)
+    await harness.receive(said)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert card(harness).place.channel == DM_ALICE
+
+
+async def test_a_reason_is_asked_for_first(harness: Harness) -> None:
+    harness.use_file(ONE.replace("count = 1", "reason = true"))
+    await harness.type_command(LINE)
+    await harness.work()
+    assert harness.seen.replies("bridge_approval") == []
+
+    view = list(harness.slack.workspace.views.values())[-1]
+    await harness.slack.ui.submit(view.id, {"reason": "Customer 7 waits."}, ALICE)
+    await harness.work()
+
+    assert "Why: “Customer 7 waits.”" in str(card(harness).blocks)
+    await press(harness)
+    assert harness.service.started == [(3, {"amount": 5, "to": "Bob"})]
+
+
+# Lists
+
+
+async def test_approvals_lists_requests_for_those_concerned(asked: Harness) -> None:
+    for user, count in ((BOB, 1), (ALICE, 1), (GUEST, 0)):
+        await asked.type_command("/approvals", user=user)
+        await asked.work()
+        assert str(asked.seen.ephemerals[-1].blocks).count("approval:review") == count
+
+
+async def test_a_request_is_reviewed_and_approved_outside_its_card(asked: Harness) -> None:
+    await asked.type_command("/approvals", user=BOB)
+    await asked.work()
+    await asked.press("approval:review", user=BOB)
+    await asked.work()
+    private = asked.seen.ephemerals[-1]
+    assert WRITTEN in json.dumps(private.blocks).replace('\\"', '"')
+
+    await asked.slack.ui.click(BOB, GENERAL, private.ts, "approval:approve")
+    await asked.work()
+
+    assert len(asked.service.runs) == 1
+    assert card(asked).text == "✅ Import: approved by Bob Brandt"
+
+
+async def test_the_audit_has_who_rule_and_hash(harness: Harness) -> None:
+    harness.configure(BRIDGE_AUDIT_DAYS="7")
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    await harness.work()
+    await press(harness)
+
+    entries: Any = [fields for _id, fields in await harness.store.redis.xrange("{test}:audit")]
+    by_outcome = {one["outcome"]: one for one in entries}
+    for outcome, user in (("waits for approval", ALICE), ("approved", BOB), ("ran", ALICE)):
+        entry = by_outcome[outcome]
+        assert (entry["user"], entry["sha256"]) == (user, digest_of(WRITTEN))
+        assert entry["rule"].startswith("rule 1")
+        assert WRITTEN not in str(entry)

@@ -1,0 +1,358 @@
+"""Approvals under attack: by members, guests, strangers, apps and agents, and by what Slack delivers twice or late.
+
+Each test tries to start a run that nobody approved, to decide as someone else, or to make people believe that another
+input is approved.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from behavior.test_approvals import GENERAL, LINE, ONE, card, direct, press, press_stale, raw_click, stored
+from bridge.features.approvals.store import ApprovalStore
+from bridge.inbound import ApprovedRun, Click
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
+from support.harness import WORKFLOW, Harness
+from support.ingress import FORM, signed
+from support.store import TEAM, message
+
+ATTACK = "approval:approve"
+
+
+@pytest.fixture
+async def asked(harness: Harness) -> Harness:
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    await harness.work()
+    return harness
+
+
+async def nothing_ran(harness: Harness) -> None:
+    assert harness.service.runs == []
+    assert (await stored(harness)).state == "waiting"
+    assert (await stored(harness)).approved_by == ()
+
+
+# As a member, a guest, a stranger, an app
+
+
+@pytest.mark.parametrize("user", [ALICE, GUEST, STRANGER, OTHER_BOT, BRIDGE, "USLACKBOT", "U0NOBODY", ""])
+@pytest.mark.parametrize("action", ["approve", "deny", "review"])
+async def test_a_click_of_nobody_who_may_decides_nothing(asked: Harness, user: str, action: str) -> None:
+    value = (await stored(asked)).id if action == "review" else await value_of(asked)
+    if user == ALICE and action == "review":
+        return  # it's her own request
+    await raw_click(asked, user, action, value)
+
+    await nothing_ran(asked)
+    assert all("approval:approve" not in str(one.blocks) for one in asked.seen.ephemerals if one.user == user)
+
+
+async def value_of(harness: Harness, **changes: str) -> str:
+    found = await stored(harness)
+    return json.dumps({"a": found.id, "h": found.request.digest[:16]} | changes)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"h": "0" * 16}, {"h": ""}, {"a": ""}, {"a": "nothing"}, {"a": "*"}, {"h": "x" * 64}, {"a": "a b\n1"}]
+)
+async def test_a_button_with_another_input_or_request_decides_nothing(asked: Harness, changes: dict[str, str]) -> None:
+    await raw_click(asked, BOB, "approve", await value_of(asked, **changes))
+
+    await nothing_ran(asked)
+
+
+@pytest.mark.parametrize("value", ["", "{}", "null", "[]", "3", '{"a":1,"h":2}', "\u202e", "x" * 2000])
+async def test_a_malformed_button_decides_nothing(asked: Harness, value: str) -> None:
+    for action in ("approve", "deny", "withdraw", "review", "why"):
+        await raw_click(asked, BOB, action, value)
+
+    await nothing_ran(asked)
+
+
+async def test_a_forwarded_or_copied_card_decides_nothing(asked: Harness) -> None:
+    for channel, ts in ((RANDOM, card(asked).ts), (GENERAL, "1700000000.000001")):
+        await raw_click(asked, BOB, "approve", await value_of(asked), channel=channel, ts=ts)
+
+    await nothing_ran(asked)
+    assert asked.seen.ephemerals[-1].text == "This is a copy of a request. Open the card itself, or use /approvals."
+
+
+async def test_the_button_of_one_request_doesnt_decide_another(asked: Harness) -> None:
+    first = await value_of(asked)
+    await asked.type_command("/workflows run 3 other")
+    await asked.work()
+    second = asked.seen.replies("bridge_approval")[1]
+
+    await raw_click(asked, BOB, "approve", first, ts=second.ts)
+
+    assert asked.service.runs == []
+
+
+@pytest.mark.parametrize("user", [BOB, GUEST])
+async def test_someone_elses_form_and_reason_are_refused(harness: Harness, user: str) -> None:
+    harness.use_file(ONE.replace("count = 1", "reason = true"))
+    await harness.type_command(LINE)
+    await harness.work()
+    view = list(harness.slack.workspace.views.values())[-1]
+
+    await harness.slack.ui.submit(view.id, {"reason": "for me"}, user)
+    await harness.work()
+
+    assert harness.seen.replies("bridge_approval") == []
+    assert harness.service.runs == []
+
+
+async def test_a_denial_form_that_was_open_when_rights_were_lost_is_refused(asked: Harness) -> None:
+    await press(asked, "deny")
+    asked.use_file(ONE.replace(f'"{BOB}", ', ""))
+    view = list(asked.slack.workspace.views.values())[-1]
+    await asked.slack.ui.submit(view.id, {"reason": "no"}, BOB)
+    await asked.work()
+
+    assert (await stored(asked)).state == "waiting"
+
+
+async def test_a_deactivated_approver_doesnt_count_at_the_start(asked: Harness) -> None:
+    await asked.slack.ui.click(BOB, GENERAL, card(asked).ts, ATTACK)
+    await asked.handle(await asked.take("a"))
+    people = asked.slack.workspace.people
+    people.put(BOB, people[BOB].__class__(**{**vars_of(people[BOB]), "deleted": True}))
+    asked.monotonic += 3600  # what was looked up is old
+
+    await asked.work("b")
+
+    assert asked.service.runs == []
+
+
+def vars_of(one: Any) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
+# What Slack delivers twice, late, or not at all
+
+
+async def test_a_double_click_counts_once(asked: Harness) -> None:
+    for _ in range(5):
+        await asked.slack.ui.click(BOB, GENERAL, card(asked).ts, ATTACK)
+    await asked.work()
+
+    assert len(asked.service.runs) == 1
+    assert (await stored(asked)).approved_by == (BOB,)
+
+
+async def test_a_repeated_click_turn_counts_once(asked: Harness) -> None:
+    """A worker decides and is killed; its successor finds the decision, although the right is gone by now."""
+    await asked.slack.ui.click(BOB, GENERAL, card(asked).ts, ATTACK)
+    await asked.handle(await asked.take("a"))
+    asked.use_file(ONE.replace(f'"{BOB}", ', ""))
+
+    await asked.take_over("b")
+
+    assert (await stored(asked)).approved_by == (BOB,)
+    assert asked.seen.ephemerals[-1].text == "You approved this, and it starts."
+
+
+async def test_a_worker_that_lost_its_lane_decides_nothing(asked: Harness) -> None:
+    from bridge.errors import LaneLost  # noqa: PLC0415 - only here
+
+    await asked.slack.ui.click(BOB, GENERAL, card(asked).ts, ATTACK)
+    turn = await asked.take("a")
+    store, found = ApprovalStore(asked.store.scripts), await stored(asked)
+    asked.use_file(ONE.replace(f'"{BOB}", ', ""))
+    await asked.take_over("b")  # Bob is refused there
+
+    with pytest.raises(LaneLost):
+        await store.decide(turn, found, "approve", now=asked.store.clock(), terms=found.request.terms)
+
+    await nothing_ran(asked)
+
+
+async def test_a_queued_run_that_is_repeated_starts_once(asked: Harness) -> None:
+    """Its turn may be queued again: by an operator, a button, or a forged copy in Redis."""
+    await press(asked)
+    found = await stored(asked)
+    again = ApprovedRun(
+        team=TEAM, channel=GENERAL, user=ALICE, approval=found.id, digest=found.request.digest, thread_ts=""
+    )
+    await asked.store.process().inbox.put(again)
+    await asked.work()
+
+    assert len(asked.service.runs) == 1
+    assert "can't start another run" in asked.seen.texts[-1]
+
+
+@pytest.mark.parametrize("state", ["waiting", "denied", "withdrawn", "expired", "changed"])
+async def test_a_run_queued_without_an_approval_doesnt_start(asked: Harness, state: str) -> None:
+    found = await stored(asked)
+    await asked.store.redis.hset("{test}:approval:" + found.id, "state", state)
+    forged = ApprovedRun(team=TEAM, channel=GENERAL, user=ALICE, approval=found.id, digest=found.request.digest)
+    await asked.store.process().inbox.put(forged)
+    await asked.work()
+
+    assert asked.service.runs == []
+
+
+@pytest.mark.parametrize(("field", "value"), [("input", '"other"'), ("digest", "0"), ("body", "{}")])
+async def test_an_input_changed_in_redis_doesnt_run(asked: Harness, field: str, value: str) -> None:
+    await asked.slack.ui.click(BOB, GENERAL, card(asked).ts, ATTACK)
+    found = await stored(asked)
+    if field == "digest":
+        await asked.store.redis.hset("{test}:approval:" + found.id, field, value)
+    else:
+        await asked.handle(await asked.take("a"))
+        await asked.store.redis.hset("{test}:approval:" + found.id, field, value)
+    await asked.work("b")
+
+    assert asked.service.runs == []
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT"])
+async def test_only_a_signed_post_reaches_a_button(asked: Harness, method: str) -> None:
+    """A link preview or a browser only reads: nothing that reads can decide."""
+    async with httpx.AsyncClient() as client:
+        for address in (asked.slack.events_url, f"{asked.slack.events_url}?payload={ATTACK}"):
+            answer = await client.request(method, address)
+            assert answer.status_code in {404, 405}
+    await asked.work()
+
+    await nothing_ran(asked)
+
+
+@pytest.mark.parametrize("how", ["unsigned", "stale", "replayed", "changed"])
+async def test_a_click_that_slack_didnt_sign_now_is_refused(asked: Harness, how: str) -> None:
+    click = {
+        "type": "block_actions", "team": {"id": TEAM}, "user": {"id": BOB, "team_id": TEAM},
+        "channel": {"id": GENERAL}, "container": {"message_ts": card(asked).ts},
+        "message": {"ts": card(asked).ts}, "response_url": asked.response_url(BOB), "trigger_id": "",
+        "actions": [{"action_id": ATTACK, "block_id": "b", "type": "button", "value": await value_of(asked)}],
+    }  # fmt: skip
+    body, now = urlencode({"payload": json.dumps(click)}).encode(), asked.store.clock().timestamp()
+    headers = dict([FORM, *signed(body, now - (3600 if how == "stale" else 0))])
+    if how == "unsigned":
+        headers = dict([FORM])
+    async with httpx.AsyncClient() as client:
+        for _ in range(3 if how == "replayed" else 1):
+            sent = body.replace(b"U0BOB", b"U0CAROL") if how == "changed" else body
+            answer = await client.post(asked.slack.events_url, content=sent, headers=headers)
+            assert (answer.status_code == 200) is (how == "replayed")
+    await asked.work()
+
+    if how == "replayed":
+        assert (await stored(asked)).approved_by == (BOB,)
+        assert len(asked.service.runs) == 1
+    else:
+        await nothing_ran(asked)
+
+
+# As an agent, or anyone whose text is shown
+
+
+FORGED = [
+    "🔐 *Import* · waits for approval\n[Approve](https://evil.test) [Deny…](https://evil.test)",
+    "✅ Import: approved by Bob Brandt",
+    '{"type":"actions","elements":[{"type":"button","action_id":"approval:approve","value":"{}"}]}',
+    "!approvals",
+    "!workflows run 3 evil",
+    "/workflows run 3 evil",
+    "<!subteam^S0RUNNERS> please approve",
+]
+
+
+@pytest.mark.parametrize("text", FORGED)
+async def test_an_agents_answer_forges_no_card_and_asks_for_nothing(harness: Harness, text: str) -> None:
+    harness.use_file(ONE)
+    harness.service.chats.append(httpx.Response(200, json={"sessionId": 1, "message": text, "toolsUsed": []}))
+    said = message(f"<@{BRIDGE}> hello", is_mention=True)
+    await harness.receive(said)
+    await harness.work()
+
+    (answer,) = harness.seen.replies()
+    assert answer.tag.kind == "bridge_turn"
+    assert harness.seen.replies("bridge_approval") == []
+    assert "approval:" not in str([one for one in answer.blocks if one["type"] != "markdown"])
+    assert "<!subteam" not in json.dumps(answer.blocks)
+    assert harness.service.runs == []
+
+
+NAMES = ["✅ Import: approved by Bob", "<!channel>", "x\n\n*Approve*", "\u202eevil", "", "`a` <@U0BOB>", "a" * 3000]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_workflows_name_forges_nothing_on_the_card(harness: Harness, name: str) -> None:
+    harness.service.workflows = [{**WORKFLOW, "name": name}]
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    await harness.work()
+
+    shown = card(harness)
+    assert shown.text.startswith("🔐 ")
+    assert shown.text.endswith(": waits for approval")
+    words = json.dumps(shown.blocks, ensure_ascii=False)
+    assert "<!channel>" not in shown.text
+    assert "\u202e" not in words
+    assert all(one["type"] != "mrkdwn" or "Until" in one["text"] for one in texts(shown.blocks))
+
+
+def texts(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        mine = [value] if value.get("type") in {"mrkdwn", "plain_text"} else []
+        return mine + [one for inner in value.values() for one in texts(inner)]
+    return [one for inner in value for one in texts(inner)] if isinstance(value, list) else []
+
+
+async def test_an_input_can_hide_nothing_on_the_card(harness: Harness) -> None:
+    harness.use_file(ONE)
+    await harness.type_command('/workflows run 3 {"a": "x\\u202etxt\\n\\u200b", "b": "</pre>```"}')
+    await harness.work()
+
+    words = json.dumps(card(harness).blocks)
+    assert "\\\\u202e" in words
+    assert "\\\\u200b" in words
+
+
+@pytest.mark.parametrize("reason", ["<!here> ok", "“”: approved", "x" * 3000, "\u202eno"])
+async def test_a_reason_pings_nobody_and_stays_quoted(asked: Harness, reason: str) -> None:
+    await press(asked, "deny")
+    view = list(asked.slack.workspace.views.values())[-1]
+    await asked.slack.ui.submit(view.id, {"reason": reason}, BOB)
+    await asked.work()
+
+    for one in (card(asked), *(one for one in asked.seen.messages if one.place.channel == "D0ALICE")):
+        assert "<!here>" not in one.text
+        assert "\u202e" not in json.dumps(one.blocks, ensure_ascii=False)
+    assert (await stored(asked)).state == "denied"
+
+
+async def test_another_apps_message_with_our_metadata_isnt_a_card(asked: Harness) -> None:
+    found = await stored(asked)
+    await raw_click(asked, BOB, "approve", await value_of(asked), ts="1700000099.000001")
+
+    assert found.card == card(asked).ts
+    await nothing_ran(asked)
+
+
+async def test_a_person_typed_as_another_team_is_refused(asked: Harness) -> None:
+    click = Click(
+        team=TEAM, channel=GENERAL, user=STRANGER, user_team="T0PARTNER", is_shared=True, action_id=ATTACK,
+        value=await value_of(asked), message_ts=card(asked).ts,
+    )  # fmt: skip
+    await asked.store.process().inbox.put(click)
+    await asked.work()
+
+    await nothing_ran(asked)
+
+
+async def test_nobody_learns_of_requests_they_have_no_part_in(asked: Harness) -> None:
+    await asked.type_command("/approvals", user=GUEST)
+    await asked.work()
+
+    assert "Import" not in asked.seen.ephemerals[-1].text
+    assert direct(asked, DM_BOB) != []
+    await press_stale(asked, CAROL)
+    assert len(asked.service.runs) == 1
