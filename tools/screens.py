@@ -201,12 +201,14 @@ class Player:
 @asynccontextmanager
 async def a_playground(title: str = "") -> AsyncIterator[Playground]:
     """A new playground, with the settings and options in *title*."""
-    options, settings = re.findall(r"--\w+", title), re.findall(r"([A-Z_]+)=(\S+)", title)
+    options, settings = re.findall(r"--\w+", title), dict(re.findall(r"([A-Z_]+)=(\S+)", title))
+    if file := settings.get("BRIDGE_CONFIG"):
+        settings["BRIDGE_CONFIG"] = str(Path(__file__).parent / file)
     with tempfile.TemporaryDirectory(prefix="br-") as data:
         manifest = Path(data, "playground", "manifest.json")
         manifest.parent.mkdir()
         manifest.write_text(MANIFEST, encoding="utf-8")  # on a busy machine, the playground may fail to make its own
-        playground = Playground(Path(data), tuple(options), environ=dict(settings))
+        playground = Playground(Path(data), tuple(options), environ=settings)
         try:
             await (await playground.start()).ready(sample.ALICE)
             yield playground

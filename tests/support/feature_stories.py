@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from functools import partial
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import DropAfter
@@ -124,17 +126,20 @@ async def schedules_a_report(users: Users) -> None:
 
 async def asks_for_approvals(users: Users) -> None:
     """One run is approved, by two people at once and with a double click; another request is withdrawn."""
-    for user, action, name in ((BOB, "approve", "approved"), (ALICE, "withdraw", "withdrawn")):
-        await users.run(ALICE, GENERAL, NEEDS_APPROVAL, name, needs=action)
-        for request in [one for one in users.runs if one.input.startswith(f"{name}-") and one.is_accepted]:
-            await wait_until(request.requests, f"{request.input} has its card", PATIENCE)
-            ts = request.requests()[0].ts
-            for presses in (user, user, *((CAROL,) if action == "approve" else ())):
-                await users.insist(
-                    lambda by=presses, ts=ts, action=action: users.system.slack.ui.click(
-                        by, GENERAL, ts, f"approval:{action}"
-                    )
-                )  # type: ignore[misc]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_asks(users, "approve", BOB, BOB, CAROL))
+        group.create_task(_asks(users, "withdraw", ALICE, ALICE))
+
+
+async def _asks(users: Users, action: str, *presses: str) -> None:
+    """Ask for a run, and press a button of each card that this posted."""
+    await users.run(ALICE, GENERAL, NEEDS_APPROVAL, action, needs=action)
+    for request in [one for one in users.runs if one.needs == action and one.is_accepted]:
+        await wait_until(request.requests, f"{request.input} has its card", PATIENCE)
+        ts = request.requests()[0].ts
+        for user in presses:
+            press = partial(users.system.slack.ui.click, user, GENERAL, ts, f"approval:{action}")
+            await users.insist(press)
 
 
 async def asks_for_what_is_in_doubt(users: Users) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, Literal
 
 from bridge.engine.feature import Feature, Slot
@@ -252,16 +253,12 @@ async def request_posted(deps: Deps, turn: Turn, posted: RequestPosted, ts: str)
     store = ApprovalStore(deps.scripts)
     if ts:
         await deps.inbox.write(store.posted(posted.approval, ts))
-    stored = await deps.approvals.edit_card(deps, posted.approval) if await _has_moved(deps, posted.approval) else None
-    stored = stored or await store.get(posted.approval)
+    stored = await store.get(posted.approval)
+    if stored is not None and (stored.state != WAITING or stored.decisions):  # decided before the card was known
+        with suppress(TryLater):
+            stored = await deps.approvals.edit_card(deps, stored.id)
     if stored is not None and stored.state == WAITING:
         await _notify(deps, stored, is_reminder=False)
-
-
-async def _has_moved(deps: Deps, id_: str) -> bool:
-    """Whether people decided before the card was known, so that it couldn't be edited."""
-    stored = await ApprovalStore(deps.scripts).get(id_)
-    return stored is not None and (stored.state != WAITING or bool(stored.decisions))
 
 
 @approvals.once_refused(RequestPosted)

@@ -18,7 +18,7 @@ from bridge.engine.questions import Permit
 from bridge.engine.results import Form, Outcome, PostedTask, RequestPosted, TryLater
 from bridge.engine.rules import ApprovalTerms, Target, Verdict
 from bridge.engine.turn import Turn
-from bridge.errors import RecordNotUnderstood, SlackError, SlackRefused
+from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError, SlackRefused
 from bridge.features.approvals import layout
 from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
 from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
@@ -178,7 +178,10 @@ class Approvals:
         request, asker = stored.request, stored.request.asker
         if await deps.access.refusal_now(asker, request.channel, asked_for(deps, request)):
             return False
-        verdict = await judge_run(deps, request)
+        try:
+            verdict = await judge_run(deps, request)
+        except NotAllowed:  # Slack doesn't say whether they may
+            return False
         if not verdict.is_allowed:
             return False
         if verdict.approval is None:
