@@ -121,7 +121,9 @@ class Users:
             await asyncio.sleep(_PAUSE)
         raise AssertionError("the action is never accepted")
 
-    async def run(self, user: str, channel: str, workflow: int, name: str, *, project: str = "", needs: str = "") -> None:
+    async def run(
+        self, user: str, channel: str, workflow: int, name: str, *, project: str = "", needs: str = ""
+    ) -> None:
         """Start a workflow; each attempt has its own input, because the last one's outcome is unknown.
 
         *needs*: others have to approve it, and are going to do this (``approve``, ``withdraw``).
