@@ -1,0 +1,65 @@
+"""In the browser: what watches for people, from the form to the message in #ops, with the clock moved."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from bridge.playground.emulator.sample import ALICE
+from support.browser_window import Opens
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+A_DAY_PASSES = 60_000  # ms
+A_MINUTE_PASSES = 75_000
+
+
+async def test_an_alert_goes_from_the_form_to_its_end(opens: Opens) -> None:
+    async with opens(ALICE, "ops") as window:
+        await window.write("/stats alert")
+        form = window.form
+        await form.get_by_label("Alert when").fill('workflow "Send newsletter" fails')
+        await form.get_by_role("button", name="Preview").click()
+        await window.ephemeral.get_by_role("button", name="Create alert").click()
+        await window.sees(window.ephemeral.get_by_text("It's checked every minute."))
+        await window.write("/stats alerts")
+        await window.ephemeral.get_by_role("button", name="Edit…").click()
+        await expect(form.get_by_label("Alert when")).to_have_value('workflow "Send newsletter" fails in 1h')
+        await form.get_by_role("button", name="Preview").click()
+        await window.ephemeral.get_by_role("button", name="Save changes").click()
+        await window.sees(window.ephemeral.get_by_text("Alert changed:"))
+
+        await window.write('/workflows run "Send newsletter" {}')
+        alert = window.message("in the last hour")
+        await expect(alert).to_contain_text("1 failed run", timeout=A_MINUTE_PASSES)
+        await window.turn("Move the clock")
+        await window.turn("Move the clock")
+        await expect(alert).to_contain_text("is over", timeout=A_MINUTE_PASSES)
+
+
+async def test_an_incident_begins_and_ends_in_the_operators_channel(opens: Opens) -> None:
+    async with opens(ALICE, "ops") as window:
+        await window.turn("Service down")
+        await window.turn("Let a day pass")
+        incident = window.message("The project service can't be reached")
+        await expect(incident).to_contain_text("bridge check", timeout=A_DAY_PASSES)
+        await expect(incident).to_contain_text("Since")
+
+        await window.turn("Service down")
+        await expect(incident).to_contain_text("over after", timeout=A_DAY_PASSES)
+
+        await expect(window.page.get_by_test_id("message").filter(has_text="can't be reached")).to_have_count(1)
+
+
+async def test_agents_are_shown_in_tables(opens: Opens) -> None:
+    async with opens(ALICE, "ops") as window:
+        await window.write("/stats agents --csv")
+        await window.sees(window.ephemeral.get_by_role("region", name="Workflows"))
+
+
+async def test_a_report_with_all_options_is_scheduled_in_its_form(opens: Opens) -> None:
+    async with opens(ALICE, "ops") as window:
+        await window.write("/stats report")
+        await window.form.get_by_label("How agents and workflows are doing").check()
+        await window.form.get_by_label("Post only if something changed").check()
+        await window.form.get_by_role("button", name="Schedule").click()
+        await window.sees(window.ephemeral.get_by_text("Scheduled: every day at 09:00"))
