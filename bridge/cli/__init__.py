@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "status": "Show what each process is doing.",
     "audit": "Show who did what, where and when.",
     "feedback": "Show the votes on agents' answers.",
-    "reports": "List everything that's scheduled, and channel settings.",
+    "reports": "List everything that's scheduled, alerts, and channel settings.",
     "check": "Check the settings, Slack, Redis and the project.",
     "config": "Show where settings come from, or reload the projects.",
     "catch-up": "Find and answer messages missed in an outage.",

@@ -1,9 +1,10 @@
-"""`bridge reports`: schedules and channel settings, as a list, and set again from it."""
+"""`bridge reports`: schedules, alerts and channel settings, as a list, and set again from it."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import out
 from bridge.cli.running import WRONG_SETTINGS, say
 from bridge.cli.store import JsonOption, in_store
+from bridge.features.alerts.listing import ListedAlert, parse_alerts, read_alerts, write_alerts
 from bridge.features.schedules.listing import (
     ListedChannel,
     ListedQuestion,
@@ -31,7 +33,7 @@ reports = typer.Typer(add_completion=False, invoke_without_command=True, rich_ma
 
 @reports.callback()
 def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
-    """List everything that's scheduled, and channel settings.
+    """List everything that's scheduled, alerts, and channel settings.
 
     bridge reports import sets them again from such a list.
     """
@@ -39,17 +41,18 @@ def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
         return
 
     async def show(scripts: Scripts) -> int:
-        listing = await read_listing(scripts)
+        listing, alerts = await read_listing(scripts), await read_alerts(scripts)
         if as_json:
-            out(listing.to_text())
+            listed = json.loads(listing.to_text())
+            out(json.dumps({**listed, "alerts": [one.model_dump(mode="json") for one in alerts]}, indent=2))
             return 0
         async with opened_names() as names:
             await names.look_up_agents()
             owners = [rule.owner for one in listing.channels for rule in one.settings.apps.values()]
             places = [one.channel for one in listing.channels]
-            scheduled = (*listing.reports, *listing.schedules)
+            scheduled = (*listing.reports, *listing.schedules, *alerts)
             await names.look_up([*owners, *places, *(id_ for one in scheduled for id_ in (one.channel, one.owner))])
-        out("\n".join(lines_of(listing, names)))
+        out("\n".join(lines_of(listing, alerts, names)))
         return 0
 
     in_store(show)
@@ -59,7 +62,7 @@ def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
 def import_list(
     file: Annotated[str, typer.Argument(metavar="FILE", help="From bridge reports --json; - is standard input.")] = "-",
 ) -> None:
-    """Set the schedules and channel settings of a list. Others stay, and the same list can be imported again."""
+    """Set the schedules, alerts and channel settings of a list. Others stay; importing it again changes nothing."""
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
@@ -68,23 +71,40 @@ def import_list(
         raise typer.Exit(WRONG_SETTINGS) from None
 
     async def set_all(scripts: Scripts) -> int:
-        written = await write_listing(scripts, Listing.parse(text), datetime.now(UTC))
+        listing, alerts = parse_list(text)
+        written = await write_listing(scripts, listing, datetime.now(UTC))
+        of_alerts = await write_alerts(scripts, alerts, datetime.now(UTC))
         schedules = f", {counted(written.schedules, 'other schedule')}" if written.schedules else ""
         channels = counted(written.channels, "channel")
+        schedules += f", {counted(of_alerts, 'alert')}" if of_alerts else ""
         done = f"Set {counted(written.reports, 'report')}{schedules} and the settings of {channels}."
-        out(f"{done} {written.others} already as listed." if written.others else done)
+        others = written.others + len(alerts) - of_alerts
+        out(f"{done} {others} already as listed." if others else done)
         return 0
 
     in_store(set_all)
 
 
-def lines_of(listing: Listing, names: DisplayNames) -> Iterator[str]:
+def parse_list(text: str) -> tuple[Listing, list[ListedAlert]]:
+    """Parse what `bridge reports --json` prints. Raises `ConfigurationError`."""
+    try:
+        listed = json.loads(text)
+    except ValueError:
+        listed = None
+    alerts = listed.pop("alerts", []) if isinstance(listed, dict) else []
+    return Listing.parse(text if listed is None else json.dumps(listed)), parse_alerts(alerts)
+
+
+def lines_of(listing: Listing, alerts: Sequence[ListedAlert], names: DisplayNames) -> Iterator[str]:
     """Format *listing* for people."""
     yield "Scheduled reports"
     yield from [f"  {_when(report, names)}" for report in listing.reports] or ["  None."]
     yield ""
     yield "Scheduled questions and runs"
     yield from [f"  {_target(one, names)} {_when(one, names)}" for one in listing.schedules] or ["  None."]
+    yield ""
+    yield "Alerts"
+    yield from [f"  {_alert(one, names)}" for one in alerts] or ["  None."]
     yield ""
     yield "Channel settings"
     for one in listing.channels:
@@ -98,6 +118,14 @@ def _when(task: ListedTask, names: DisplayNames) -> str:
     project = f", project {task.project}" if task.project else ""
     owner, channel = names.person(task.owner), names.channel(task.channel)
     return f"{task.schedule} ({task.zone}) in {channel}, by {owner}{project}{paused}"
+
+
+def _alert(alert: ListedAlert, names: DisplayNames) -> str:
+    runs = f", runs workflow {alert.run}" if alert.run is not None else ""
+    paused = f", paused ({alert.paused})" if alert.paused else ""
+    project = f", project {alert.project}" if alert.project else ""
+    owner, channel = names.person(alert.owner), names.channel(alert.channel)
+    return f"{alert.condition} in {channel}, by {owner}{project}{runs}{paused}"
 
 
 def _target(task: ListedQuestion | ListedRun, names: DisplayNames) -> str:
