@@ -196,9 +196,9 @@ class Settings(BaseSettings):
     """How many posts by one app may start an agent or a workflow per minute in a channel whose settings allow it; any
     beyond that are ignored, so that two bots can't answer each other endlessly. 1 or more."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
-    """How many messages one person may send to agents per minute. 0: no limit."""
+    """How many messages one person may send to a project's agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")
-    """How many workflows one person may run per hour. 0: no limit."""
+    """How many of a project's workflows one person may run per hour. 0: no limit."""
     audit_lifetime: Annotated[timedelta, duration("d", upto=timedelta(days=3650), may_be_zero=True)] = _setting(
         "BRIDGE_AUDIT_DAYS", "90"
     )

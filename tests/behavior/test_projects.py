@@ -256,6 +256,23 @@ async def test_remembered_inputs_are_each_projects_own(harness: Harness, orders:
     assert (orders.runs, harness.service.runs) == (["theirs"], ["ours"])
 
 
+async def test_a_persons_limits_are_each_projects_own(harness: Harness) -> None:
+    harness.environ |= {"BRIDGE_USER_TURNS_PER_MINUTE": "2", "BRIDGE_USER_RUNS_PER_HOUR": "1"}
+    harness.serve("orders", orders=RANDOM)
+    orders = harness.others["orders"]
+    theirs = await say(harness, f"{MENTION} @orders one", GENERAL)
+    await say(harness, "two", GENERAL, theirs)
+    await say(harness, "too many", GENERAL, theirs)
+    for number in ("one", "two", "too many"):
+        await say(harness, f"{MENTION} {number}", GENERAL)
+        await command(harness, f"/workflows @orders run 3 {number}")
+        await command(harness, f"/workflows @default run 3 {number}")
+
+    assert asked(orders) == [("one", None), ("two", 42)]
+    assert [text for text, _ in asked(harness.service)] == ["one", "two"]
+    assert (orders.runs, harness.service.runs) == (["one"], ["one"])
+
+
 async def test_a_removed_project_is_named_and_works_again_once_put_back(harness: Harness, orders: Service) -> None:
     root = await say(harness, f"{MENTION} hello", RANDOM)
     harness.serve()

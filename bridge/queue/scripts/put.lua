@@ -9,6 +9,10 @@ local turn, lane, message, thread, condition = a.turn, a.lane, a.message or '', 
 if a.deadline and clock() > a.deadline then return {'late'} end
 
 -- An absent identity ('') makes a key that never exists.
+local conversation = thread_key(thread)
+local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker', 'since', 'said', 'several', 'agent', 'project')
+local project = talk[8] or (not talk[1] and a.project) or '' -- a thread keeps its own
+if project ~= '' then a.counts_for = a.counts_for .. ':' .. project end
 local known = redis.call('MGET', refused_key(turn), seen_event_key(a.event or ''), seen_message_key(message),
   seen_message_key(thread), unread_thread_key(thread), thread_pace_key(thread), person_pace_key(a.counts_for))
 local unread = known[5] -- its thread has yet to be read
@@ -25,8 +29,6 @@ if earlier then
   return {'duplicate', earlier}
 end
 
-local conversation = thread_key(thread)
-local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker', 'since', 'said', 'several', 'agent')
 local is_bound, is_muted, speaker, is_notice = talk[1], talk[2], talk[3], a.kind == 'notice'
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 if condition == 'bound' and not is_bound then
