@@ -324,9 +324,10 @@ _RELOADED = frozenset(
         "BRIDGE_RUN_URL",
         "BRIDGE_WORKFLOW_URL",
         "BRIDGE_AGENT_URL",
+        "SLACK_CONFIG_TOKEN",
     }
 )
-"""The variables of the projects, which a running bridge reads again."""
+"""The variables of the projects, which a running bridge reads again, and the one that only `bridge check` reads."""
 
 
 def needs_restart(before: Settings, now: Settings) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from datetime import UTC, datetime
 from typing import Final
@@ -42,9 +43,8 @@ async def look_for_outages(deps: Deps) -> None:
     """
     with translated():
         down = set(await deps.scripts.redis.hkeys(deps.scripts.keys.service_down()))
-    for project in list(deps.projects):
-        if project.id in down or not project.client.is_up:
-            await statistics_now(deps, project)
+    unreachable = [project for project in deps.projects if project.id in down or not project.client.is_up]
+    await asyncio.gather(*(statistics_now(deps, project) for project in unreachable))
 
 
 async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:

@@ -47,21 +47,24 @@ async def evaluate_all(deps: Deps) -> None:
     if not stored:
         return
     own = await own_facts(deps, stored)
-    await asyncio.gather(*(_tell_of_project(deps, one) for one in stored))
+    for one in stored:
+        is_served = deps.projects.get(one.spec.project) is not None
+        if is_served is one.is_gone:  # that's news
+            await _tell_of_project(deps, one, is_served=is_served)
     of_project = [(each, [one for one in stored if one.spec.project == each.key]) for each in deps.projects]
     evaluations = (_evaluate(deps, project, theirs, own) for project, theirs in of_project if theirs)
     for failed in filter(None, await asyncio.gather(*evaluations, return_exceptions=True)):
         raise failed
 
 
-async def _tell_of_project(deps: Deps, alert: StoredAlert) -> None:
-    """Tell an alert's owner, once, that its project was removed; it goes on once that's back."""
-    key, is_served = deps.scripts.keys.alert(alert.id), deps.projects.get(alert.spec.project) is not None
-    if is_served and alert.is_gone:
+async def _tell_of_project(deps: Deps, alert: StoredAlert, *, is_served: bool) -> None:
+    """Tell an alert's owner that its project was removed; it goes on once that's back."""
+    key = deps.scripts.keys.alert(alert.id)
+    if is_served:
         await deps.inbox.write(*is_back(key))
-    elif not is_served and not alert.is_gone:
-        event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
-        await tell_of_removal(deps, alert.spec, KIND.noun, alert.called, key, event=event)
+        return
+    event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
+    await tell_of_removal(deps, alert.spec, KIND.noun, alert.called, key, event=event)
 
 
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:
