@@ -39,7 +39,7 @@ PATIENCE = timedelta(seconds=6)
 """How long Home waits for the service; an incomplete tab is better than an empty one."""
 
 
-_BEGINS_WITH_A_GROUP: Final = re.compile(r"\s*<!subteam\^[^<>]*>\s*")  # an agent's handle
+_GROUP: Final = re.compile(r"<!subteam\^[^<>]*>")  # an agent's handle, where a text begins with one
 
 
 @home.event("app_home_opened")
@@ -116,7 +116,8 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
     agent_of = {one.thread: names.get(one.agent, "") for one in recent.conversations if one.agent is not None}
     words = {}
     for thread, said in (await deps.first_words.of(threads)).items():
-        text_ = await deps.parts.text(_BEGINS_WITH_A_GROUP.sub("", said))
+        begins = _GROUP.match(said)
+        text_ = await deps.parts.text(said[begins.end() :] if begins else said)
         name = agent_of.get(thread, "")
         is_named = bool(name) and text_.casefold().startswith(f"{name.casefold()}:")
         words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)
