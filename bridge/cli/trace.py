@@ -153,7 +153,10 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
 def _reason(why: str) -> str:
     """Say why a message was refused; the stored reason ends with a word for it, such as ``refused: stranger``."""
     said, _, word = why.partition(": ")
-    words = REFUSALS.get(word.partition(":")[0])
+    name, _, facts = word.partition(":")
+    words = REFUSALS.get(name)
+    if words and facts and name == "rule":
+        words = f"{words} ({facts})"
     return f"{said}: {words}" if words else why
 
 

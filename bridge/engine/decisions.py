@@ -13,7 +13,7 @@ from enum import StrEnum, auto
 from typing import Final, Literal
 
 from bridge.engine.notices import why_not_posted
-from bridge.errors import BridgeError
+from bridge.errors import BridgeError, NotAllowed
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
@@ -618,6 +618,8 @@ def _ended(turn: TurnTrace) -> Explanation:
         return Explanation(REQUESTS[turn.approval], turn=turn, shown_at=turn.posted)
     if what.startswith("refused: "):
         return _refused(what.partition(": ")[2], turn)
+    if what == NotAllowed.__name__ and turn.cause:
+        return _refused("rule", turn)
     if turn.has_new_text and (line is None or line is _REPLIED):
         return Explanation(STATES[State.EDITED], turn=turn, shown_at="")
     if line is None or line.happened == _REPLIED.happened:

@@ -261,8 +261,8 @@ class Turns:
                 turn.staged.clear()
                 cause = exc.cause if isinstance(exc, ProjectError) else ""
                 what, reply = type(exc).__name__, failures.failure(exc)
-                if isinstance(exc, NotAllowed) and exc.said:
-                    what, cause = f"refused: {exc.reason}", exc.said
+                if isinstance(exc, NotAllowed):
+                    cause = exc.said
                 result = Outcome(what=what, reply=reply, concerns=exc.about, cause=cause)
         if not (turn.has_sent or self.deps.slack.token.accepted.is_set()):  # rejected after the turn was taken
             raise WorkPaused

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from bridge.engine.decisions import explain
 from bridge.features.channels.settings import AppRule
 from bridge.features.schedules.schedule import read_run
 from bridge.features.workflows import run_card
@@ -25,6 +26,7 @@ from bridge.playground.emulator.sample import (
     RANDOM,
     RUNNERS,
 )
+from bridge.queue.trace import trace_of
 from support.harness import Harness, open_harness
 from support.store import CHANNEL, ROOT, TEAM, message
 
@@ -440,3 +442,15 @@ async def test_a_confirmation_is_for_its_workflow_only(harness: Harness) -> None
 
     assert harness.service.runs == []
     assert "Digest asks you to confirm" in private(harness)
+
+
+async def test_a_refused_run_is_in_the_trace_with_its_rule(harness: Harness) -> None:
+    harness.use_file(FINANCE)
+    await harness.receive(message("!workflows run 3 x", user=BOB, is_mention=True))
+    await harness.work()
+
+    found = explain(await trace_of(harness.store.scripts, message(user=BOB).key))
+
+    assert found is not None
+    assert found.refusal == "rule"
+    assert "You can't run “Refund all” here: only @runners can" in found.happened()
