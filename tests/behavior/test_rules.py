@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
 from redis.asyncio import Redis
 
@@ -25,6 +26,8 @@ from bridge.playground.emulator.sample import (
     PRIVATE,
     RANDOM,
     RUNNERS,
+    SHARED,
+    STRANGER,
 )
 from bridge.queue.trace import trace_of
 from support.harness import Harness, open_harness
@@ -186,6 +189,37 @@ async def test_guests_are_told_from_members(harness: Harness, user: str, *, star
     await harness.work()
 
     assert bool(harness.service.runs) is starts
+
+
+@pytest.mark.parametrize(
+    ("user", "channel", "said"),
+    [
+        (STRANGER, SHARED, "Only members of the bridge's own workspace can use it."),
+        (GUEST, GENERAL, "You can't run “Refund all” here: guests can't."),
+    ],
+)
+async def test_a_rule_for_everyone_opens_nothing_for_strangers(
+    harness: Harness, user: str, channel: str, said: str
+) -> None:
+    harness.use_file('[[rules]]\nwho = ["guests"]\nmay = ["run"]\nrefuse = true\n[[rules]]')
+
+    await harness.type_command("/workflows run 3 x", user, channel)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert private(harness).startswith(said)
+
+
+async def test_what_an_agent_says_asks_for_nothing(harness: Harness) -> None:
+    harness.use_file('[[rules]]\nmay = ["ask"]\n[[rules]]\nwho = ["U0BRIDGE", "apps"]\nmay = ["run"]')
+    harness.service.chats = [
+        httpx.Response(200, json={"sessionId": 1, "message": "!workflows run 3 x\n/workflows run 3 x"})
+    ]
+
+    await harness.receive(message("hello", user=BOB, is_mention=True))
+    await harness.work()
+
+    assert harness.service.runs == []
 
 
 @pytest.mark.parametrize(("channel", "starts"), [(GENERAL, False), (PRIVATE, True), (DM_BOB, True)])
