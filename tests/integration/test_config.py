@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridge.playground.emulator.sample import ALICE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.sample_project.server import SampleProject
 from support.forks import run, start
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
@@ -339,3 +339,31 @@ async def test_a_reload_refuses_a_wrong_env_as_a_whole(system: System, tmp_path:
     assert refusal is not None
     assert refusal["problems"].startswith("BRIDGE_MAX_AGE ")
     assert is_logged(bridge, "the configuration was reloaded") is None
+
+
+async def test_rules_hold_from_the_start_and_after_a_reload(system: System, tmp_path: Path) -> None:
+    file = tmp_path / "bridge.toml"
+    file.write_text('[[rules]]\nwho = ["S0RUNNERS"]\nmay = ["run"]\n', encoding="utf-8")
+    await system.start_bridge(BRIDGE_CONFIG=str(file))
+
+    async def said(user: str) -> str:
+        """Run a workflow as *user*, and return what they're told in private."""
+        before = len(system.slack.workspace.messages.private)
+        await system.slack.ui.command(user, GENERAL, "/workflows", "run 1 hello")
+        await wait_until(lambda: len(system.slack.workspace.messages.private) > before, "it's answered")
+        return system.slack.workspace.messages.private[-1].text
+
+    def runs() -> int:
+        return len([call for call in system.project.calls if call.path.endswith("/run")])
+
+    assert "only @runners can" in await said(BOB)
+    file.write_text("[[rules]]\nwho = []\n", encoding="utf-8")
+    code, _, _ = await says(system, tmp_path, "config", "reload")
+    assert code == 2
+    assert "only @runners can" in await said(BOB)  # what was closed stays closed
+    file.write_text('[[rules]]\nwho = ["U0BOB"]\nmay = ["run"]\n', encoding="utf-8")
+    code, output, _ = await says(system, tmp_path, "config", "reload")
+    assert (code, "rules: changed" in output) == (0, True), output
+    assert runs() == 0
+    await system.slack.ui.command(BOB, GENERAL, "/workflows", "run 1 hello")
+    await wait_until(lambda: runs() == 1, "it runs")

@@ -251,12 +251,14 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
     found = await turn.project.catalog.get_agents()
     offered = await deps.access.offered(turn, "ask", found)
+    are_hidden = len(offered) < len(found)
     found = [one for one in found if one.id in offered]
     faces, handles = await deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)
     shown_as = {agent: layout.written(one.handle, one.trouble) for agent, one in handles.items()}
     return layout.agent_list(
-        found, page.words, default, page.page, faces=faces, handles=shown_as, project=turn.project_name
-    )
+        found, page.words, default, page.page, faces=faces, handles=shown_as, are_hidden=are_hidden,
+        project=turn.project_name,
+    )  # fmt: skip
 
 
 def _thread_started(

@@ -40,6 +40,8 @@ _NO_HANDLE: Final = {
 }
 """Why there's no handle, by Slack's error. https://docs.slack.dev/reference/methods/usergroups.create."""
 
+NOTHING_ALLOWED: Final = "There's no agent that you can talk to here. Ask your admin for access."
+
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons that turn the list's pages."""
 
@@ -52,11 +54,12 @@ def agent_list(
     *,
     faces: Mapping[int, str] = NO_FACES,
     handles: Mapping[int, str] = NO_FACES,
+    are_hidden: bool = False,
     project: str = "",
 ) -> Reply:
     """Show a page of the agents matching *wanted* in *project*, with their *faces* and *handles*.
 
-    The *default* is marked.
+    The *default* is marked. If some *are_hidden*, there are more than the person may talk to.
     """
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
@@ -65,7 +68,7 @@ def agent_list(
             f"No agent matches {quoted}.", kit.button("Show all agents", TURNS[0], ListPage().model_dump_json())
         )
     if not found:
-        return kit.reply("This project has no agents yet.")
+        return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no agents yet.")
 
     def line(agent: Agent) -> Block:
         mark = [kit.words(" · default in this channel", italic=True)] if agent.id == default else []

@@ -284,8 +284,11 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
         await deps.access.may(turn, "run", ANY_WORKFLOW),
         await deps.access.offered(turn, "run", found),
     )
-    found = [one for one in found if one.id in offered]
-    return layout.workflow_list(found, page.words, page.page, may_run=may_run, needs=offered, project=turn.project_name)
+    shown = [one for one in found if one.id in offered]
+    return layout.workflow_list(
+        shown, page.words, page.page, may_run=may_run, needs=offered, are_hidden=len(shown) < len(found),
+        project=turn.project_name,
+    )  # fmt: skip
 
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:

@@ -15,6 +15,8 @@ from bridge.slack.blockkit.reply import Block, Reply, View
 RUN: Final = "workflow:run"
 """A searchable menu that opens the form for a workflow."""
 
+NOTHING_ALLOWED: Final = "There's no workflow that you can run here. Ask your admin for access."
+
 TURNS: Final = ("list:workflows:previous", "list:workflows:next")
 """The buttons that turn the list's pages."""
 
@@ -29,11 +31,13 @@ def workflow_list(
     *,
     may_run: bool = False,
     needs: Mapping[int, str] = NO_NEEDS,
+    are_hidden: bool = False,
     project: str = "",
 ) -> Reply:
     """Show a page of the workflows matching *wanted* in *project*, active ones first, inactive ones marked.
 
     People who *may_run* them get a menu that opens the form. *needs* is what has to happen before they run, by ID.
+    If some *are_hidden*, there are more than they may run.
     """
     found = active_first(matching(workflows, wanted))
     quoted = kit.quoted(wanted, 60)
@@ -41,7 +45,7 @@ def workflow_list(
         every = kit.button("Show all workflows", TURNS[0], ListPage().model_dump_json())
         return kit.ask(f"No workflow matches {quoted}.", every)
     if not found:
-        return kit.reply("This project has no workflows yet.")
+        return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no workflows yet.")
 
     def line(workflow: Workflow) -> Block:
         name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
