@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
+from bridge.config import Config, default_project, read_config
 from bridge.config_tables import ACTS, KINDS_OF_PEOPLE, KINDS_OF_PLACES, STARTERS, Act
 from bridge.engine.rules import (
     GUEST,
@@ -18,7 +23,9 @@ from bridge.engine.rules import (
     RuleList,
     Target,
     decide,
+    may_approve,
     never_fits,
+    rules_of,
 )
 
 PEOPLE = ["U0AMY", "U0BOB", ""]
@@ -158,3 +165,60 @@ def test_a_rule_that_is_covered_never_decides() -> None:
 
             assert verdict.rule is None or verdict.rule.index not in never, (listed, asked)
     assert covered > 100
+
+
+def test_a_file_says_what_its_rules_do(tmp_path: Path) -> None:
+    random = Random(39)  # noqa: S311 - files to try
+    for _ in range(300):
+        listed = [a_rule(random, at + 1) for at in range(3)]
+        listed = [
+            replace(one, confirm=False, approval=None)
+            if one.refuse or not (one.may == frozenset() or "run" in one.may)
+            else one
+            for one in listed
+        ]
+        (tmp_path / "bridge.toml").write_text("\n".join(map(as_toml, listed)), encoding="utf-8")
+
+        (read,) = rules_of(read_config(tmp_path / "bridge.toml", {}, default_project({})))
+
+        assert [replace(one, line=0) for one in read.rules] == [replace(one, who=one.who - {""}) for one in listed]
+
+
+def as_toml(rule: Rule) -> str:
+    names = ("who", "may", "projects", "workflows", "triggers", "agents", "categories", "channels")
+    lists = {name: list(getattr(rule, name)) for name in names}
+    lines = ["[[rules]]", *(f"{name} = {json.dumps(values)}" for name, values in lists.items() if values)]
+    lines += [f"{name} = true" for name in ("refuse", "confirm") if getattr(rule, name)]
+    if rule.approval:
+        lines.append(f"approve = {{by = {json.dumps(list(rule.approval.by))}, count = {rule.approval.count}}}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("terms", "rules", "person", "may"),
+    [
+        (ApprovalTerms(("U0AMY",)), [Rule(1, may=frozenset({"ask"}))], "U0AMY", True),  # no rule besides is needed
+        (ApprovalTerms(("U0AMY",)), [Rule(1, may=frozenset({"ask"}))], "U0BOB", False),
+        (ApprovalTerms(("S0LEADS",)), [Rule(1)], "U0BOB", False),  # who may approve others' runs isn't asked
+        (ApprovalTerms(("U0AMY",)), [Rule(1, who=frozenset({"U0AMY"}), refuse=True)], "U0AMY", False),
+        (ApprovalTerms(), [Rule(1, who=frozenset({"U0AMY"}), may=frozenset({"approve"}))], "U0AMY", True),
+        (ApprovalTerms(), [Rule(1, who=frozenset({"U0AMY"}), may=frozenset({"approve"}))], "U0BOB", False),
+    ],
+)
+def test_approvers_are_those_of_the_terms_or_of_the_rules(
+    terms: ApprovalTerms, rules: list[Rule], person: str, *, may: bool
+) -> None:
+    asked = Asked("approve", person, facts={"S0LEADS": False})
+
+    verdict = may_approve([RuleList("bridge.toml", tuple(rules))], terms, asked)
+
+    assert verdict.is_allowed is may
+
+
+@pytest.mark.parametrize(("lists", "person", "may"), [("U0AMY", "U0AMY", True), ("U0AMY", "U0BOB", False)])
+def test_settings_are_lists_of_rules_that_all_must_allow(lists: str, person: str, *, may: bool) -> None:
+    rules = rules_of(Config(()), allowed_users=frozenset(["U0AMY", "U0BOB"]), runners=frozenset([lists]))
+
+    assert decide(rules, Asked("run", person)).is_allowed is may
+    assert decide(rules, Asked("ask", person)).is_allowed
+    assert not decide(rules, Asked("ask", "U0CAT")).is_allowed
