@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from bridge.engine.decisions import explain
 from bridge.features.approvals.request import StoredRequest, canonical, digest_of
 from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, DM_BOB, GENERAL, GUEST, RUNNERS
+from bridge.queue.status import status_of
+from bridge.queue.trace import trace_of
 from bridge.slack.parts import Place
 from support.harness import Harness, Posted
 from support.store import START, TEAM, message
@@ -144,6 +147,7 @@ async def test_an_approved_run_starts_once_with_the_shown_input(asked: Harness) 
     await press(asked)
 
     assert asked.service.started == [(3, {"amount": 5, "to": "Bob"})]
+    assert await asked.store.redis.zcard("{test}:approvals") == 0
     assert card(asked).text == "✅ Import: approved by Bob Brandt"
     (run,) = asked.seen.replies("bridge_run")
     assert "Started by Alice Adler · Approved by Bob Brandt" in str(run.blocks)
@@ -190,10 +194,10 @@ async def test_a_denied_request_never_runs_and_tells_its_asker(asked: Harness) -
     assert told.startswith("🚫 Bob Brandt denied your request to run Import: “Too")
 
 
-async def press_stale(harness: Harness, user: str, action: str = "approve") -> None:
+async def press_stale(harness: Harness, user: str, action: str = "approve", *, channel: str = GENERAL) -> None:
     """Press a button of the card as it was before: a click that was on its way."""
     value = json.dumps({"a": (await stored(harness)).id, "h": (await stored(harness)).request.digest[:16]})
-    await raw_click(harness, user, action, value)
+    await raw_click(harness, user, action, value, channel=channel)
 
 
 async def raw_click(
@@ -388,6 +392,47 @@ async def test_a_bang_command_asks_in_its_thread(harness: Harness) -> None:
 
     assert harness.service.runs == []
     assert card(harness).place.channel == DM_ALICE
+
+
+@pytest.mark.parametrize(
+    ("action", "user", "said"),
+    [
+        ("", "", "waits for approval"),
+        ("approve", BOB, "was approved"),
+        ("withdraw", ALICE, "was withdrawn"),
+        ("expire", "", "wasn't approved in time"),
+    ],
+)
+async def test_a_message_is_explained_by_its_request(harness: Harness, action: str, user: str, said: str) -> None:
+    harness.use_file(ONE)
+    typed = message("!workflows run 3 hello", channel=DM_ALICE, is_direct=True)
+    await harness.receive(typed)
+    await harness.work()
+    if action == "expire":
+        await later(harness, hours=5)
+    elif action:
+        await press_stale(harness, user, action, channel=DM_ALICE)
+
+    explained = explain(await trace_of(harness.store.scripts, typed.key))
+    assert explained is not None
+    assert said in explained.happened()
+    status = await status_of(harness.store.scripts)
+    assert status.approvals == (0 if action else 1)
+
+
+async def test_more_than_ten_approvers_are_mentioned_by_their_group(harness: Harness) -> None:
+    members = harness.slack.workspace.groups[RUNNERS].members
+    members += [f"U0MORE{number}" for number in range(10)]
+    harness.use_file(f'[[rules]]\napprove = {{by = ["{RUNNERS}"]}}\n')
+    await harness.type_command(LINE, user=BOB)
+    await harness.work()
+
+    blocks = json.dumps(card(harness).blocks)
+    assert f'"usergroup_id": "{RUNNERS}"' in blocks
+    assert "visible_to_user_ids" not in json.dumps(card(harness).blocks[-1]["elements"][:2])
+    assert direct(harness, "D0CAROL") == []
+    await press(harness, user=CAROL)
+    assert len(harness.service.runs) == 1
 
 
 async def test_a_reason_is_asked_for_first(harness: Harness) -> None:
