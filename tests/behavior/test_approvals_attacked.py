@@ -158,6 +158,23 @@ async def test_a_repeated_click_turn_counts_once(asked: Harness) -> None:
     assert asked.seen.ephemerals[-1].text == "You approved this, and it starts."
 
 
+async def test_a_card_decided_before_its_turn_is_done_isnt_posted_again(harness: Harness) -> None:
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    turn = await harness.take("a")
+    turns = harness.parts().turns
+    outcome = await harness.handle(turn)
+    await turn.journal.outcome(turn.taken, outcome.model_dump_json(), what="x", writes=turn.staged)  # type: ignore[union-attr]
+    await turns.poster.post(turn, outcome, may_be_posted=False)  # type: ignore[arg-type] # and its process is killed
+    await press(harness, name="b")
+
+    await harness.take_over("c")
+    await harness.work("c")
+
+    assert card(harness).text == "✅ Import: approved by Bob Brandt"
+    assert len(harness.service.runs) == 1
+
+
 async def test_a_worker_that_lost_its_lane_decides_nothing(asked: Harness) -> None:
     from bridge.errors import LaneLost  # noqa: PLC0415 - only here
 

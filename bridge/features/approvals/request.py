@@ -51,7 +51,7 @@ class Request(BaseModel, frozen=True):
     *workflow*, *name*, *trigger* and *category* are the workflow's. *rule* names the rule that asks for approval, and
     *by* the people, user groups and channels (IDs) of which *count* have to approve, the asker only with *by_asker*;
     nobody: those whom the rules let approve. *terms* is a fingerprint of these. *started_by* is what started it if its
-    asker didn't.
+    asker didn't. Its card is posted by the turn *posted_by*, for the message *said* (a ``ts``), if it was a message.
     """
 
     team: str
@@ -73,6 +73,8 @@ class Request(BaseModel, frozen=True):
     asked_at: AwareDatetime
     until: AwareDatetime
     started_by: ScheduledRun | TriggeredRun | None = None
+    posted_by: str = ""
+    said: str = ""
 
     @property
     def remind_at(self) -> datetime:

@@ -23,8 +23,8 @@ from bridge.features.approvals import layout
 from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
 from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
 from bridge.features.approvals.store import DRAFT, ApprovalStore
-from bridge.ids import TurnId, side_id
-from bridge.inbound import ApprovedRun, Notice, ScheduledRun, TriggeredRun
+from bridge.ids import TurnId
+from bridge.inbound import ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
 from bridge.project.models import Workflow
 from bridge.queue.audit import named
 from bridge.queue.records import Write
@@ -83,7 +83,8 @@ class Approvals:
         self, deps: EngineDeps, turn: Turn, request: Request, written: str, id_: str, *, after: str = ""
     ) -> Outcome:
         """Return the card of a request, which is stored with it, if its state is still *after*."""
-        store = ApprovalStore(deps.scripts)
+        store, said = ApprovalStore(deps.scripts), turn.body.ts if isinstance(turn.body, InboundMessage) else ""
+        request = request.model_copy(update={"posted_by": turn.id, "said": said})
         turn.stage(*store.add(id_, request, written, after=after), *await self.redraws(deps, request))
         stored = StoredRequest(id_, request, written, "waiting")
         posted: tuple[RequestPosted | PostedTask, ...] = (RequestPosted(approval=id_),)
@@ -137,7 +138,8 @@ class Approvals:
         while (stored := await store.get(id_)) and stored.card and stored.revision != shown:
             request, shown = stored.request, stored.revision
             reply = mark_reply(layout.card(await self.shown(deps, stored)), request.project)
-            tag = MessageTag(MARK, side_id(TurnId(id_), "edit"), project=request.project)
+            # The card stays the one of its turn, which may not have finished: a successor looks for it.
+            tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.said, request.project)
             try:
                 await deps.slack.update(request.channel, stored.card, reply, tag)
             except SlackRefused as exc:  # someone deleted it, or the bot left the channel
