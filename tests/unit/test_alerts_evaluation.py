@@ -23,11 +23,11 @@ from bridge.features.alerts.alert import (
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.readings import (
     EndedTurn,
+    Evaluation,
     OwnFacts,
     Past,
     Readings,
     Usual,
-    Verdict,
     hours_for,
     percentile,
     usual_of,
@@ -63,7 +63,7 @@ def hourly(until: datetime, length: timedelta, total: Callable[[datetime], float
 
 def evaluate(
     condition: str, current: Snapshot | None, *past: Snapshot, zone: ZoneInfo = BERLIN, **more: object
-) -> Verdict:
+) -> Evaluation:
     readings = Readings(NOON, current, Past(past), min((one.at for one in past), default=None), **more)  # type: ignore[arg-type]
     return readings.evaluate(read_condition(condition), zone=zone, target=7)
 

@@ -19,7 +19,7 @@ from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.layout import KIND
-from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings, Verdict, hours_for
+from bridge.features.alerts.readings import EndedTurn, Evaluation, OwnFacts, Past, Readings, hours_for
 from bridge.features.alerts.store import store_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
@@ -75,7 +75,7 @@ async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[Sto
         await _settle(deps, alert, verdict, readings)
 
 
-async def _settle(deps: Deps, alert: StoredAlert, verdict: Verdict, readings: Readings) -> None:
+async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
     """Queue what has changed, in the step that changes the alert's state."""
     store, now, spec = store_of(deps), readings.now, alert.spec
     changes = edge(alert, holds=verdict.holds, now=now)

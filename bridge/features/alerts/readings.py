@@ -72,7 +72,7 @@ class OwnFacts:
     ended: Sequence[EndedTurn] = ()
 
 
-class Verdict(NamedTuple):
+class Evaluation(NamedTuple):
     """Whether a condition *holds* (None: that's unknown), what's *said* about it, and the *number* it depends on."""
 
     holds: bool | None
@@ -133,20 +133,20 @@ class Readings:
     project: str = ""
     _made: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
-    def evaluate(self, condition: AlertCondition, *, zone: ZoneInfo, target: int | None = None) -> Verdict:
+    def evaluate(self, condition: AlertCondition, *, zone: ZoneInfo, target: int | None = None) -> Evaluation:
         """Evaluate a *condition* of a person in a time *zone*; *target* is the ID of its agent or workflow."""
         match condition.subject:
             case "down":
                 return self._down(condition)
             case "dead letters":
                 count = self.own.dead_letters
-                return Verdict(condition.holds_for(count), kit.counted(count, "dead letter"), count)
+                return Evaluation(condition.holds_for(count), kit.counted(count, "dead letter"), count)
             case "oldest":
                 return self._oldest(condition)
             case "time" | "fails" | "failed runs":
                 return self._of_turns(condition, target)
         if self.current is None:
-            return Verdict(None, "the statistics can't be read right now")
+            return Evaluation(None, "the statistics can't be read right now")
         match condition.subject:
             case "stale":
                 return self._stale(condition, self.current)
@@ -158,21 +158,21 @@ class Readings:
             case _:
                 return self._number(condition, self.current, zone)
 
-    def _down(self, condition: AlertCondition) -> Verdict:
+    def _down(self, condition: AlertCondition) -> Evaluation:
         if self.down_since is None:
-            return Verdict(False, "the service answers", 0)
+            return Evaluation(False, "the service answers", 0)
         length = self.now - self.down_since
         said = f"the service has been down for {kit.spoken(length)}"
-        return Verdict(length.total_seconds() >= condition.value, said, length.total_seconds())
+        return Evaluation(length.total_seconds() >= condition.value, said, length.total_seconds())
 
-    def _oldest(self, condition: AlertCondition) -> Verdict:
+    def _oldest(self, condition: AlertCondition) -> Evaluation:
         if self.own.oldest is None:
-            return Verdict(condition.holds_for(0), "no message is waiting", 0)
+            return Evaluation(condition.holds_for(0), "no message is waiting", 0)
         age = max(self.now - self.own.oldest, timedelta(0))
         said = f"the oldest message has been waiting for {kit.spoken(age)}"
-        return Verdict(condition.holds_for(age.total_seconds()), said, age.total_seconds())
+        return Evaluation(condition.holds_for(age.total_seconds()), said, age.total_seconds())
 
-    def _of_turns(self, condition: AlertCondition, target: int | None) -> Verdict:
+    def _of_turns(self, condition: AlertCondition, target: int | None) -> Evaluation:
         span = condition.span or timedelta(hours=1)
         lately = _lately(span)
         of = f"{condition.of} {target}" if condition.of else ""
@@ -183,12 +183,12 @@ class Readings:
             )
             if took is None:
                 what = "answers" if condition.of == "agent" else "runs"
-                return Verdict(False, f"no {what} {lately}")
+                return Evaluation(False, f"no {what} {lately}")
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
             said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
-            return Verdict(condition.holds_for(took), said, took)
+            return Evaluation(condition.holds_for(took), said, took)
         failed = self._once(("failed", of, span), lambda: sum(one.is_failed_run for one in self._ended(of, span)))
-        return Verdict(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
+        return Evaluation(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
 
     def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:
         """Return what ended in the last *span*, of an agent or a workflow (``""``: of all)."""
@@ -210,24 +210,24 @@ class Readings:
             self._made[key] = make()
         return self._made[key]  # type: ignore[no-any-return]
 
-    def _stale(self, condition: AlertCondition, current: Snapshot) -> Verdict:
+    def _stale(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
         if current.updated is None:
-            return Verdict(None, "the service doesn't say when its statistics were updated")
+            return Evaluation(None, "the service doesn't say when its statistics were updated")
         age = max(self.now - current.updated, timedelta(0))
         said = f"last updated {kit.spoken(age)} ago"
-        return Verdict(age.total_seconds() >= condition.value, said, age.total_seconds())
+        return Evaluation(age.total_seconds() >= condition.value, said, age.total_seconds())
 
-    def _count(self, condition: AlertCondition, current: Snapshot) -> Verdict:
+    def _count(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
         counts = self._once(("counts", condition.of), lambda: counts_by_key(current, condition.of))
         count, called = counts.get(name_key(condition.name), 0), kit.named(condition.name, 80)
         if not condition.is_share:
-            return Verdict(condition.holds_for(count), f"{called}: {shown(count)}", count)
+            return Evaluation(condition.holds_for(count), f"{called}: {shown(count)}", count)
         total = self._once(("total", condition.of), lambda: sum(counts.values()))
         share = 100 * count / total if total > 0 else 0.0
         said = f"{called}: {shown(share)}% ({shown(count)} of {shown(total)})"
-        return Verdict(condition.holds_for(share), said, share)
+        return Evaluation(condition.holds_for(share), said, share)
 
-    def _names(self, condition: AlertCondition, current: Snapshot) -> Verdict:
+    def _names(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
         span = condition.span or timedelta(hours=1)
         then = self.past.before(self.now - span, _slack(span))
         if then is None or condition.of not in then.groups or condition.of not in current.groups:
@@ -240,15 +240,15 @@ class Readings:
         ]
         lately = _lately(span)
         said = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
-        return Verdict(bool(parts), said, len(new) + len(gone))
+        return Evaluation(bool(parts), said, len(new) + len(gone))
 
-    def _number(self, condition: AlertCondition, current: Snapshot, zone: ZoneInfo) -> Verdict:
+    def _number(self, condition: AlertCondition, current: Snapshot, zone: ZoneInfo) -> Evaluation:
         number, span = _TITLES[condition.of], condition.span
         total = current.numbers.get(condition.of)
         if total is None:
-            return Verdict(None, f"the statistics don't have the number of {condition.of}")
+            return Evaluation(None, f"the statistics don't have the number of {condition.of}")
         if span is None:
-            return Verdict(condition.holds_for(total), f"{shown(total)} {number.noun(total)}", total)
+            return Evaluation(condition.holds_for(total), f"{shown(total)} {number.noun(total)}", total)
         if condition.is_usual:
             return self._unusual(condition, total, span, zone)
         growth = self._growth(condition, total, span)
@@ -258,8 +258,8 @@ class Readings:
         if condition.sign in {"falls", "rises"}:
             moved = growth < 0 if condition.sign == "falls" else growth > 0
             changed = f"{growth:+,}" if growth else "no change"
-            return Verdict(moved, f"{shown(total)} {number.noun(total)} ({changed} {lately})", growth)
-        return Verdict(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
+            return Evaluation(moved, f"{shown(total)} {number.noun(total)} ({changed} {lately})", growth)
+        return Evaluation(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
 
     def _growth(self, condition: AlertCondition, total: int, span: timedelta) -> int | None:
         """Return the growth in the last *span*: of at least that length, but of no more if there may be too much."""
@@ -281,21 +281,21 @@ class Readings:
         share = (moment - then.at) / (self.now - then.at) if self.now > then.at else 1
         return then.numbers[number] + share * (total - then.numbers[number])
 
-    def _unusual(self, condition: AlertCondition, total: int, span: timedelta, zone: ZoneInfo) -> Verdict:
+    def _unusual(self, condition: AlertCondition, total: int, span: timedelta, zone: ZoneInfo) -> Evaluation:
         noun = _TITLES[condition.of].noun
         if self.since is None or self.now - self.since < LEARNS_FOR:
             since = f" since {self.since.astimezone(UTC):%Y-%m-%d}" if self.since else ""
-            return Verdict(None, f"what's usual isn't known yet: {condition.of} need two weeks of numbers{since}")
+            return Evaluation(None, f"what's usual isn't known yet: {condition.of} need two weeks of numbers{since}")
         begin = self._total_between(condition.of, total, self.now - span)
         if begin is None:
             return self._not_recorded(span)
         usual = self._usual_of(condition.of, span, zone)
         if usual is None:
-            return Verdict(None, f"what's usual isn't known: too few {condition.of} were recorded at this hour")
+            return Evaluation(None, f"what's usual isn't known: too few {condition.of} were recorded at this hour")
         growth = total - begin
         said = f"{shown(growth)} {noun(round(growth))} {_lately(span)}"
         said = f"{said}, usually {shown(usual.median)} ± {shown(usual.spread)}"
-        return Verdict(is_unusual(growth, usual, condition), said, growth)
+        return Evaluation(is_unusual(growth, usual, condition), said, growth)
 
     def _usual_of(self, number: str, span: timedelta, zone: ZoneInfo) -> Usual | None:
         def make() -> Usual | None:
@@ -307,8 +307,8 @@ class Readings:
 
         return self._once(("usual", number, span, zone.key), make)
 
-    def _not_recorded(self, span: timedelta) -> Verdict:
-        return Verdict(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")
+    def _not_recorded(self, span: timedelta) -> Evaluation:
+        return Evaluation(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")
 
 
 def is_unusual(number: float, usual: Usual, condition: AlertCondition) -> bool:
