@@ -202,6 +202,6 @@ async def test_ninety_busy_days_take_less_than_100_kb(real_redis: Redis, harness
     done = await WorkStore(harness.store.scripts).since(clock() - 89 * DAY, clock(), "")
 
     assert size is not None
-    assert size < 100_000, size
+    assert size < 100_000, size  # it is 82 kB
     assert sum(one.turns for one in done.work.values()) == 90 * 400
     await real_redis.delete(keys.ended("agent"), keys.ended("workflow"))
