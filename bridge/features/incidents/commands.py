@@ -28,7 +28,7 @@ _PAUSE: Final = timedelta(seconds=5)
 
 incidents = Feature("incidents")
 incidents.every(timedelta(seconds=10), everywhere=True)(report_troubles)
-incidents.every(timedelta(minutes=1))(watch)
+incidents.every(timedelta(seconds=30))(watch)
 incidents.outcomes |= {"incident begins": "posted an incident", "incident changes": "posted a change of an incident"}
 incidents.outcomes |= {"incident again": "posted an incident that's back", "incident ends": "posted an incident's end"}
 

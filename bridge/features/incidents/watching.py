@@ -1,4 +1,4 @@
-"""Look for incidents once a minute, in one process, and queue what has changed.
+"""Look for incidents twice a minute, in one process, and queue what has changed.
 
 Each process reports what only it knows (its token, its HTTP server, its file) every few seconds; the rest is looked up.
 The step that queues a message also changes the incident's state, if that's still as it was read. So however many
