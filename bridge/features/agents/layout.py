@@ -172,8 +172,9 @@ def no_handle(handle: str, error: str) -> Reply:
     """Say in one sentence why Slack doesn't let an agent have a *handle*; without an *error*, it didn't answer."""
     if not error:
         return kit.reply("Slack couldn't set the handle right now. Try again in a minute.")
-    why = _NO_HANDLE.get(error, f"Slack doesn't allow this handle ({kit.one_line(error, 60)}).")
-    return kit.reply(why.format(handle=f"@{handle}"))
+    if error not in _NO_HANDLE:
+        return kit.reply(f"Slack doesn't allow this handle ({kit.one_line(error, 60)}).")
+    return kit.reply(_NO_HANDLE[error].format(handle=f"@{handle}"))
 
 
 def handle_trouble(trouble: str, agent: str, before: str, now: str) -> str:
