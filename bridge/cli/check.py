@@ -14,7 +14,7 @@ from bridge.cli.printing import line_width, out
 from bridge.cli.probes import probe
 from bridge.cli.rows import is_well, shown
 from bridge.cli.rules import rule_rows
-from bridge.cli.running import CANNOT_RUN, config_of, problems_of, run, say, setup_hint
+from bridge.cli.running import CANNOT_RUN, complain, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
 from bridge.config import Config
@@ -48,6 +48,10 @@ def check(
     Each problem comes with a fix. Nothing is written, and nothing posted without --post-test.
     """
     configure("console", "ERROR")  # problems are shown in rows
+    if workflow and access is None:
+        raise typer.Exit(
+            complain([ConfigurationError(["--run needs --access USER CHANNEL: add whom to check, and where"])])
+        )
     warnings: list[str] = []
     slips: list[str] = []
     found_config: Config | None = None
