@@ -27,7 +27,7 @@ from model.approvals_model import SCENARIOS, Approvals, Place, World, begin
 from support.lifetimes import keys_without_lifetime
 from support.store import CHANNEL, PREFIX, START, TEAM, Store, open_store
 
-WALKS = 12
+WALKS = 8
 STATES = {
     "waiting": "waiting", "approved": "approved", "deny": "denied", "withdraw": "withdrawn", "void": "changed",
     "expired": "expired",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,18 +25,16 @@ WITHDRAWN: Final = "withdrawn"
 CHANGED: Final = "changed"
 """The rules have changed since it was asked for, or someone lost the right."""
 
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"})
-"""Categories of characters that can't be seen, or that change how others look; but a blank is fine."""
-
 
 def canonical(value: Any) -> str:
-    """Write JSON in its one form: sorted names, no blanks, and escapes for all that can't be seen."""
+    """Write JSON in its one form: sorted names, no blanks, and escapes for all that can't be seen.
+
+    That's all that Python doesn't print: control, format and private characters, and separators other than the blank.
+    """
     written = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    if written.isascii() and written.isprintable():
+    if written.isprintable():
         return written
-    return "".join(
-        one if one == " " or unicodedata.category(one) not in _UNSEEN else json.dumps(one)[1:-1] for one in written
-    )
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in written)
 
 
 def digest_of(written: str) -> str:
