@@ -370,6 +370,18 @@ async def test_a_scheduled_run_asks_as_its_owner(harness: Harness) -> None:
     assert "Scheduled by Alice Adler: daily 09:00 · Approved by Bob Brandt" in str(shown.blocks)
 
 
+async def test_a_run_that_nobody_set_up_can_be_approved(harness: Harness) -> None:
+    harness.use_file(ONE)
+    run = ScheduledRun(team=TEAM, channel=GENERAL, user="", task="t", slot=START, workflow=3, input="now", called="x")
+    await harness.store.process().inbox.put(run)
+    await harness.work()
+    await press(harness, "withdraw", BOB)
+    assert harness.seen.ephemerals[-1].text == "Only the person who asked for this can withdraw it."
+
+    await press(harness)
+    assert harness.service.runs == ["now"]
+
+
 async def test_an_alerts_run_asks_as_its_owner(harness: Harness) -> None:
     harness.use_file(ONE)
     said = message("Alert: runs", source="app", app_name="an alert")

@@ -115,7 +115,7 @@ class Walk:
         stored = await self.approvals.get(ID)
         assert stored is not None
         due = ApprovalDue(team=TEAM, channel=CHANNEL, user="asker", approval=ID, what="end" if what == "end" else what)  # type: ignore[arg-type]
-        writes = self.approvals.ends(ID) if what == "end" else self.approvals.reminds(stored)
+        writes = self.approvals.ends(ID, "expired") if what == "end" else self.approvals.reminds(stored)
         await inbox.put(due, event=f"{ID}:{what}", why="due", writes=writes)
 
     async def write_sent(self, at: int, worker: int) -> None:

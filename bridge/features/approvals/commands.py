@@ -9,6 +9,7 @@ from typing import Final, Literal
 from bridge.engine.feature import Feature, Slot
 from bridge.engine.home import Need, Reads
 from bridge.engine.results import Done, Form, Outcome, RequestPosted, Result, TryLater, shown
+from bridge.engine.rules import Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
@@ -151,12 +152,16 @@ async def _pressed(deps: Deps, click: Click) -> StoredRequest | Outcome:
     return shown(layout.is_a_copy(), "a copy")
 
 
-async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> None:
-    """Raise `NotAllowed` unless *user* may decide about a request: by the terms in force or, without any, its own."""
+async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> Verdict:
+    """Return the verdict about a request's run, if *user* may decide about it, by the terms in force or else its own.
+
+    Raises `NotAllowed`.
+    """
     verdict = await judge_run(deps, stored.request)
     terms = (verdict.approval if verdict.is_allowed else None) or terms_of(stored.request)
     if refusal := await refusal_of_approver(deps, stored.request, terms, user):
         raise NotAllowed(refusal)
+    return verdict
 
 
 async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, said: str = "") -> Result:
@@ -174,17 +179,14 @@ async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, sai
             if turn.user != request.asker:
                 raise NotAllowed("not_your_request")
         else:
-            await _check_approver(deps, stored, turn.user)
-            verdict = await judge_run(deps, request)
+            verdict = await _check_approver(deps, stored, turn.user)
             terms, rule = fingerprint(verdict.approval if verdict.is_allowed else None), rule_of(verdict)
         ends: tuple[Write, ...] = (_run(deps, stored, rule),) if what == "approve" else ()
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
-            notice = deps.approvals.notice_of_end(stored, DENIED, denied_by, said)
-            ends = (deps.inbox.queues(notice, why="it was denied"),)
+            ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, said)
         redraws = await deps.approvals.redraws(deps, request)
-        notice = deps.approvals.notice_of_end(stored, CHANGED)
-        changed = (deps.inbox.queues(notice, why="the rules changed"), *redraws)
+        changed = (*deps.approvals.tells_asker(deps, stored, CHANGED), *redraws)
         answer = await store.decide(
             turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
         )
@@ -292,7 +294,10 @@ async def due(deps: Deps, most: int) -> list[Slot]:
             team=request.team, channel=request.channel, user=request.asker, project=request.project, approval=id_,
             what="end" if what == "end" else "reminder", thread_ts=stored.card or request.thread_ts,
         )  # fmt: skip
-        writes = store.ends(id_) if what == "end" else store.reminds(stored)
+        writes = store.reminds(stored)
+        if what == "end":
+            told = deps.approvals.tells_asker(deps, stored, EXPIRED)
+            writes = store.ends(id_, EXPIRED, *told, *await deps.approvals.redraws(deps, request))
         found.append(Slot(f"approval:{id_}:{what}", body, writes))
     return found
 
@@ -313,6 +318,4 @@ async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:  # noq
             return Done("reminded")
         return Outcome(what="reminded", reply=layout.reminder(await deps.approvals.shown(deps, stored)))
     await deps.approvals.edit_card(deps, stored.id)
-    notice = deps.approvals.notice_of_end(stored, EXPIRED)
-    await deps.inbox.put(notice, event=f"approval:{stored.id}:expired", why="nobody approved it in time")
     return Done("request expired")

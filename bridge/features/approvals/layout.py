@@ -104,7 +104,8 @@ class Shown:
 
 def asked_by(shown: Shown) -> str:
     """Say who or what asks."""
-    person, by = kit.named(shown.person, 80), shown.stored.request.started_by
+    person = kit.named(shown.person, 80) if kit.one_line(shown.person) else kit.SOMEONE
+    by = shown.stored.request.started_by
     if isinstance(by, ScheduledRun):
         return f"Scheduled by {person}: {kit.one_line(by.called, 120)}"
     if isinstance(by, TriggeredRun):
@@ -157,7 +158,7 @@ def _card(shown: Shown) -> Reply:
 def _buttons(shown: Shown, *, is_for_all: bool = False) -> Block:
     stored, value = shown.stored, Pressed.of(shown.stored)
     approvers = () if is_for_all else shown.only_for
-    asker = () if is_for_all else (stored.request.asker,)
+    asker = () if is_for_all else tuple(filter(None, [stored.request.asker]))
     return kit.actions(
         kit.button("Approve", APPROVE, value, only_for=approvers),
         kit.button("Deny…", DENY, value, only_for=approvers),

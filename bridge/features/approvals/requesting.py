@@ -96,20 +96,20 @@ class Approvals:
 
     async def redraws(self, deps: EngineDeps, request: Request) -> tuple[Write, ...]:
         """Return the writes that redraw the Home tabs of the people concerned, if they're few and have it open."""
-        people = {request.asker, *await approvers(deps, request)}
+        people = {request.asker, *await approvers(deps, request)} - {""}
         return tuple([write for user in sorted(people) for write in deps.homes.redraws(request.team, user)])
 
     async def shown(self, deps: EngineDeps, stored: StoredRequest) -> layout.Shown:
         """Return a request with the names that its card shows."""
         request, names = stored.request, deps.directory.user_name
-        people = {request.asker, *(one.user for one in stored.decisions)}
+        people = {request.asker, *(one.user for one in stored.decisions)} - {""}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
         by = [await self._name(deps, one) for one in request.by]
         few = await approvers(deps, request)
         groups = () if few else tuple(one for one in request.by if one.startswith("S"))
         return layout.Shown(
             stored,
-            await names(request.asker),
+            await names(request.asker) if request.asker else "",
             ", ".join(by[:5]) + (f" and {len(by) - 5} more" if len(by) > 5 else "") if by else layout.BY_RULES,  # noqa: PLR2004
             {user: await names(user) for user in people},
             few,
@@ -166,13 +166,13 @@ class Approvals:
             return used
         if await self._may_start(deps, stored):
             request, view = stored.request, await self.shown(deps, stored)
-            people = tuple(dict.fromkeys([request.asker, *stored.approved_by]))
+            people = tuple(dict.fromkeys(filter(None, [request.asker, *stored.approved_by])))
             uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
             by = view.named(stored.approved_by)
             return Permit(request.workflow, json.loads(stored.input), by, people, uses, undo, used)
-        await deps.inbox.write(*store.stops(stored.id, CHANGED))
-        ended = await self.edit_card(deps, stored.id) or stored
-        await deps.inbox.put(self.notice_of_end(ended, CHANGED), event=f"approval:{stored.id}:stopped")
+        told = self.tells_asker(deps, stored, CHANGED)
+        await deps.inbox.write(*store.stops(stored.id, CHANGED, *told))
+        await self.edit_card(deps, stored.id)
         return Outcome(what="approval changed", reply=layout.not_started(stored), **audited(stored))
 
     async def _may_start(self, deps: EngineDeps, stored: StoredRequest) -> bool:
@@ -193,13 +193,17 @@ class Approvals:
         refused = [await refusal_of_approver(deps, request, verdict.approval, user) for user in stored.approved_by]
         return len(refused) >= request.count and not any(refused)
 
-    def notice_of_end(self, stored: StoredRequest, state: str, by: str = "", said: str = "") -> Notice:
-        """Return the notice to the asker of a request that ended without a run."""
+    def tells_asker(
+        self, deps: EngineDeps, stored: StoredRequest, state: str, by: str = "", said: str = ""
+    ) -> tuple[Write, ...]:
+        """Return the writes that notify the asker of a request that it ended without a run; the file has no asker."""
         request = stored.request
+        if not request.asker:
+            return ()
         what = layout.ended_notice(stored, state, by, said)
-        return Notice(
-            team=request.team, channel=request.asker, user=request.asker, what=what, of="notice", is_offer=True
-        )
+        asker = {"channel": request.asker, "user": request.asker}
+        notice = Notice(team=request.team, what=what, of="notice", is_offer=True, **asker)
+        return (deps.inbox.queues(notice, why="its request for approval ended"),)
 
 
 def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:

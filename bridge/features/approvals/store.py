@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from bridge.engine.turn import Turn
 from bridge.errors import RecordNotUnderstood
-from bridge.features.approvals.request import APPROVED, EXPIRED, WAITING, Request, StoredRequest
+from bridge.features.approvals.request import APPROVED, WAITING, Request, StoredRequest
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
 from bridge.queue.records import Write
@@ -104,11 +104,11 @@ class ApprovalStore:
             self._due_at(stored.id, stored.request.until),
         )
 
-    def ends(self, id_: str, state: str = EXPIRED) -> tuple[Write, ...]:
-        """Return the writes that end a request without a decision, if it waits."""
+    def ends(self, id_: str, state: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that end a request without a decision, and *more*, if it waits."""
         key = self._keys.approval(id_)
         ended: Write = ("field", key, milliseconds(APPROVAL), "state", state)
-        return (("if", key, 0, 2, "state", WAITING), ended, self.forget(id_))
+        return (("if", key, 0, 2 + len(more), "state", WAITING), ended, self.forget(id_), *more)
 
     def forget(self, id_: str) -> Write:
         """Return the write that removes a request from those that wait."""
@@ -124,10 +124,11 @@ class ApprovalStore:
         key = self._keys.approval(id_)
         return (("if", key, 0, 1, "started", turn), ("field", key, 0, "started", ""))
 
-    def stops(self, id_: str, state: str) -> tuple[Write, ...]:
-        """Return the writes by which an approved request ends without a run."""
+    def stops(self, id_: str, state: str, *more: Write) -> tuple[Write, ...]:
+        """Return the writes by which an approved request ends without a run, and *more*."""
         key = self._keys.approval(id_)
-        return (("if", key, 0, 1, "state", APPROVED, "started", ""), ("field", key, 0, "state", state))
+        guard: Write = ("if", key, 0, 1 + len(more), "state", APPROVED, "started", "")
+        return (guard, ("field", key, 0, "state", state), *more)
 
     async def decide(
         self,
