@@ -27,7 +27,7 @@ from bridge.config_tables import (
     ChannelTable,
     LimitTable,
     RuleTable,
-    Table,
+    TomlTable,
     channel_id,
 )
 from bridge.errors import ConfigurationError
@@ -156,7 +156,7 @@ _Name = Annotated[str, AfterValidator(_name)]
 _Channels = frozenset[Annotated[str, AfterValidator(channel_id)]]
 
 
-class DefaultProjectTable(Table):
+class DefaultProjectTable(TomlTable):
     """``[projects.default]``: the project of PROJECT_BASE_URL and PROJECT_API_KEY, if it's to have a name.
 
     Variables set the rest of it, such as BRIDGE_DEFAULT_AGENT and BRIDGE_RUN_URL.
@@ -168,7 +168,7 @@ class DefaultProjectTable(Table):
     """The IDs of channels that belong to it, whatever is set in Slack."""
 
 
-class ProjectTable(Table):
+class ProjectTable(TomlTable):
     """``[projects.<id>]``: one more project.
 
     Its ID is what people type after @: up to 31 lower-case letters, digits and hyphens, starting with a letter. The
@@ -201,14 +201,14 @@ class ProjectTable(Table):
     """The address of an agent in the project's own pages."""
 
 
-class _ProjectTables(Table):
+class _ProjectTables(TomlTable):
     model_config = ConfigDict(extra="allow")
 
     default: DefaultProjectTable = DefaultProjectTable()
     __pydantic_extra__: dict[str, ProjectTable] = Field(init=False)
 
 
-class _Tables(Table):
+class _Tables(TomlTable):
     projects: _ProjectTables = _ProjectTables()
     rules: tuple[RuleTable, ...] = ()
     channels: dict[Annotated[str, AfterValidator(channel_id)], ChannelTable] = Field(default_factory=dict)

@@ -32,7 +32,7 @@ _MOST_COUNTED: Final = 1_000_000_000
 _MOST_ENTRIES: Final = 1000
 
 
-class Table(BaseModel):
+class TomlTable(BaseModel):
     """A table of the file."""
 
     model_config = ConfigDict(
@@ -90,7 +90,7 @@ _Acts = Annotated[tuple[Annotated[Act, one_of(*ACTS)], ...], _NotEmpty]
 _Places = Annotated[tuple[Annotated[str, _entry("CGD", KINDS_OF_PLACES, '"C0123456789"')], ...], _NotEmpty]
 
 
-class ApproveTable(Table):
+class ApproveTable(TomlTable):
     """``approve = {…}`` of a rule: others have to agree before a workflow runs."""
 
     by: Annotated[_Ids | None, Field(examples=['["S0123456789"]'])] = None
@@ -115,7 +115,7 @@ class ApproveTable(Table):
         return self
 
 
-class RuleTable(Table):
+class RuleTable(TomlTable):
     """``[[rules]]``: who may do what, with what, and where; the first rule that fits decides.
 
     A rule without a setting isn't restricted by it. With rules, what none of them allows is refused, except seeing
@@ -158,7 +158,7 @@ class RuleTable(Table):
         return self
 
 
-class AppTable(Table):
+class AppTable(TomlTable):
     """``apps.A…``: what an app's posts start there."""
 
     agent: Annotated[_Name | None, Field(examples=['"Support"'])] = None
@@ -175,7 +175,7 @@ class AppTable(Table):
         return self
 
 
-class ChannelTable(Table):
+class ChannelTable(TomlTable):
     """``[channels.<id>]``: the settings of a channel. What's set here can't be changed in Slack."""
 
     project: Annotated[_Name | None, Field(examples=['"data"'])] = None
@@ -207,7 +207,7 @@ def _face(given: str) -> str:
     return code
 
 
-class AgentTable(Table):
+class AgentTable(TomlTable):
     """``[agents.<id or name>]``: how an agent is shown. What's set here can't be changed in Slack."""
 
     face: Annotated[
@@ -221,7 +221,7 @@ class AgentTable(Table):
 _Count = Annotated[int | None, Field(ge=1, le=_MOST_COUNTED, strict=True)]
 
 
-class LimitTable(Table):
+class LimitTable(TomlTable):
     """``[[limits]]``: how much may be done in an hour or a day. Each limit counts on its own; all must hold."""
 
     per: Annotated[Per, one_of(*get_args(Per))] = Field(examples=['"person"'])

@@ -244,7 +244,7 @@ async def test_help_in_a_thread_lists_what_works_only_there_and_names_the_rest(h
         ["!stop", "!mute", "!new", "!agent <agent>", "!session [number]", "!why [link]"],
         ["!workflows", "!agents", "!project", "!stats", "!schedules", "!approvals"],
     ]
-    assert len(reply.text.splitlines()) <= 15
+    assert len(reply.text.splitlines()) <= 16
     assert [button["action_id"] for button in buttons["elements"]] == ["ask:form", "run:form"]
 
 

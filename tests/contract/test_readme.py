@@ -41,7 +41,7 @@ def test_the_first_screen_of_the_readme_links_operators_questions() -> None:
     asked = re.findall(r"\]\(([^)]+\.md[^)]*)\)", questions)
     first_screen, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("![")
 
-    assert len(asked) == 10
+    assert len(asked) == 11
     assert [page for page in asked if f"](docs/{page})" not in first_screen] == []
     assert len((first_screen + rest).splitlines()) <= 150
 

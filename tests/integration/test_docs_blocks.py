@@ -188,7 +188,7 @@ async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running
 
 
 async def test_the_documented_schedule_is_accepted(running: Running) -> None:
-    [typed] = [block.code for block in blocks("text") if "schedule-reports" in block.where]
+    [typed] = [one.code for one in blocks("text") if "schedule-reports" in one.where and "report" in one.code]
     system = running.system
     before = len(system.ephemerals(ALICE))
     command, _, text = typed.strip().replace("#ops", "#general").partition(" ")

@@ -44,7 +44,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.parts import parts_of
-from support.unsafe_markup import OWN_PAGES
+from support.unsafe_markup import GROUP, OWN_PAGES
 
 
 class _Everything(frozenset[Any]):
@@ -60,11 +60,12 @@ _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
 _CHOSEN: Final = {
     "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
-    "reply_link": "https://project.example/archives/C1/p1", "asker": "U0ALICE",
+    "reply_link": f"{OWN_PAGES}archives/C1/p1", "card_link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
+    "group": GROUP,
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 
-_IDS: Final = {"only_for": ("U0BOB",), "groups": ("S0RUNNERS",)}
+_IDS: Final = {"only_for": ("U0BOB",), "groups": (GROUP,)}
 """Arguments that are IDs of Slack's."""
 
 LAYOUTS: Final = frozenset({
@@ -158,7 +159,7 @@ def _errors(words: str) -> Iterator[BridgeError]:
 
 def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> Any:
     """Make a value of the type *hint*."""
-    if name in _IDS:
+    if name in _IDS and hint == tuple[str, ...]:
         return _IDS[name]
     if hint is str and (name in given or name in _CHOSEN):
         return given.get(name, _CHOSEN.get(name))

@@ -196,7 +196,8 @@ def test_several_words_are_never_a_typo(text: str) -> None:
 def test_the_manifest_gets_each_slash_command_once_with_its_hint() -> None:
     commands = {command.name: command for command in features.commands.slash_commands("acme-")}
 
-    assert list(commands) == ["/acme-workflows", "/acme-agents", "/acme-project", "/acme-stats", "/acme-schedules"]
+    names = ["workflows", "agents", "project", "stats", "schedules", "approvals"]
+    assert list(commands) == [f"/acme-{name}" for name in names]
     usages = "list [words] | show <workflow> | run [workflow] [input] | schedule [workflow] [schedule] | help"
     assert commands["/acme-workflows"].usage_hint == usages
     assert all(len(command.name) <= 32 and command.description for command in commands.values())

@@ -118,9 +118,9 @@ def card(shown: Shown) -> Reply:
     return _card(shown).model_copy(update={"audience": Audience.CHANNEL})
 
 
-def review(shown: Shown, link: str) -> Reply:
-    """Show a request to one person, who may decide about it; *link* leads to its card."""
-    more = [kit.rich(kit.paragraph(kit.link(link, "Open the card")))] if link else []
+def review(shown: Shown, card_link: str) -> Reply:
+    """Show a request to one person, who may decide about it; *card_link* leads to its card."""
+    more = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
     reply = _card(replace(shown, only_for=(), groups=()))
     return reply.model_copy(update={"blocks": (*reply.blocks, *more), "plainer": ()})
 
@@ -297,7 +297,7 @@ def request_list(requests: Sequence[Shown]) -> Reply:
 
 
 def wanted_notice(shown: Shown, link: str, *, is_reminder: bool = False) -> str:
-    """Return the `Notice.what` for somebody who may approve a request; *link* leads to its card."""
+    """Return the `Notice.what` for somebody who may approve a request; *card_link* leads to its card."""
     request = shown.stored.request
     facts = [shown.stored.id, request.name, shown.person, int(request.until.timestamp()), link]
     return f"{STILL_WANTED if is_reminder else WANTED}:" + json.dumps(facts)
