@@ -8,12 +8,12 @@ from playwright.async_api import expect
 from bridge.playground.emulator.sample import ALICE
 from support.browser_window import Opens
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-A_DAY_PASSES = 60_000  # ms
-A_MINUTE_PASSES = 75_000
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+A_MINUTE_PASSES = 120_000  # ms
 
 
 async def test_an_alert_goes_from_the_form_to_its_end(opens: Opens) -> None:
+    """Its run is in the statistics of workflows then, too."""
     async with opens(ALICE, "ops") as window:
         await window.write("/stats alert")
         form = window.form
@@ -35,23 +35,6 @@ async def test_an_alert_goes_from_the_form_to_its_end(opens: Opens) -> None:
         await window.turn("Move the clock")
         await expect(alert).to_contain_text("is over", timeout=A_MINUTE_PASSES)
 
-
-async def test_an_incident_begins_and_ends_in_the_operators_channel(opens: Opens) -> None:
-    async with opens(ALICE, "ops") as window:
-        await window.turn("Service down")
-        await window.turn("Let a day pass")
-        incident = window.message("The project service can't be reached")
-        await expect(incident).to_contain_text("bridge check", timeout=A_DAY_PASSES)
-        await expect(incident).to_contain_text("Since")
-
-        await window.turn("Service down")
-        await expect(incident).to_contain_text("over after", timeout=A_DAY_PASSES)
-
-        await expect(window.page.get_by_test_id("message").filter(has_text="can't be reached")).to_have_count(1)
-
-
-async def test_agents_are_shown_in_tables(opens: Opens) -> None:
-    async with opens(ALICE, "ops") as window:
         await window.write("/stats agents --csv")
         await window.sees(window.ephemeral.get_by_role("region", name="Workflows"))
 
