@@ -6,9 +6,9 @@ import gc
 import inspect
 import signal
 import time
-import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,24 @@ from typing import Any
 import pytest
 
 from support.adversarial import TEXTS, of_length
-from support.layouts import _made
+from support.layouts import _made, type_hints
 from support.patterns import ROOT, Used, calls, patterns, slow_texts
 
 pytestmark = pytest.mark.timeout(600)  # on a busy machine, whose speed must not matter
 
+
+def smallest_step(clock: Callable[[], float]) -> float:
+    began = clock()
+    while (now := clock()) == began:
+        pass
+    return now - began
+
+
+IS_FINE = smallest_step(time.process_time) < 0.0005  # some kernels count in ticks of four milliseconds
+CLOCK = time.process_time if IS_FINE else time.perf_counter  # of glances; only the first ignores other processes
 GLANCE = 12_000  # characters; below, some functions have a quick way
-QUICK = 0.012  # seconds on the wall for a glance; what grows with the square of the text takes longer
-MEASURABLE = 0.03  # seconds of the processor, which some kernels count in ticks of four milliseconds
+QUICK = 0.012  # seconds for a glance; what grows with the square of the text takes longer
+MEASURABLE = 0.01 if IS_FINE else 0.03  # seconds of the processor
 TIMES, GROWTH = 4, 2.5  # a text so many times as long may cost that much more per character; with the square, it's 4
 CLEARLY = 1.5  # what costs so little more per character is linear, however roughly it's measured
 
@@ -83,10 +93,10 @@ def is_linear_at_a_glance(made: Callable[[int], Callable[[], Any]]) -> bool:
     """Whether a text costs next to nothing, or in proportion to its length; the fastest of several looks counts."""
     longest = shortest = float("inf")
     for _ in range(2):
-        longest = min(longest, seconds(made(GLANCE), time.perf_counter))
+        longest = min(longest, seconds(made(GLANCE), CLOCK))
         if longest < QUICK:
             return True
-        shortest = min(shortest, *(seconds(made(GLANCE // TIMES), time.perf_counter) for _ in range(3)))
+        shortest = min(shortest, *(seconds(made(GLANCE // TIMES), CLOCK) for _ in range(3)))
         if longest < CLEARLY * TIMES * shortest:
             return True
     return False
@@ -147,21 +157,24 @@ def functions(module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
         is_here = inspect.isfunction(plain) and plain.__module__ == module and not name.startswith("_")
         if not is_here or inspect.iscoroutinefunction(plain) or f"{module}.{name}" in _NOT_ON_A_TEXT:
             continue
-        hints = typing.get_type_hints(plain)
+        hints = type_hints(plain)
         if any(hints.get(one.name) in (str, bytes) for one in needed(plain)):
             with suppress(AssertionError, TypeError, ValueError, RecursionError):
                 arguments(plain, "x")
                 yield name, plain
 
 
+signature = cache(inspect.signature)
+
+
 def needed(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature(function).parameters.values()
     return [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
 
 
 def arguments(function: Callable[..., Any], text: str) -> tuple[list[Any], dict[str, Any]]:
     """Make arguments of their types, with *text* for each text in them."""
-    hints = typing.get_type_hints(function)
+    hints = type_hints(function)
     given = {bytes: text.encode(), object: text}
     positional, named = list[Any](), dict[str, Any]()
     for one in needed(function):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, Literal
 
@@ -74,6 +75,10 @@ LAYOUTS: Final = frozenset({
 """The modules of a feature with layouts; the import rules keep the same modules pure."""
 
 
+type_hints: Final = cache(typing.get_type_hints)
+"""The annotations of a function or class; evaluating them is most of the cost of a sample."""
+
+
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield every public layout function, by ``module.name``."""
     bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
@@ -90,7 +95,7 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
                 continue
             if inspect.iscoroutinefunction(function):
                 continue
-            if path not in bricks and Reply in list(typing.get_type_hints(function).values())[:-1]:
+            if path not in bricks and Reply in list(type_hints(function).values())[:-1]:
                 continue  # it only adds to a reply
             if is_pure or returns(function) in {Reply, View}:
                 yield f"{feature if module == 'layout' else module}.{name}", function
@@ -98,7 +103,7 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 def returns(function: Callable[..., Any]) -> Any:
     """Return a function's return annotation."""
-    return typing.get_type_hints(function)["return"]
+    return type_hints(function)["return"]
 
 
 def results(
@@ -109,7 +114,7 @@ def results(
     *given* has values for a type, or for the name of a text argument, in place of the default; for `Sequence`, how many
     items each has.
     """
-    hints, others = typing.get_type_hints(function), given or {}
+    hints, others = type_hints(function), given or {}
     for error in _errors(words) if BridgeError in hints.values() else [None]:
         for untyped in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
             given = {**others, BridgeError: error, Any: untyped}
@@ -153,7 +158,7 @@ def _errors(words: str) -> Iterator[BridgeError]:
         if kind.__init__ is BridgeError.__init__:
             yield kind()
             continue
-        hints = typing.get_type_hints(kind.__init__)
+        hints = type_hints(kind.__init__)
         yield kind(**{name: _made(hints[name], words, {}, name) for name in inspect.signature(kind).parameters})
 
 
@@ -174,10 +179,11 @@ def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> An
         timedelta: timedelta(seconds=90),
         datetime: _MOMENT,
         AwareDatetime: _MOMENT,
-        dict[str, Any]: kit.words(words),  # a block, or a part of one
     }
     if hint in plain:
         return plain[hint]
+    if hint == dict[str, Any]:
+        return kit.words(words)  # a block, or a part of one
     if isinstance(hint, type):
         return _instance(hint, words, given)
     return _generic(hint, words, given)
@@ -187,15 +193,13 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
     if issubclass(kind, Enum):
         return next(iter(kind))
     if issubclass(kind, BridgeError):
-        return kind(
-            *(_made(hint, words, {}) for name, hint in typing.get_type_hints(kind.__init__).items() if name != "return")
-        )
+        return kind(*(_made(hint, words, {}) for name, hint in type_hints(kind.__init__).items() if name != "return"))
     if issubclass(kind, BaseModel):
         fields = {name: field.annotation for name, field in kind.model_fields.items() if kind not in _named(field)}
         values = {name: _made(hint, words, given, name) for name, hint in fields.items()}
         return kind.model_validate(values, by_name=True)
     if is_dataclass(kind) or issubclass(kind, tuple):
-        return kind(**{name: _made(hint, words, given, name) for name, hint in typing.get_type_hints(kind).items()})
+        return kind(**{name: _made(hint, words, given, name) for name, hint in type_hints(kind).items()})
     raise AssertionError(f"teach this file how to make {kind}")
 
 
@@ -308,7 +312,7 @@ def samples() -> Iterator[Sample]:
     for name, function in surfaces():
         if returns(function) not in {Reply, View} or name.startswith(_BRICKS):
             continue
-        for words, many in _SAMPLES[-1:] if BridgeError in typing.get_type_hints(function).values() else _SAMPLES:
+        for words, many in _SAMPLES[-1:] if BridgeError in type_hints(function).values() else _SAMPLES:
             if not many and name in _NEVER_EMPTY:
                 continue
             given = {
@@ -318,11 +322,7 @@ def samples() -> Iterator[Sample]:
                 Sequence[Block]: [kit.section(words)] * 5,
             }
             given[Sequence[Changes]] = [_made(Changes, words, given)] * 2
-            both = (
-                [True, False]
-                if bool in typing.get_type_hints(function).values() and words == "Weekly report"
-                else [True]
-            )
+            both = [True, False] if bool in type_hints(function).values() and words == "Weekly report" else [True]
             for shown in (one for is_so in both for one in results(function, words, given={**given, bool: is_so})):
                 for sample in _as_sent(name, shown):
                     text = json.dumps(sample.payload, sort_keys=True)
