@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.project import ProjectClient
 from support.docs_site import ROOT, Block, blocks
+from support.forks import are_possible, program_for_shells
 from support.playground import bare_environment
 from support.ports import NO_TLS, free_port
 from support.real_redis import RealRedis
@@ -105,15 +107,25 @@ def folder(tmp_path: Path, running: Running) -> Path:
     return tmp_path
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def forked() -> AsyncIterator[Path | None]:
+    """A folder with a quick ``bridge``: each of some twenty would import everything."""
+    with program_for_shells() if are_possible() else nullcontext() as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("where", SHELL)
-async def test_every_shell_block_in_the_docs_works(where: str, running: Running, folder: Path) -> None:
+async def test_every_shell_block_in_the_docs_works(
+    where: str, running: Running, folder: Path, forked: Path | None
+) -> None:
     block = SHELL[where]
     if "curl " in block.code and not shutil.which("curl"):
         pytest.skip("curl isn't installed")
     code = running.real(block.code)
     settings = running.settings()
     project = {name: settings[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    programs = [forked] if forked and not block.words else []  # what is stopped gets signals, so it's started as it is
+    path = os.pathsep.join(map(str, [*programs, Path(sys.executable).parent, os.environ["PATH"]]))
     environ = bare_environment(PATH=path, NO_COLOR="1", **project)
 
     code_of_exit, printed = await (_until_stopped if block.words else _ended)(block, code, folder, environ)

@@ -10,10 +10,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 _ROOT = Path(__file__).parents[2]
 _COVERAGE = "COVERAGE"  # set by coverage: forks aren't measured, and coverage is slow
@@ -127,6 +128,46 @@ async def run(words: Sequence[str], folder: Path | str, environ: Mapping[str, st
     alone = await start_alone(words, folder, environ, asyncio.subprocess.PIPE)
     said = await alone.communicate()
     return await alone.wait(), said[0].decode(), said[1].decode()
+
+
+_FOR_SHELLS = """#!{python} -SI
+import json, os, socket, sys
+
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
+    channel.connect({path!r})
+    request = {{"environ": dict(os.environ), "words": sys.argv[1:], "folder": os.getcwd()}}
+    socket.send_fds(channel, [json.dumps(request).encode()], [1, 2])
+    sys.exit(int(channel.recv(64)))
+"""
+
+
+@contextmanager
+def program_for_shells() -> Iterator[Path]:
+    """Make a folder for a shell's PATH whose ``bridge`` is forked, too; it ignores signals and stdin."""
+    loop, ends = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+    async def tell_end(process: Fork, shell: socket.socket) -> None:
+        with shell:
+            shell.send(b"%d" % await process.wait())
+
+    def admit() -> None:
+        shell, _ = door.accept()
+        request, files, _, _ = socket.recv_fds(shell, 1 << 18, 2)
+        process = Fork(_ask(json.loads(request), *files), None)
+        for file in files:
+            os.close(file)
+        ends.add(loop.create_task(tell_end(process, shell)))
+
+    # pytest's temporary folder may be too long for a socket path
+    with TemporaryDirectory(prefix="br-") as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        door.bind(path := f"{folder}/socket")
+        door.listen()
+        loop.add_reader(door, admit)
+        program = Path(folder, "bridge")
+        program.write_text(_FOR_SHELLS.format(python=sys.executable, path=path), encoding="utf-8")
+        program.chmod(0o700)
+        yield Path(folder)
+        loop.remove_reader(door)
 
 
 async def _forked(request: Mapping[str, object], pipes: int) -> tuple[Fork, list[asyncio.StreamReader]]:
