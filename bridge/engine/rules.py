@@ -417,8 +417,13 @@ def ids_of(rule: Rule) -> frozenset[str]:
 
 
 def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
-    """Return the rules that allow what was refused, for others or elsewhere."""
-    listed = verdict.of.rules if verdict.of and verdict.rule is None else ()
+    """Return the rules that allow what was refused, for others or elsewhere.
+
+    Of a rule that refuses it for the rest, those are before it. One for some people is reason enough.
+    """
+    listed = verdict.of.rules if verdict.of else ()
+    if verdict.rule is not None:
+        listed = () if verdict.rule.who else listed[: listed.index(verdict.rule)]
     everywhere = [replace(rule, who=frozenset(), channels=frozenset()) for rule in listed]
     fitting = [rule for rule, free in zip(listed, everywhere, strict=True) if free.fits(asked)[0] and not rule.refuse]
     return fitting[:_MOST_WORDS]
@@ -449,17 +454,18 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     what = _DOES[asked.act]
     if target is not None and not target.is_any and asked.act in _ON:
         what = f"{_ON[asked.act]} {kit.quoted(target.name or target.id, 60)}"
-    if verdict.rule is not None:
+    others = alternatives(verdict, asked)
+    if verdict.rule is not None and not others:
         who = _and(_people(verdict.rule.who, names))
         subject = f"{who} can't" if who else "nobody can"
         where = f" in {_and(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
         return f"You can't {what} here: {subject}{where}. Ask your admin for access."
     clauses = []
-    for rule in alternatives(verdict, asked):
+    for rule in others:
         who, places = _and(_people(rule.who, names)), _and(_places(rule.channels, names))
         clauses.append(f"only {who} can{f', in {places}' if places else ''}" if who else f"that's possible in {places}")
     why = " or ".join(dict.fromkeys(clauses)) or "no rule allows it"
-    groups = [names[one] for rule in alternatives(verdict, asked) for one in sorted(rule.who) if one in names]
+    groups = [names[one] for rule in others for one in sorted(rule.who) if one in names]
     whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
     return f"You can't {what} here: {why}. Ask {whom} for access."
 

@@ -238,6 +238,37 @@ async def test_a_refusing_rule_closes_public_channels(harness: Harness, channel:
         )
 
 
+_FOR_RUNNERS = '[[rules]]\nwho = ["S0RUNNERS"]\nworkflows = ["Refund *"]\n{}'
+_REFUSED = '[[rules]]\n{}workflows = ["Refund *"]\nrefuse = true\n[[rules]]'
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        (_FOR_RUNNERS.format("") + _REFUSED.format(""), "only @runners can. Ask @runners or your admin"),
+        (
+            _FOR_RUNNERS.format("approve = {by = ['U0BOB'], self = true}\n") + _REFUSED.format(""),
+            "only @runners can. Ask @runners or your admin",
+        ),
+        (
+            '[[rules]]\nchannels = ["direct"]\nmay = ["run"]\n' + _REFUSED.format(""),
+            "that's possible in direct messages. Ask your admin",
+        ),
+        ('[[rules]]\nmay = ["ask"]\n' + _REFUSED.format(""), "nobody can. Ask your admin"),
+        (_REFUSED.format("") + "\n" + _FOR_RUNNERS.format(""), "nobody can. Ask your admin"),
+        (_FOR_RUNNERS.format("") + _REFUSED.format('who = ["members"]\n'), "members can't. Ask your admin"),
+    ],
+)
+async def test_a_refusal_names_whom_an_earlier_rule_allows(harness: Harness, rules: str, why: str) -> None:
+    harness.use_file(rules)
+
+    await harness.type_command("/workflows run 3 x", BOB)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert private(harness) == f"You can't run “Refund all” here: {why} for access."
+
+
 async def test_a_mention_is_refused_at_the_door(harness: Harness) -> None:
     harness.use_file(f'[[rules]]\nwho = ["{RUNNERS}"]\nmay = ["ask"]')
 
