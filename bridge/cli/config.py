@@ -1,13 +1,13 @@
-"""`bridge config`: the settings and the projects, where each value comes from, and what processes use."""
+"""`bridge config`: the settings and what bridge.toml sets, where each value comes from, and what processes use."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, get_args
@@ -18,8 +18,11 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import OWN, Config
+from bridge.config import OWN, Config, Place
+from bridge.config_tables import RuleTable, TomlTable
+from bridge.engine.rules import Rule, in_words
 from bridge.errors import BridgeError, ConfigurationError
+from bridge.features.alerts.conditions import in_units
 from bridge.logs import configure
 from bridge.project.connection import DEFAULT
 from bridge.queue.reloads import InForce, Reloads
@@ -29,6 +32,9 @@ from bridge.settings import Settings, environment, origins, well_formed
 
 _ANSWERED_IN: Final = 15.0  # seconds; a process looks every second
 _LOOK_AGAIN: Final = 0.2  # seconds
+TABLES: Final = ("rules", "channels", "agents", "limits")
+"""The tables of the operator's file besides those of projects, as fields of `bridge.config.Config`."""
+
 _NONE_RUNS: Final = "No bridge is running."
 
 config = typer.Typer(
@@ -52,7 +58,8 @@ class Value:
 def show_all(*, as_json: JsonOption = False) -> None:
     """Show each setting and where it comes from.
 
-    Also shows whether the running processes use the file as it is now. Secrets are only shown as set.
+    Also shows what bridge.toml sets, and whether the running processes use the file as it is now. Secrets are only
+    shown as set.
     """
     configure("console", "ERROR")
     slips: list[str] = []
@@ -77,6 +84,7 @@ def show_all(*, as_json: JsonOption = False) -> None:
                 "settings": settings,
                 "file": str(found.file) if found and found.file else None,
                 "projects": projects,
+                **(tables_of(found) if found else dict.fromkeys(TABLES, ())),
                 "processes": None if processes is None else for_programs(processes),
             }
             out(to_json(shown, indent=2))
@@ -177,6 +185,43 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
     return listed
 
 
+def tables_of(found: Config) -> dict[str, list[Value]]:
+    """List what the file's `TABLES` set, each value with its source; rules and limits are numbered from 1."""
+    listed: dict[str, list[Value]] = {}
+    for kind in TABLES:
+        tables = getattr(found, kind)
+        items = tables.items() if isinstance(tables, Mapping) else enumerate(tables)
+        listed[kind] = [one for key, table in items for one in _values_in(found, (kind, key), table)]
+    return listed
+
+
+def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
+    """Return what's set at a *place* in the file, and the defaults that count there."""
+    name = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
+    source = f"{found.file}:{found.line(*place)}"
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            yield from _values_in(found, (*place, key), value)
+    elif not isinstance(given, TomlTable):
+        listed = given if isinstance(given, tuple) else (given,)
+        yield Value(name, ", ".join(_as_written(one) for one in listed), source)
+    elif isinstance(given, RuleTable) and not given.model_fields_set:
+        yield Value(name, in_words(Rule(), {}), source)
+    else:
+        for field, about in type(given).model_fields.items():
+            value, at = getattr(given, field), (*place, about.alias or field)
+            if field in given.model_fields_set:
+                yield from _values_in(found, at, value)
+            elif value:
+                yield replace(next(_values_in(found, at, value)), source="default")
+
+
+def _as_written(value: object) -> str:
+    if isinstance(value, timedelta):
+        return in_units(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def for_programs(processes: Mapping[str, InForce | None]) -> list[dict[str, Any]]:
     """Return what each process uses, for JSON."""
     return [{"name": name, "in_force": one and asdict(one)} for name, one in processes.items()]
@@ -195,6 +240,7 @@ async def _processes(values: Mapping[str, Any]) -> dict[str, InForce | None] | N
 
 def _table(settings: list[Value], projects: list[dict[str, Any]], found: Config | None) -> list[str]:
     rows = [(one.name, one.source, one.value or "not set") for one in settings]
+    headings = {len(rows): "Projects"} if projects else {}
     for one in projects:
         values = {**one, "channels": ", ".join(one["channels"])}
         rows += [
@@ -202,12 +248,17 @@ def _table(settings: list[Value], projects: list[dict[str, Any]], found: Config 
             for name, place in one["sources"].items()
             if values[name] or name not in OWN
         ]
+    for kind, values_of in tables_of(found).items() if found else ():
+        if values_of:
+            headings[len(rows)] = kind.capitalize()
+            rows += [(one.name, one.source, one.value or "not set") for one in values_of]
     form = "  " + form_for([(printable(name), printable(place), "") for name, place, _value in rows])
-    lines = [columns(form, *row) for row in rows]
-    if projects:
-        file = f" ({found.file})" if found and found.file else ""
-        lines[len(settings) : len(settings)] = ["", f"Projects{file}"]
-    return ["Settings", *lines]
+    file = f" ({found.file})" if found and found.file else ""
+    lines = ["Settings"]
+    for at, row in enumerate(rows):
+        lines += ["", f"{headings[at]}{file}"] if at in headings else []
+        lines.append(columns(form, *row))
+    return lines
 
 
 def _states(processes: Mapping[str, InForce | None] | None, found: Config | None) -> list[str]:

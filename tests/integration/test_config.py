@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bridge.cli.config import TABLES
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.sample_project.server import SampleProject
 from support.forks import run, start
@@ -171,6 +172,52 @@ async def test_show_names_the_source_of_each_value(system: System, tmp_path: Pat
             "agent_url": "",
         },
     }
+
+
+async def test_show_lists_what_each_table_sets(system: System, tmp_path: Path) -> None:
+    text = """[[rules]]
+who = ["S0FINANCE01", "U0BOB00001"]
+may = ["run"]
+workflows = ["Pay *", 7]
+approve = {by = ["S0LEADS0001"], count = 2, self = false}
+[[rules]]
+
+[channels.C0SUPPORT01]
+agent = "Support"
+apps.A0MONITOR01 = {workflow = "Triage"}
+[agents.Support]
+face = ":headphones:"
+[[limits]]
+per = "person"
+turns = 50
+"""
+    (tmp_path / "bridge.toml").write_text(text, encoding="utf-8")
+
+    code, output, _ = await says(system, tmp_path, "config", "show", "--json")
+    _, table, _ = await says(system, tmp_path, "config", "show")
+
+    shown = json.loads(output)
+    values = {one["name"]: (one["value"], one["source"]) for kind in TABLES for one in shown[kind]}
+    assert code == 0
+    assert values == {
+        "rules.1.who": ("S0FINANCE01, U0BOB00001", "bridge.toml:2"),
+        "rules.1.may": ("run", "bridge.toml:3"),
+        "rules.1.workflows": ("Pay *, 7", "bridge.toml:4"),
+        "rules.1.approve.by": ("S0LEADS0001", "bridge.toml:5"),
+        "rules.1.approve.count": ("2", "bridge.toml:5"),
+        "rules.1.approve.self": ("false", "bridge.toml:5"),
+        "rules.1.approve.within": ("4h", "default"),
+        "rules.2": ("everyone may do everything", "bridge.toml:6"),
+        "channels.C0SUPPORT01.agent": ("Support", "bridge.toml:9"),
+        "channels.C0SUPPORT01.apps.A0MONITOR01.workflow": ("Triage", "bridge.toml:10"),
+        "agents.Support.face": (":headphones:", "bridge.toml:12"),
+        "limits.1.per": ("person", "bridge.toml:14"),
+        "limits.1.every": ("hour", "default"),
+        "limits.1.turns": ("50", "bridge.toml:15"),
+    }
+    lines = table.splitlines()
+    assert all(f"{kind.capitalize()} (bridge.toml)" in lines for kind in ("projects", *TABLES))
+    assert any(line.split() == ["rules.1.may", "bridge.toml:3", "run"] for line in lines)
 
 
 async def test_show_compares_the_file_with_what_processes_use(system: System, tmp_path: Path) -> None:
