@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import cache, lru_cache
 from io import StringIO
 from itertools import takewhile
 from pathlib import Path
@@ -341,11 +342,19 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of the valid settings, by variable."""
     given, values = _read(environ), {}
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
-        shape: Any = Annotated[field.annotation, *field.metadata]
         if name in given or not field.is_required():
             with suppress(ValidationError):
-                values[name] = TypeAdapter(shape).validate_python(given.get(name, field.default))
+                values[name] = _adapters()[name].validate_python(given.get(name, field.default))
     return values
+
+
+@cache
+def _adapters() -> dict[str, TypeAdapter[Any]]:
+    """What reads the value of each variable alone."""
+    shapes: dict[str, Any] = {
+        str(field.alias): Annotated[field.annotation, *field.metadata] for field in Settings.model_fields.values()
+    }
+    return {name: TypeAdapter(shape) for name, shape in shapes.items()}
 
 
 def environment(
@@ -428,6 +437,7 @@ def _slips_in(binding: Binding, where: str) -> list[str]:
     return []
 
 
+@lru_cache(1000)  # the environment is read several times, and again at each reload
 def _almost(name: str) -> str:
     """Return the setting whose name *name* misses by case, punctuation or one letter; ``""`` for all other names.
 

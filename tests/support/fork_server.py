@@ -14,19 +14,29 @@ import signal
 import socket
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from functools import cache
 from importlib import import_module
+from io import StringIO
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
 import bridge.cli  # noqa: F401 - so that no fork has to import it
 from bridge.__main__ import main as bridge_main
+from bridge.project.transport import _trusted
+from bridge.settings import environment, well_formed
 from support import instrumented_bridge
 from support.kill_points import names_of_scripts
 
 LAZY = {"serve": ("bridge.app",), "playground": ("bridge.playground",)}
 """The packages that each command imports only when it runs. Other commands need parts of both."""
+
+_IN_USE = (
+    "certifi", "encodings.idna", "uvicorn.lifespan.off", "uvicorn.lifespan.on", "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "uvloop",
+)  # fmt: skip
+"""Modules that are only imported in use."""
 
 _MOST = 1 << 18  # maximum size of a request in bytes
 
@@ -77,6 +87,17 @@ def import_all_of(package: str) -> None:
             import_module(module.name)
 
 
+def prepare() -> None:
+    """Do once what each fork would do at its start."""
+    for name in _IN_USE:
+        with suppress(ImportError):
+            import_module(name)
+    _trusted(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+    well_formed(environment(os.environ, Path(os.devnull), slips=[]))
+    with suppress(SystemExit), redirect_stdout(StringIO()):
+        bridge_main(["--version"])
+
+
 def fork(request: dict[str, Any], files: list[int], channel: socket.socket) -> int:
     """Fork a bridge; return its process id."""
     for package in LAZY.get(request["words"][0], ("bridge.app", "bridge.cli")):  # once here rather than in each fork
@@ -119,5 +140,6 @@ def serve(channel: socket.socket) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    names_of_scripts()  # once for all forks
+    names_of_scripts()
+    prepare()
     serve(socket.socket(fileno=int(sys.argv[1])))
