@@ -23,6 +23,9 @@ AREA: Final = "Rules"
 _MOST_LOOKED_UP: Final = 50  # people, and channels
 _READS: Final = {"U": ("users.info", "user"), "W": ("users.info", "user"), "C": ("conversations.info", "channel")}
 _WHAT: Final = {"U": "a person", "W": "a person", "S": "a user group", "C": "a channel", "G": "a channel"}
+_CURES: Final = dict.fromkeys(
+    "CG", "copy the ID again from Slack; a private channel also needs the bot in it (/invite)"
+)
 _UNKNOWN: Final = frozenset({"user_not_found", "channel_not_found", "user_not_visible", "users_not_found"})
 
 
@@ -51,7 +54,7 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | No
         return []
     rules = [Rule.of(one, at + 1, config.line("rules", at)) for at, one in enumerate(config.rules)]
     lists = lists or await _lists(config.projects)
-    rows = [*_never(config, rules), *await _unknown_to_slack(values, config)]
+    rows = [*_never(rules), *await _unknown_to_slack(values, config)]
     rows += [*_unknown_to_service(config, rules, lists), *_unusable(config, rules, lists)]
     if not any(row.state == FAILURE for row in rows):
         tables = [kit.counted(len(rules), "rule"), kit.counted(len(config.channels), "channel")]
@@ -65,15 +68,15 @@ def _row(config: Config, place: tuple[str | int, ...], problem: str, cure: str, 
     return Row(AREA, f"line {config.line(*place)}", state, f"{what} {problem}", cure)
 
 
-def _never(config: Config, rules: Sequence[Rule]) -> Iterator[Row]:
+def _never(rules: Sequence[Rule]) -> Iterator[Row]:
     for rule, over in never_fits(rules):
-        place = ("rules", rule.index - 1)
         if over is not None:
-            problem = f"never match: the rule in line {over.line} fits all that this one does"
-            yield _row(config, place, problem, "move it before that rule, or remove it")
+            why = f"the rule in line {over.line} fits all that it does"
+            cure = "move it before that rule, or remove it"
         else:
-            problem = "never match: nothing that they say people may do is about the workflows or agents that they name"
-            yield _row(config, place, problem, 'add the act to may, such as "run" for workflows and "ask" for agents')
+            why = "nothing in its may is about the workflows or agents that it names"
+            cure = 'add the act to may, such as "run" for workflows and "ask" for agents'
+        yield Row(AREA, f"line {rule.line}", FAILURE, f"this rule never matches: {why}", cure)
 
 
 def _ids(config: Config) -> Iterator[_Named]:
@@ -97,7 +100,7 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config) -> list[R
         unknown, trouble = await _look_up(web, {one.name for one in named})
     rows = [
         _row(config, one.place, f"names {one.name}, and Slack doesn't know {_WHAT[one.name[0]]} with this ID",
-             "copy the ID again from Slack; a private channel also needs the bot in it (/invite)")
+             _CURES.get(one.name[0], "copy the ID again from Slack"))
         for one in named if one.name in unknown
     ]  # fmt: skip
     return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
@@ -153,27 +156,27 @@ def _unknown_to_service(config: Config, rules: Sequence[Rule], lists: Lists) -> 
         for name, entries, known in (
             ("workflows", rule.workflows, lists.workflows), ("agents", rule.agents, lists.agents),
         ):  # fmt: skip
-            yield from _unfit(config, ("rules", at, name), entries, known)
+            yield from _unfit(config, ("rules", at, name), entries, known, name.removesuffix("s"))
     for id_, channel in config.channels.items():
         own = config.of_channel(id_).id
         if own not in lists.agents:
             continue
         agents, workflows = {own: lists.agents[own]}, {own: lists.workflows[own]}
         if channel.agent not in {None, "none"}:
-            yield from _unfit(config, ("channels", id_, "agent"), [channel.agent or ""], agents)
+            yield from _unfit(config, ("channels", id_, "agent"), [channel.agent or ""], agents, "agent")
         for app, does in (channel.apps or {}).items():
             place = ("channels", id_, "apps", app)
             if does.workflow:
-                yield from _unfit(config, place, [does.workflow], workflows)
+                yield from _unfit(config, place, [does.workflow], workflows, "workflow")
             else:
-                yield from _unfit(config, place, [does.agent or ""], agents)
+                yield from _unfit(config, place, [does.agent or ""], agents, "agent")
     for entry in config.agents:
-        yield from _unfit(config, ("agents", entry), [entry], lists.agents)
+        yield from _unfit(config, ("agents", entry), [entry], lists.agents, "agent")
     for at, limit in enumerate(config.limits):
         if limit.per == "workflow":
-            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.workflows)
+            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.workflows, "workflow")
         elif limit.per == "agent":
-            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.agents)
+            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.agents, "agent")
 
 
 def _unfit(
@@ -181,13 +184,13 @@ def _unfit(
     place: tuple[str | int, ...],
     entries: Iterable[str],
     known: Mapping[str, Sequence[Workflow] | Sequence[Agent]],
+    kind: str,
 ) -> Iterator[Row]:
     items = [item for listed in known.values() for item in listed]
-    kind = "agent" if "agent" in str(place[-1]) or place[0] == "agents" else "workflow or agent"
     for entry in entries if known else ():
         if not any(is_listed([entry], str(item.id), item.name) for item in items):
             problem = f"names {kit.quoted(entry, 60)}, and the service has no such {kind}"
-            yield _row(config, place, problem, "fix the name, or use the ID that /workflows or /agents shows")
+            yield _row(config, place, problem, f"fix the name, or use the ID that /{kind}s shows")
 
 
 def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:

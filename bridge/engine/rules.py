@@ -431,8 +431,9 @@ def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
 
 def in_words(rule: Rule, names: Mapping[str, str]) -> str:
     """Say what a rule of the operator's file does; *names* are those of user groups and channels, by ID."""
-    who = _and(_people(rule.who, names)) or "everyone"
-    acts = [_DOES[act] for act in ACTS if act in rule.may] or ["do everything"]
+    who = _and(_people(rule.who, names)) or ("nobody" if rule.refuse else "everyone")
+    may = "may not" if rule.refuse and rule.who else "may"
+    acts = [_DOES[act] for act in ACTS if act in rule.may] or ["do anything" if rule.refuse else "do everything"]
     about = [kit.quoted(one, 60) for one in (*rule.workflows, *rule.agents)]
     about += [f"trigger {kit.quoted(one, 40)}" for one in rule.triggers]
     about += [f"category {kit.quoted(one, 40)}" for one in rule.categories]
@@ -440,7 +441,7 @@ def in_words(rule: Rule, names: Mapping[str, str]) -> str:
     of = f" of {_and([kit.quoted(one, 40) for one in rule.projects])}" if rule.projects else ""
     where = f" in {_and(_places(rule.channels, names))}" if rule.channels else ""
     how = f"; it {needs}" if (needs := needs_of(rule.approval, confirm=rule.confirm, names=names)) else ""
-    return f"{who} {'may not' if rule.refuse else 'may'} {_and(acts)}{with_}{of}{where}{how}"
+    return f"{who} {may} {_and(acts, 'or' if rule.refuse else 'and')}{with_}{of}{where}{how}"
 
 
 def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:

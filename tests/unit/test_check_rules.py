@@ -49,8 +49,8 @@ async def test_a_sound_file_has_one_row(emulated: EmulatedSlack, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ('[[rules]]\nmay = ["run"]\n' + RUNS, 3, "never match: the rule in line 1 fits all that this one does"),
-        ('[[rules]]\nmay = ["run"]\nagents = ["Support"]', 1, "rules never match: nothing that they say people may do"),
+        ('[[rules]]\nmay = ["run"]\n' + RUNS, 3, "this rule never matches: the rule in line 1 fits all that it does"),
+        ('[[rules]]\nmay = ["run"]\nagents = ["Support"]', 1, "this rule never matches: nothing in its may is"),
         ('[[rules]]\nwho = ["S0NONE0001"]', 2, "rules.who names S0NONE0001, and Slack doesn't know a user group with"),
         ('[[rules]]\nwho = ["U0NONE0001"]', 2, "rules.who names U0NONE0001, and Slack doesn't know a person"),
         (
@@ -77,6 +77,23 @@ async def test_a_problem_has_its_line_and_a_cure(
     assert all(row.cure for row in rows if row.state == FAILURE)
 
 
+@pytest.mark.parametrize(
+    ("text", "cures"),
+    [
+        ('[[rules]]\nwho = ["S0NONE0001"]', ["copy the ID again from Slack"]),
+        ('[[rules]]\nwho = ["U0NONE0001"]', ["copy the ID again from Slack"]),
+        (
+            '[[rules]]\nchannels = ["C0NONE0001"]',
+            ["copy the ID again from Slack; a private channel also needs the bot in it (/invite)"],
+        ),
+    ],
+)
+async def test_an_unknown_ids_cure_is_about_its_kind(
+    emulated: EmulatedSlack, tmp_path: Path, text: str, cures: list[str]
+) -> None:
+    assert [row.cure for row in await check(emulated, tmp_path, text) if row.state == FAILURE] == cures
+
+
 async def test_workflows_that_nobody_may_run_are_named(emulated: EmulatedSlack, tmp_path: Path) -> None:
     rows = await check(emulated, tmp_path, '[[rules]]\nmay = ["run"]\nworkflows = ["Digest"]')
 
@@ -89,6 +106,7 @@ async def test_workflows_that_nobody_may_run_are_named(emulated: EmulatedSlack, 
         ("U0ALICE", "Refund all", "rule 2 ({file}:4): @runners may run workflows (“Refund *”)"),
         ("U0BOB", "Refund all", "no rule in {file} allows it for “Refund all”"),
         ("U0BOB", "", "no rule in {file} allows it"),
+        ("U0ALICE", "Payroll", "rule 3 ({file}:8): nobody may run workflows or schedule anything (“Payroll”)"),
         ("U0ALICE", "Digest", "no rule in {file} allows it for “Digest”"),
     ],
 )
@@ -96,6 +114,7 @@ async def test_access_names_the_rule_that_decides(
     slack_web: SlackWeb, tmp_path: Path, *, user: str, workflow: str, said: str
 ) -> None:
     text = '[[rules]]\nmay = ["ask"]\n\n[[rules]]\nwho = ["S0RUNNERS"]\nmay = ["run"]\nworkflows = ["Refund *"]'
+    text += '\n[[rules]]\nmay = ["run", "schedule"]\nworkflows = ["Payroll"]\nrefuse = true'
     rules = rules_of(config_of(tmp_path, text))
     asking = Asking(user, "C0GENERAL", workflow=Workflow(id=3, name=workflow) if workflow else None)
 
