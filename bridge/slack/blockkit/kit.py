@@ -191,11 +191,19 @@ def section(text: str) -> Block:
     return {"type": "section", "text": plain(text)}
 
 
-def row(text: str, accessory: Block | None = None, at: datetime | None = None, url: str = "") -> Block:
-    """Make a paragraph with a button or menu on its right, and beside it the moment *at*, as a link to *url*."""
+def row(
+    text: str, accessory: Block | None = None, at: datetime | None = None, url: str = "", template: str = "{at}"
+) -> Block:
+    """Make a paragraph with a button or menu on its right, and beside it the moment *at*, as a link to *url*.
+
+    The bridge's own *template* says what happens then, if it isn't when something happened.
+    """
     made: Block = section(text) | ({"accessory": accessory} if accessory else {})
     if at:
-        made["fields"] = [made.pop("text"), {"type": "mrkdwn", "text": moment(at, url), "verbatim": True}]
+        made["fields"] = [
+            made.pop("text"),
+            {"type": "mrkdwn", "text": template.format(at=moment(at, url)), "verbatim": True},
+        ]
     return made
 
 
