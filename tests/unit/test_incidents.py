@@ -152,6 +152,12 @@ def test_what_is_wrong_with_redis_is_found(condition: RedisCondition, had_replic
     assert set(of_redis(condition, had_replicas=had_replicas)) == kinds
 
 
+def test_a_refused_file_is_said_to_leave_the_earlier_one() -> None:
+    assert on("reload", "bridge.toml line 2, rules.ma isn't a setting", START).text == (
+        "⚠️ bridge.toml was refused; the earlier one stays in use: bridge.toml line 2, rules.ma isn't a setting."
+    )
+
+
 @pytest.mark.parametrize("kind", [*KINDS, "of a later version"])
 def test_an_incident_names_the_command_and_the_page(kind: str) -> None:
     shown = on(kind, "said", START)

@@ -29,6 +29,8 @@ KINDS: Final = {
     "paused": _Kind("Something scheduled is paused", "bridge reports", "docs/how-to/let-it-watch.md#what-happens-when"),
     "rows": _Kind("The project service sent data I can't read", "bridge check", f"{_NO_ANSWER}#common-problems"),
     "unauthorized": _Kind("Requests were refused with 401", "bridge check", f"{_NO_ANSWER}#common-problems"),
-    "reload": _Kind("bridge.toml was refused", "bridge config show", "docs/reference/bridge-toml.md"),
+    "reload": _Kind(
+        "bridge.toml was refused; the earlier one stays in use", "bridge config show", "docs/reference/bridge-toml.md"
+    ),
 }  # fmt: skip
 """Every kind of incident, by its name in Redis."""
