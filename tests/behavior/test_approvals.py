@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -486,6 +487,31 @@ async def test_a_request_is_reviewed_and_approved_outside_its_card(asked: Harnes
 
     assert len(asked.service.runs) == 1
     assert card(asked).text == "✅ Import: approved by Bob Brandt"
+
+
+@pytest.mark.parametrize(
+    ("user", "terms", "buttons"),
+    [
+        (BOB, "", {"approve", "deny"}),
+        (ALICE, "", {"withdraw"}),
+        (ALICE, ", self = true", {"withdraw"}),  # and isn't among those who may
+        (ALICE, ", self = true, alice", {"approve", "deny", "withdraw"}),
+    ],
+)
+async def test_a_review_has_the_buttons_of_its_reader(
+    harness: Harness, user: str, terms: str, buttons: set[str]
+) -> None:
+    by = '"U0BOB", "U0ALICE"' if "alice" in terms else '"U0BOB"'
+    harness.use_file(f"[[rules]]\napprove = {{by = [{by}]{terms.removesuffix(', alice')}}}")
+    await harness.type_command("/workflows run 3 x")
+    await harness.work()
+    await harness.type_command("/approvals", user=user)
+    await harness.work()
+
+    await harness.press("approval:review", user=user)
+    await harness.work()
+
+    assert set(re.findall(r"approval:(\w+)", str(harness.seen.ephemerals[-1].blocks))) == buttons
 
 
 async def test_the_audit_has_who_rule_and_hash(harness: Harness) -> None:

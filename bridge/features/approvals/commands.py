@@ -95,11 +95,24 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await ApprovalStore(deps.scripts).get(click.value)
     if stored is None or stored.state.startswith(DRAFT):
         return shown(layout.over(""))
-    if turn.user != stored.request.asker:
-        await _check_approver(deps, stored, turn.user)
+    is_asker = turn.user == stored.request.asker
+    may_decide = stored.request.by_asker or not is_asker
+    if may_decide:
+        try:
+            await _check_approver(deps, stored, turn.user)
+        except NotAllowed:
+            if not is_asker:
+                raise
+            may_decide = False
     if stored.state != WAITING:
         return shown(layout.over(stored.state))
-    return shown(layout.review(await deps.approvals.shown(deps, stored), deps.approvals.link(stored)), "shown")
+    reply = layout.review(
+        await deps.approvals.shown(deps, stored),
+        deps.approvals.link(stored),
+        may_decide=may_decide,
+        is_asker=is_asker,
+    )
+    return shown(reply, "shown")
 
 
 @approvals.button(layout.APPROVE, label="button: Approve")

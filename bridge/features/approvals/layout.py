@@ -118,14 +118,17 @@ def card(shown: Shown) -> Reply:
     return _card(shown).model_copy(update={"audience": Audience.CHANNEL})
 
 
-def review(shown: Shown, card_link: str) -> Reply:
-    """Show a request to one person, who may decide about it; *card_link* leads to its card."""
+def review(shown: Shown, card_link: str, *, may_decide: bool, is_asker: bool) -> Reply:
+    """Show a request to one person, with the buttons that they may press; *card_link* leads to its card."""
     more = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
-    reply = _card(replace(shown, only_for=(), groups=()))
+    value = Pressed.of(shown.stored)
+    buttons = [kit.button("Approve", APPROVE, value), kit.button("Deny…", DENY, value)] if may_decide else []
+    buttons += [kit.button("Withdraw", WITHDRAW, value)] if is_asker else []
+    reply = _card(replace(shown, groups=()), kit.actions(*buttons))
     return reply.model_copy(update={"blocks": (*reply.blocks, *more), "plainer": ()})
 
 
-def _card(shown: Shown) -> Reply:
+def _card(shown: Shown, buttons: Block | None = None) -> Reply:
     stored, request = shown.stored, shown.stored.request
     name, state = kit.one_line(request.name, _NAME), _state(shown)
     sign = _SIGNS.get(stored.state, "⚠️")
@@ -151,7 +154,7 @@ def _card(shown: Shown) -> Reply:
         facts.append(kit.rich(kit.paragraph("For ", *(kit.user_group(one) for one in shown.groups))))
     facts += [kit.context(_needs(shown)), kit.trusted_context("Until {until}", until=request.until)]
     plain = (*facts, _buttons(shown, is_for_all=True))
-    reply = kit.reply(text, *facts, _buttons(shown), files=files)
+    reply = kit.reply(text, *facts, buttons or _buttons(shown), files=files)
     return reply if reply.blocks == plain else reply.model_copy(update={"plainer": (plain,)})
 
 
