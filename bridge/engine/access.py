@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -282,9 +282,13 @@ class Access:
         return explained(verdict, asked, await self._names([verdict.rule] if verdict.rule else []))
 
     async def _names(self, rules: Sequence[Rule], more: frozenset[str] = frozenset()) -> dict[str, str]:
-        """Return the names of user groups and public channels that *rules* name; private channels stay unnamed."""
+        """Return the names of user groups and public channels that *rules* name."""
+        return await self.names({*more, *(id_ for rule in rules for id_ in ids_of(rule))} - {GUEST, PUBLIC})
+
+    async def names(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of user groups and public channels by their *ids*; private channels stay unnamed."""
         names = {}
-        for one in sorted({*more, *(id_ for rule in rules for id_ in ids_of(rule))} - {GUEST, PUBLIC}):
+        for one in sorted(ids):
             if one.startswith("S"):
                 if (name := await self.directory.group_name(one)) != one:
                     names[one] = f"@{name}"

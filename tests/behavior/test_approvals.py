@@ -92,7 +92,7 @@ async def test_a_run_that_needs_approval_posts_a_card(asked: Harness) -> None:
     assert "Asked for by Alice Adler" in words
     assert json.dumps(WRITTEN) in words
     assert f"SHA-256 {digest_of(WRITTEN)}" in words
-    assert "Needs 1 approval by Bob Brandt, Carol Conti" in words
+    assert "Needs 1 approval by Bob Brandt or Carol Conti" in words
     assert "Until" in words
 
 
@@ -487,6 +487,24 @@ async def test_a_request_is_reviewed_and_approved_outside_its_card(asked: Harnes
 
     assert len(asked.service.runs) == 1
     assert card(asked).text == "✅ Import: approved by Bob Brandt"
+
+
+@pytest.mark.parametrize(
+    ("by", "named"),
+    [
+        ("S0RUNNERS", "@runners"),
+        ("S0NOBODY", "a user group"),
+        ("C0GENERAL", "members of #general"),
+        ("C0PRIVATE", "members of a private channel"),
+    ],
+)
+async def test_a_card_names_no_private_channel(harness: Harness, by: str, named: str) -> None:
+    harness.use_file(f'[[rules]]\napprove = {{by = ["{by}"]}}')
+
+    await harness.type_command("/workflows run 3 x")
+    await harness.work()
+
+    assert f"Needs 1 approval by {named}" in str(card(harness).blocks)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,13 @@ class Shown:
         return ", ".join([*names, *([f"{len(users) - _MOST_NAMED} more"] if len(users) > _MOST_NAMED else [])])
 
 
+def either(names: Sequence[str]) -> str:
+    """Join the names of those who may approve: one of them is enough for an approval."""
+    left = len(names) - _MOST_NAMED
+    *words, last = [*names[:_MOST_NAMED], *([f"{left} more"] if left > 0 else [])] or [""]
+    return f"{', '.join(words)} or {last}" if words else last
+
+
 def asked_by(shown: Shown) -> str:
     """Say who or what asks."""
     person = kit.named(shown.person, 80) if kit.one_line(shown.person) else kit.SOMEONE

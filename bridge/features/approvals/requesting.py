@@ -110,7 +110,7 @@ class Approvals:
         return layout.Shown(
             stored,
             await names(request.asker) if request.asker else "",
-            ", ".join(by[:5]) + (f" and {len(by) - 5} more" if len(by) > 5 else "") if by else layout.BY_RULES,  # noqa: PLR2004
+            layout.either(by) or layout.BY_RULES,
             {user: await names(user) for user in people},
             few,
             groups,
@@ -118,10 +118,9 @@ class Approvals:
         )
 
     async def _name(self, deps: EngineDeps, id_: str) -> str:
-        if id_.startswith("S"):
-            return f"@{await deps.directory.group_name(id_)}"
-        if kit.is_channel(id_):
-            return f"the members of #{await deps.directory.channel_name(id_)}"
+        if id_.startswith("S") or kit.is_channel(id_):
+            named = (await deps.access.names([id_])).get(id_)  # its card may be where nobody knows a private channel
+            return named or "a user group" if id_.startswith("S") else f"members of {named or 'a private channel'}"
         return kit.named(await deps.directory.user_name(id_), 80)
 
     def link(self, stored: StoredRequest) -> str:
