@@ -203,7 +203,39 @@ def build(
         lease=lease,
     )
 
-    # Work
+    turns, worker = _work(
+        settings,
+        wires,
+        scripts,
+        deps,
+        namespace=namespace,
+        inbox=inbox,
+        journal=journal,
+        patience=patience,
+        draining=draining,
+        monotonic=monotonic,
+        lease=lease,
+    )
+    wires.metrics.watch_queue(lambda: worker.depth)
+    clock = Clock(deps, features.clocks, features.jobs, patience)
+    return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
+
+
+def _work(
+    settings: Settings,
+    wires: Connections,
+    scripts: Scripts,
+    deps: Deps,
+    *,
+    namespace: Namespace,
+    inbox: Inbox,
+    journal: Journal,
+    patience: Patience,
+    draining: asyncio.Event,
+    monotonic: Callable[[], float],
+    lease: timedelta,
+) -> tuple[Turns, Worker]:
+    """Build what takes messages from the queue, and what answers them."""
     slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard, deps.faces.heard, deps.handles.heard)
     turns = Turns(
         deps=deps,
@@ -234,9 +266,7 @@ def build(
         may_begin=wires.web.token.accepted.is_set,
         lease=lease,
     )
-    wires.metrics.watch_queue(lambda: worker.depth)
-    clock = Clock(deps, features.clocks, features.jobs, patience)
-    return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
+    return turns, worker
 
 
 def _troubles(settings: Settings, wires: Connections, identity: Identity) -> dict[str, str]:
