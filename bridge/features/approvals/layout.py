@@ -289,7 +289,7 @@ def line(shown: Shown) -> Block:
     done = f" · {len(shown.stored.approved_by)} of {request.count}" if request.count > 1 else ""
     text = f"🔐 {kit.one_line(request.name, _NAME)} waits for approval · {asked_by(shown)}{done}"
     button = kit.button("Review…", REVIEW, shown.stored.id, about=request.name)
-    return kit.row(kit.titled(text, shown.project), button, request.until, template="Until {at}")
+    return kit.row(kit.titled(text, shown.project), button, request.until, is_deadline=True)
 
 
 def request_list(requests: Sequence[Shown]) -> Reply:

@@ -192,17 +192,22 @@ def section(text: str) -> Block:
 
 
 def row(
-    text: str, accessory: Block | None = None, at: datetime | None = None, url: str = "", template: str = "{at}"
+    text: str,
+    accessory: Block | None = None,
+    at: datetime | None = None,
+    url: str = "",
+    *,
+    is_deadline: bool = False,
 ) -> Block:
     """Make a paragraph with a button or menu on its right, and beside it the moment *at*, as a link to *url*.
 
-    The bridge's own *template* says what happens then, if it isn't when something happened.
+    It's when something happened, or its deadline.
     """
     made: Block = section(text) | ({"accessory": accessory} if accessory else {})
     if at:
         made["fields"] = [
             made.pop("text"),
-            {"type": "mrkdwn", "text": template.format(at=moment(at, url)), "verbatim": True},
+            {"type": "mrkdwn", "text": f"{'Until ' if is_deadline else ''}{moment(at, url)}", "verbatim": True},
         ]
     return made
 
