@@ -48,9 +48,12 @@ LONGEST = (
     "integration/test_token",
     "integration/test_redis_stopped",
     "integration/test_projects",
+    "e2e/test_watching",
+    "e2e/test_incidents",
     "integration/test_killed",
     "proof/test_linear",
     "proof/test_model",
+    "proof/test_access_table",
 )
 """Files that take longest, the longest first."""
 

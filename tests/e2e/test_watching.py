@@ -46,3 +46,23 @@ async def test_a_report_with_all_options_is_scheduled_in_its_form(opens: Opens) 
         await window.form.get_by_label("Post only if something changed").check()
         await window.form.get_by_role("button", name="Schedule").click()
         await window.sees(window.ephemeral.get_by_text("Scheduled: every day at 09:00"))
+
+
+async def test_a_question_is_scheduled_in_its_form_and_listed(opens: Opens) -> None:
+    async with opens(ALICE, "ops") as window:
+        await window.write("/agents ask")
+        await window.chooses(window.form.get_by_label("Agent"), "Support")
+        await window.form.get_by_label("Question").fill("What changed since {{date}}?")
+        await window.form.get_by_role("button", name="Schedule").click()
+        await window.sees(window.ephemeral.get_by_text("Scheduled: ask Support every day at 09:00"))
+        await window.write("/schedules")
+        await window.sees(window.ephemeral.get_by_role("button", name="Edit…").first)
+
+
+async def test_a_run_is_scheduled_in_its_form(opens: Opens) -> None:
+    async with opens(ALICE, "ops") as window:
+        await window.write("/workflows schedule")
+        await window.chooses(window.form.get_by_label("Workflow"), "Echo")
+        await window.form.get_by_label("Input").fill('{"day": "monday"}')
+        await window.form.get_by_role("button", name="Schedule").click()
+        await window.sees(window.ephemeral.get_by_text("Scheduled: run Echo every day at 09:00"))
