@@ -20,10 +20,9 @@ from bridge.inbound import AlertEdge
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
 from bridge.slack.parts import Place
-from support.harness import POST, SUPPORT, WORKFLOW, Harness, Posted, kill_task
+from support.harness import POST, SUPPORT, WORKFLOW, Harness, Posted
 from support.restrictions import RESTRICTIONS, Restriction
 from support.store import PREFIX, TEAM, message
-from support.waiting import wait_until
 
 JOB = next(job for job in features.jobs if job.name.endswith("evaluate_all"))
 MINUTE = timedelta(minutes=1)
@@ -150,13 +149,8 @@ async def test_an_edge_of_a_killed_process_is_posted_once(harness: Harness, kill
     await set_up(harness)
     runs(harness, 6000)
     await evaluate(harness)
-    if killed_at != "claim":
-        harness.hang(is_done=killed_at == "after the post")
-        task = await harness.start_next("a")
-        await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
-        await kill_task(task)
 
-    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await harness.finish_despite_a_kill(killed_at)
     await a_minute_later(harness)
 
     (post,) = posts(harness)
@@ -169,18 +163,8 @@ async def test_a_recovery_of_a_killed_process_is_posted_once(harness: Harness, k
     runs(harness, 10)
     harness.store.clock.time += MINUTE
     await evaluate(harness)
-    attempts = harness.seen.attempts
-    if killed_at != "claim":
-        method = "chat.update" if killed_at == "edit" else POST
-        harness.hang(method, is_done=killed_at == "after the reply")
-        task = await harness.start_next("a")
-        if killed_at == "edit":
-            await wait_until(lambda: harness.seen.called("chat.update"), "the edit is under way")
-        else:
-            await wait_until(lambda: harness.seen.attempts > attempts, "the reply is under way")
-        await kill_task(task)
 
-    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await harness.finish_despite_a_kill(killed_at)
     await a_minute_later(harness)
 
     edited, reply = posts(harness)

@@ -21,7 +21,7 @@ from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Http
 from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.parts import Place
-from support.harness import POST, SUPPORT, Harness, Posted, kill_task, open_harness
+from support.harness import POST, SUPPORT, Harness, Posted, open_harness
 from support.secrecy import SECRETS
 from support.store import TEAM
 from support.waiting import wait_until
@@ -172,13 +172,8 @@ async def test_one_of_many_processes_posts_an_incident(harness: Harness, others:
 async def test_an_incident_of_a_killed_process_is_posted_once(harness: Harness, killed_at: str) -> None:
     await dead(harness)
     await watch(harness)
-    if killed_at != "claim":
-        harness.hang(is_done=killed_at == "after the post")
-        task = await harness.start_next("a")
-        await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
-        await kill_task(task)
 
-    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await harness.finish_despite_a_kill(killed_at)
     await a_minute_later(harness)
 
     assert len(posts(harness)) == 1
@@ -193,18 +188,8 @@ async def test_an_end_of_a_killed_process_is_posted_once(harness: Harness, kille
     await dead(harness, 0)
     harness.store.clock.time += MINUTE
     await watch(harness)
-    attempts = harness.seen.attempts
-    if killed_at != "claim":
-        method = "chat.update" if killed_at == "edit" else POST
-        harness.hang(method, is_done=killed_at == "after the reply")
-        task = await harness.start_next("a")
-        if killed_at == "edit":
-            await wait_until(lambda: harness.seen.called("chat.update"), "the edit is under way")
-        else:
-            await wait_until(lambda: harness.seen.attempts > attempts, "the reply is under way")
-        await kill_task(task)
 
-    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await harness.finish_despite_a_kill(killed_at)
     await a_minute_later(harness)
 
     edited, reply = posts(harness)

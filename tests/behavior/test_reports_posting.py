@@ -199,13 +199,8 @@ async def test_a_slot_of_a_killed_process_is_posted_once_by_another(harness: Har
     await schedule(harness)
     harness.store.clock.time = SLOT
     await find_due(harness, "a")
-    if killed_at != "claim":
-        harness.hang(is_done=killed_at == "after the post")
-        task = await harness.start_next("a")
-        await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
-        await kill_task(task)
 
-    await (harness.work("b") if killed_at == "claim" else harness.take_over("b"))
+    await harness.finish_despite_a_kill(killed_at)
 
     assert len(posts(harness)) == 1
     assert (await stored_reports(harness)).last == SLOT

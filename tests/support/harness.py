@@ -549,6 +549,24 @@ class Harness:
         for held in await process.take_over():
             await self.turns(process).work(self.lease(process, held))
 
+    async def finish_despite_a_kill(self, killed_at: str) -> None:
+        """Kill a process at a step of the next turn, and have another one finish.
+
+        *killed_at* is ``claim`` (before the turn begins), ``edit``, or ``before the …`` or ``after the …`` of a post.
+        """
+        if killed_at == "claim":
+            await self.work("b")
+            return
+        is_edit, attempts = killed_at == "edit", self.seen.attempts
+        self.hang("chat.update" if is_edit else POST, is_done=killed_at.startswith("after "))
+        task = await self.start_next("a")
+        await wait_until(
+            lambda: self.seen.called("chat.update") if is_edit else self.seen.attempts > attempts,
+            f"the {'edit' if is_edit else 'post'} is under way",
+        )
+        await kill_task(task)
+        await self.take_over("b")
+
 
 @cache
 def _read_settings(environ: tuple[tuple[str, str], ...]) -> Settings:
