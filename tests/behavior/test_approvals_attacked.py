@@ -18,7 +18,7 @@ from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ApprovedRun, Click
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
 from support.harness import WORKFLOW, Harness
-from support.ingress import FORM, signed
+from support.slack_requests import FORM, signed
 from support.store import TEAM, message
 
 ATTACK = "approval:approve"

@@ -15,7 +15,7 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
-from support.ingress import Ingress, open_ingress
+from support.harness import Harness, open_harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
 
 WORDS = "what nobody may read here"
@@ -24,9 +24,9 @@ DAYS = timedelta(days=90)
 
 
 @pytest.fixture
-async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
-    async with open_ingress(redis, BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER) as ingress:
-        yield ingress
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis, BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER) as harness:
+        yield harness
 
 
 async def acts(redis: Redis) -> list[AuditEntry]:
@@ -37,11 +37,9 @@ async def shown(redis: Redis) -> list[tuple[str, str, str, bool, str]]:
     return [(act.user, act.did, act.about, act.is_allowed, act.outcome) for act in await acts(redis)]
 
 
-async def do(ingress: Ingress, **form: Any) -> None:
-    await ingress.form(
-        {**COMMAND, "trigger_id": ingress.harness.slack.tickets.trigger(form.get("user_id", USER)), **form}
-    )
-    await ingress.harness.work()
+async def do(harness: Harness, **form: Any) -> None:
+    await harness.form({**COMMAND, "trigger_id": harness.slack.tickets.trigger(form.get("user_id", USER)), **form})
+    await harness.work()
 
 
 def mention(user: str, text: str) -> dict[str, Any]:
@@ -51,16 +49,16 @@ def mention(user: str, text: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def test_an_action_is_audited_with_person_object_and_outcome(ingress: Ingress, redis: Redis) -> None:
-    await ingress.event(mention(USER, WORDS))
-    await ingress.harness.work()
-    await do(ingress, text=f"run 3 {WORDS}")
-    await do(ingress, text="show nothing-like-this")
-    await ingress.interaction(
+async def test_an_action_is_audited_with_person_object_and_outcome(harness: Harness, redis: Redis) -> None:
+    await harness.event(mention(USER, WORDS))
+    await harness.work()
+    await do(harness, text=f"run 3 {WORDS}")
+    await do(harness, text="show nothing-like-this")
+    await harness.interaction(
         {"type": "block_actions", "user": {"id": USER, "team_id": TEAM}, "channel": {"id": CHANNEL},
          "actions": [{"action_id": "run:again", "value": '{"w": 3, "i": 1}'}]}
     )  # fmt: skip
-    await ingress.harness.work()
+    await harness.work()
 
     assert await shown(redis) == [
         (USER, "message", "agent 7", True, "answered"),
@@ -70,13 +68,13 @@ async def test_an_action_is_audited_with_person_object_and_outcome(ingress: Ingr
     ]
 
 
-async def test_stops_and_opened_tabs_are_in_the_audit(ingress: Ingress, redis: Redis) -> None:
-    await ingress.harness.store.conversation(agent=7)
+async def test_stops_and_opened_tabs_are_in_the_audit(harness: Harness, redis: Redis) -> None:
+    await harness.store.conversation(agent=7)
     stop = {"type": "agent_session_stopped", "channel": CHANNEL, "thread_ts": ROOT, "event_ts": "1700000900.000001"}
     opened = {"type": "app_home_opened", "channel": DM_ALICE, "tab": "messages", "event_ts": "1700000900.000002"}
     for user, event, about in ((USER, stop, "1"), (BOB, stop, "2"), (USER, opened, "3")):
-        await ingress.event({**event, "user": user}, event_id=f"Ev{about}", is_ext_shared_channel=False)
-        await ingress.harness.work()
+        await harness.event({**event, "user": user}, event_id=f"Ev{about}", is_ext_shared_channel=False)
+        await harness.work()
 
     assert (await shown(redis))[1:] == [
         (USER, "stop", "", True, "stop: queued"),
@@ -85,11 +83,11 @@ async def test_stops_and_opened_tabs_are_in_the_audit(ingress: Ingress, redis: R
     ]
 
 
-async def test_refusals_are_recorded_with_their_reason(ingress: Ingress, redis: Redis) -> None:
-    await ingress.event(mention(BOB, WORDS))
-    await ingress.harness.work()
-    await do(ingress, user_id=BOB, text="run 3 hello")
-    await do(ingress, user_id=USER, team_id="T9", text="list")
+async def test_refusals_are_recorded_with_their_reason(harness: Harness, redis: Redis) -> None:
+    await harness.event(mention(BOB, WORDS))
+    await harness.work()
+    await do(harness, user_id=BOB, text="run 3 hello")
+    await do(harness, user_id=USER, team_id="T9", text="list")
 
     assert await shown(redis) == [
         (BOB, "message", "", False, "user"),
@@ -99,10 +97,10 @@ async def test_refusals_are_recorded_with_their_reason(ingress: Ingress, redis: 
 
 
 async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> None:
-    async with open_ingress(redis, BRIDGE_USER_RUNS_PER_HOUR="1", BRIDGE_RUNNERS=USER) as ingress:
-        await do(ingress, user_id=BOB, text="run 3 hello")
-        await do(ingress, text="run 3 hello")
-        await do(ingress, text="run 3 hello")
+    async with open_harness(redis, BRIDGE_USER_RUNS_PER_HOUR="1", BRIDGE_RUNNERS=USER) as harness:
+        await do(harness, user_id=BOB, text="run 3 hello")
+        await do(harness, text="run 3 hello")
+        await do(harness, text="run 3 hello")
 
     assert await shown(redis) == [
         (BOB, "/workflows run", "workflow 3 Import", False, "NotAllowed"),
@@ -111,10 +109,10 @@ async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> Non
     ]
 
 
-async def test_the_audit_has_no_message_texts(ingress: Ingress, redis: Redis) -> None:
-    await ingress.event(mention(USER, WORDS))
-    await do(ingress, text=f"run 3 {WORDS}")
-    await do(ingress, text=WORDS)
+async def test_the_audit_has_no_message_texts(harness: Harness, redis: Redis) -> None:
+    await harness.event(mention(USER, WORDS))
+    await do(harness, text=f"run 3 {WORDS}")
+    await do(harness, text=WORDS)
 
     entries = await redis.xrange(f"{{{NAMESPACE}}}:audit")
 
@@ -122,7 +120,7 @@ async def test_the_audit_has_no_message_texts(ingress: Ingress, redis: Redis) ->
     assert WORDS.split(maxsplit=1)[0] not in repr(entries)
 
 
-async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress, redis: Redis) -> None:
+async def test_each_command_is_recorded_with_object_and_outcome(harness: Harness, redis: Redis) -> None:
     typed = (
         "default Support",
         "default Support",
@@ -134,14 +132,14 @@ async def test_each_command_is_recorded_with_object_and_outcome(ingress: Ingress
         "show",
     )
     for text in typed:
-        await do(ingress, command="/agents", text=text)
-    await do(ingress, command="/stats", text="report daily 09:00")
-    await do(ingress, text='run 3 {"x": }')
-    await do(ingress, text="run Import")
-    await ingress.event(mention(USER, "!agents show Support"))
-    await ingress.harness.work()
-    await ingress.event(mention(USER, "!stpo") | {"ts": f"{ROOT[:-3]}300"})
-    await ingress.harness.work()
+        await do(harness, command="/agents", text=text)
+    await do(harness, command="/stats", text="report daily 09:00")
+    await do(harness, text='run 3 {"x": }')
+    await do(harness, text="run Import")
+    await harness.event(mention(USER, "!agents show Support"))
+    await harness.work()
+    await harness.event(mention(USER, "!stpo") | {"ts": f"{ROOT[:-3]}300"})
+    await harness.work()
 
     lines = [json.loads(for_programs(act)) for act in await acts(redis)]
     (report,) = [act.pop("about") for act in lines if act["did"] == "/stats report"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from redis.asyncio import Redis
 from bridge.door.listeners.subscriptions import EVENTS
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
 from bridge.playground.emulator.sample import BOB, DM_ALICE
-from support.ingress import Ingress, open_ingress
+from support.harness import Harness, open_harness
 from support.store import BOT, CHANNEL, ROOT, TEAM, USER, ts
 
 STOP = {
@@ -31,28 +30,22 @@ OPENED = {
 }
 
 
-@pytest.fixture
-async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
-    async with open_ingress(redis) as ingress:
-        yield ingress
-
-
-async def sent(ingress: Ingress, event: dict[str, Any], **changes: Any) -> int:
+async def sent(harness: Harness, event: dict[str, Any], **changes: Any) -> int:
     envelope = {"event_id": "Ev1", "is_ext_shared_channel": False}
-    return (await ingress.event({**event, **changes}, **envelope)).status
+    return (await harness.event({**event, **changes}, **envelope)).status
 
 
 @pytest.mark.parametrize("event", [STOP, CROSS])
-async def test_a_stop_takes_effect_before_it_is_acknowledged(ingress: Ingress, event: dict[str, Any]) -> None:
-    turn = await ingress.harness.store.conversation(agent=7)
+async def test_a_stop_takes_effect_before_it_is_acknowledged(harness: Harness, event: dict[str, Any]) -> None:
+    turn = await harness.store.conversation(agent=7)
 
-    statuses = [await sent(ingress, event), await sent(ingress, event)]
+    statuses = [await sent(harness, event), await sent(harness, event)]
 
     assert statuses == [200, 200]
-    assert await ingress.harness.store.field(turn, "stopped") == "queued"
-    await ingress.harness.work()
-    assert ingress.harness.service.messages == []
-    assert len(ingress.harness.seen.texts) == 1
+    assert await harness.store.field(turn, "stopped") == "queued"
+    await harness.work()
+    assert harness.service.messages == []
+    assert len(harness.seen.texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -74,66 +67,66 @@ async def test_a_stop_takes_effect_before_it_is_acknowledged(ingress: Ingress, e
     ],
 )
 async def test_an_event_other_than_a_stop_changes_nothing(
-    ingress: Ingress, event: dict[str, Any], changes: dict[str, Any]
+    harness: Harness, event: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    await ingress.harness.store.conversation(agent=7)
+    await harness.store.conversation(agent=7)
 
-    assert await sent(ingress, event, **changes) == 200
-    await ingress.harness.work()
+    assert await sent(harness, event, **changes) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["hello there"]
-    assert ingress.harness.seen.ephemerals == []
+    assert harness.service.messages == ["hello there"]
+    assert harness.seen.ephemerals == []
 
 
 @pytest.mark.parametrize(("event", "kind"), [(STOP, "stop"), (CROSS, "stop"), (OPENED, "messages_opened")])
-async def test_an_event_is_counted_by_its_own_kind(ingress: Ingress, event: dict[str, Any], kind: str) -> None:
-    await ingress.harness.store.conversation(agent=7)
+async def test_an_event_is_counted_by_its_own_kind(harness: Harness, event: dict[str, Any], kind: str) -> None:
+    await harness.store.conversation(agent=7)
 
-    await sent(ingress, event)
+    await sent(harness, event)
 
-    await ingress.harness.work()
-    assert ingress.counted(f'bridge_events_total{{kind="{kind}",outcome="queued"}} 1.0')
-    assert ingress.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
+    await harness.work()
+    assert harness.counted(f'bridge_events_total{{kind="{kind}",outcome="queued"}} 1.0')
+    assert harness.counted(f'bridge_turn_seconds_count{{kind="{kind}",')
 
 
-async def test_an_opened_messages_tab_gets_prompts(ingress: Ingress) -> None:
-    assert await sent(ingress, OPENED) == 200
-    await ingress.harness.work()
+async def test_an_opened_messages_tab_gets_prompts(harness: Harness) -> None:
+    assert await sent(harness, OPENED) == 200
+    await harness.work()
 
-    assert [channel for channel, _ in ingress.harness.seen.prompts] == [DM_ALICE]
+    assert [channel for channel, _ in harness.seen.prompts] == [DM_ALICE]
 
 
 @pytest.mark.parametrize("changes", [{"tab": "home"}, {"tab": None}, {"channel": None}, {"user": None}])
-async def test_another_opened_tab_gets_no_prompts(ingress: Ingress, changes: dict[str, Any]) -> None:
-    assert await sent(ingress, OPENED, **changes) == 200
-    await ingress.harness.work()
+async def test_another_opened_tab_gets_no_prompts(harness: Harness, changes: dict[str, Any]) -> None:
+    assert await sent(harness, OPENED, **changes) == 200
+    await harness.work()
 
-    assert ingress.harness.seen.prompts == []
+    assert harness.seen.prompts == []
 
 
 async def test_a_person_without_access_gets_no_prompts(redis: Redis) -> None:
-    async with open_ingress(redis, BRIDGE_ALLOWED_USERS=BOB) as ingress:
-        assert await sent(ingress, OPENED) == 200
-        await ingress.harness.work()
+    async with open_harness(redis, BRIDGE_ALLOWED_USERS=BOB) as harness:
+        assert await sent(harness, OPENED) == 200
+        await harness.work()
 
-        assert ingress.harness.seen.prompts == []
-        assert ingress.harness.seen.ephemerals == []
+        assert harness.seen.prompts == []
+        assert harness.seen.ephemerals == []
 
 
-async def test_the_manifest_has_exactly_the_events_with_a_listener(ingress: Ingress) -> None:
+async def test_the_manifest_has_exactly_the_events_with_a_listener(harness: Harness) -> None:
     kinds = {event.partition(".")[0] for event in SLACKS_EVENTS}
     unheard: list[str] = []
     for kind in kinds:
-        assert await sent(ingress, {"type": kind}) == 200
-        if ingress.counted(f'bridge_events_total{{kind="event",outcome="ignored"}} {len(unheard) + 1}.0'):
+        assert await sent(harness, {"type": kind}) == 200
+        if harness.counted(f'bridge_events_total{{kind="event",outcome="ignored"}} {len(unheard) + 1}.0'):
             unheard.append(kind)
 
     assert kinds - set(unheard) == {event.partition(".")[0] for event in EVENTS}
 
 
 @pytest.mark.parametrize("user", ["USLACK", "USLACKBOT"])
-async def test_a_click_by_slack_itself_is_ignored(ingress: Ingress, user: str) -> None:
-    response = await ingress.interaction(
+async def test_a_click_by_slack_itself_is_ignored(harness: Harness, user: str) -> None:
+    response = await harness.interaction(
         {
             "type": "block_actions",
             "user": {"id": user, "team_id": TEAM},
@@ -145,5 +138,5 @@ async def test_a_click_by_slack_itself_is_ignored(ingress: Ingress, user: str) -
     )
 
     assert response.status == 200
-    assert [key for key in await ingress.keys() if ":turn:" in key] == []
-    assert ingress.counted('bridge_events_total{kind="click",outcome="ignored"}')
+    assert [key for key in await harness.keys() if ":turn:" in key] == []
+    assert harness.counted('bridge_events_total{kind="click",outcome="ignored"}')

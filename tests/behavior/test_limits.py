@@ -12,180 +12,178 @@ from redis.asyncio import Redis
 from bridge.features.registry import features
 from bridge.playground.emulator.sample import BOB
 from bridge.slack.blockkit.reply import Audience
-from support.ingress import Ingress, open_ingress
+from support.harness import Harness, open_harness
 from support.store import CHANNEL, ROOT, TEAM, USER
 
-Opened = Callable[..., Awaitable[Ingress]]
+Opened = Callable[..., Awaitable[Harness]]
 OTHER_ROOT = "1700000500.000001"
 
 
 @pytest.fixture
 async def opened(redis: Redis) -> AsyncIterator[Opened]:
-    """Open an ingress with some limits; its threads already have conversations."""
-    contexts: list[AbstractAsyncContextManager[Ingress]] = []
+    """Open a harness with some limits; its threads already have conversations."""
+    contexts: list[AbstractAsyncContextManager[Harness]] = []
 
-    async def open_(**limits: str) -> Ingress:
-        contexts.append(open_ingress(redis, **limits))
-        ingress = await contexts[-1].__aenter__()
+    async def open_(**limits: str) -> Harness:
+        contexts.append(open_harness(redis, **limits))
+        harness = await contexts[-1].__aenter__()
         for root in (ROOT, OTHER_ROOT):
-            await ingress.harness.store.redis.hset(
-                f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", mapping={"v": 1, "agent": 7}
-            )
-            await ingress.harness.store.redis.expire(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", 60)
-        return ingress
+            await harness.store.redis.hset(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", mapping={"v": 1, "agent": 7})
+            await harness.store.redis.expire(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", 60)
+        return harness
 
     yield open_
     for context in contexts:
         await context.__aexit__(None, None, None)
 
 
-async def say(ingress: Ingress, text: str, number: int, *, user: str = USER, root: str = ROOT) -> None:
+async def say(harness: Harness, text: str, number: int, *, user: str = USER, root: str = ROOT) -> None:
     """Post a reply in a thread and process it."""
     stamp = f"{root.partition('.')[0]}.{number:06d}"
     event: dict[str, Any] = {
         "type": "message", "channel_type": "channel", "channel": CHANNEL, "user": user, "team": TEAM,
         "text": text, "ts": stamp, "thread_ts": root,
     }  # fmt: skip
-    assert (await ingress.event(event, event_id=f"Ev{stamp}")).status == 200
-    await ingress.harness.work()
+    assert (await harness.event(event, event_id=f"Ev{stamp}")).status == 200
+    await harness.work()
 
 
-def notices(ingress: Ingress) -> list[tuple[str, str]]:
+def notices(harness: Harness) -> list[tuple[str, str]]:
     """The private notices: who got which text."""
-    return [(one.user, one.text) for one in ingress.harness.seen.ephemerals]
+    return [(one.user, one.text) for one in harness.seen.ephemerals]
 
 
-async def end_window(ingress: Ingress, kind: str) -> None:
+async def end_window(harness: Harness, kind: str) -> None:
     """End a rate-limit window by deleting its keys."""
-    keys = [key for key in await ingress.keys() if f":{kind}:" in key]
+    keys = [key for key in await harness.keys() if f":{kind}:" in key]
     assert keys
-    await ingress.harness.store.redis.delete(*keys)
+    await harness.store.redis.delete(*keys)
 
 
 async def test_a_looping_thread_pauses_with_one_public_and_then_private_notices(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="3")
+    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="3")
 
     for number in range(200, 206):
-        await say(ingress, f"message {number}", number)
+        await say(harness, f"message {number}", number)
 
-    assert ingress.harness.service.messages == ["message 200", "message 201", "message 202"]
-    public = [one for one in ingress.harness.seen.messages if "too fast" in one.words]
+    assert harness.service.messages == ["message 200", "message 201", "message 202"]
+    public = [one for one in harness.seen.messages if "too fast" in one.words]
     assert [(one.place.channel, one.place.thread_ts) for one in public] == [(CHANNEL, ROOT)]
     assert "Try again in" in public[0].words
-    assert [user for user, words in notices(ingress) if "too fast" in words] == [USER, USER]
+    assert [user for user, words in notices(harness) if "too fast" in words] == [USER, USER]
 
 
 async def test_another_thread_is_not_affected(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
 
-    await say(ingress, "one", 200)
-    await say(ingress, "two", 201)
-    await say(ingress, "three", 200, root=OTHER_ROOT)
+    await say(harness, "one", 200)
+    await say(harness, "two", 201)
+    await say(harness, "three", 200, root=OTHER_ROOT)
 
-    assert ingress.harness.service.messages == ["one", "three"]
+    assert harness.service.messages == ["one", "three"]
 
 
 async def test_a_paused_thread_resumes_after_a_minute(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
-    await say(ingress, "one", 200)
-    await say(ingress, "two", 201)
+    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+    await say(harness, "one", 200)
+    await say(harness, "two", 201)
 
-    await end_window(ingress, "pace:t")
-    await say(ingress, "three", 202)
+    await end_window(harness, "pace:t")
+    await say(harness, "three", 202)
 
-    assert ingress.harness.service.messages == ["one", "three"]
+    assert harness.service.messages == ["one", "three"]
 
 
 async def test_commands_work_in_a_paused_thread(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
-    await say(ingress, "one", 200)
-    await say(ingress, "two", 201)
+    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+    await say(harness, "one", 200)
+    await say(harness, "two", 201)
 
-    await say(ingress, "!session", 202)
+    await say(harness, "!session", 202)
 
-    assert "Support answers here" in "".join(words for _, words in notices(ingress))
+    assert "Support answers here" in "".join(words for _, words in notices(harness))
 
 
 async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
-    await say(ingress, "one", 200)
-    await say(ingress, "two", 201)
+    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+    await say(harness, "one", 200)
+    await say(harness, "two", 201)
 
-    await end_window(ingress, "pace:t")
-    await say(ingress, "two", 201)
+    await end_window(harness, "pace:t")
+    await say(harness, "two", 201)
 
-    assert ingress.harness.service.messages == ["one"]
+    assert harness.service.messages == ["one"]
 
 
 async def test_a_persons_limit_applies_everywhere_and_to_no_one_else(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2", BRIDGE_THREAD_REPLIES="all")
+    harness = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2", BRIDGE_THREAD_REPLIES="all")
 
-    await say(ingress, "one", 200)
-    await say(ingress, "two", 200, root=OTHER_ROOT)
-    await say(ingress, "three", 201)
-    await say(ingress, "four", 202, user=BOB)
+    await say(harness, "one", 200)
+    await say(harness, "two", 200, root=OTHER_ROOT)
+    await say(harness, "three", 201)
+    await say(harness, "four", 202, user=BOB)
 
-    assert ingress.harness.service.messages == ["one", "two", "Bob Brandt: four"]
-    ((user, words),) = notices(ingress)
+    assert harness.service.messages == ["one", "two", "Bob Brandt: four"]
+    ((user, words),) = notices(harness)
     assert user == USER
     assert "too fast. Try again in" in words
 
 
 async def test_a_refused_message_counts_toward_no_other_limit(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1", BRIDGE_USER_TURNS_PER_MINUTE="2")
+    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1", BRIDGE_USER_TURNS_PER_MINUTE="2")
 
-    await say(ingress, "one", 200)
-    await say(ingress, "two", 201)
-    await say(ingress, "three", 200, root=OTHER_ROOT)
+    await say(harness, "one", 200)
+    await say(harness, "two", 201)
+    await say(harness, "three", 200, root=OTHER_ROOT)
 
-    assert ingress.harness.service.messages == ["one", "three"], (
+    assert harness.service.messages == ["one", "three"], (
         "the second was refused by the thread's limit and didn't count toward the person's"
     )
 
 
 async def test_a_thread_started_by_a_command_counts_as_a_turn(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_USER_TURNS_PER_MINUTE="1")
+    harness = await opened(BRIDGE_USER_TURNS_PER_MINUTE="1")
     command = {"command": "/agents", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL}
 
     for number in range(2):
-        await ingress.form({**command, "text": f"chat Support hello {number}", "trigger_id": f"1.2.{number}"})
-        await ingress.harness.work()
+        await harness.form({**command, "text": f"chat Support hello {number}", "trigger_id": f"1.2.{number}"})
+        await harness.work()
 
-    assert ingress.harness.service.messages == ["hello 0"]
-    assert "sending messages too fast" in notices(ingress)[-1][1]
+    assert harness.service.messages == ["hello 0"]
+    assert "sending messages too fast" in notices(harness)[-1][1]
 
 
 async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_USER_RUNS_PER_HOUR="2")
+    harness = await opened(BRIDGE_USER_RUNS_PER_HOUR="2")
     command = {"command": "/workflows", "text": "run 3 hello", "team_id": TEAM, "channel_id": CHANNEL}
 
     for number, user in enumerate([USER, USER, USER, BOB]):
-        await ingress.form({**command, "user_id": user, "trigger_id": f"1.2.{number}"})
-        await ingress.harness.work()
+        await harness.form({**command, "user_id": user, "trigger_id": f"1.2.{number}"})
+        await harness.work()
 
-    assert ingress.harness.service.runs == ["hello"] * 3
-    ((user, words),) = notices(ingress)
+    assert harness.service.runs == ["hello"] * 3
+    ((user, words),) = notices(harness)
     assert user == USER
     assert words.startswith("You've reached your hourly limit of workflow runs, so nothing was started.")
     assert "Try again in" in words
-    await end_window(ingress, "used")
-    await ingress.form({**command, "user_id": USER, "trigger_id": "1.2.9"})
-    await ingress.harness.work()
-    assert len(ingress.harness.service.runs) == 4
+    await end_window(harness, "used")
+    await harness.form({**command, "user_id": USER, "trigger_id": "1.2.9"})
+    await harness.work()
+    assert len(harness.service.runs) == 4
 
 
 async def test_a_run_counts_for_the_person_who_presses_the_button(opened: Opened) -> None:
-    ingress = await opened(BRIDGE_USER_RUNS_PER_HOUR="1")
+    harness = await opened(BRIDGE_USER_RUNS_PER_HOUR="1")
     click = {
         "type": "block_actions", "channel": {"id": CHANNEL}, "container": {"message_ts": "1700000000.000100"},
         "actions": [{"action_id": "run:again", "value": '{"w": 3, "i": 1}'}],
     }  # fmt: skip
 
     for number, user in enumerate([USER, USER, BOB]):
-        await ingress.interaction({**click, "user": {"id": user, "team_id": TEAM}, "trigger_id": f"1.2.{number}"})
-        await ingress.harness.work()
+        await harness.interaction({**click, "user": {"id": user, "team_id": TEAM}, "trigger_id": f"1.2.{number}"})
+        await harness.work()
 
-    assert ingress.harness.service.runs == [1, 1]
+    assert harness.service.runs == [1, 1]
 
 
 @pytest.mark.parametrize("odd", ["", "thread", "thread:thread:x", "of tomorrow:private:5", ":::::"])

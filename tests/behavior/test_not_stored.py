@@ -17,8 +17,7 @@ from bridge.door.listeners.app import dispatcher, slack_app
 from bridge.door.listeners.interactions import answer_not_stored
 from bridge.metrics import Metrics
 from support import real_redis
-from support.harness import NOT_NOW, WHISPER
-from support.ingress import Ingress, open_ingress
+from support.harness import NOT_NOW, WHISPER, Harness, open_harness
 from support.sample_posts import US
 from support.store import CHANNEL, TEAM, USER
 
@@ -31,21 +30,21 @@ FORM = {**PERSON, "type": "view_submission", "view": VIEW}
 
 
 @pytest.fixture
-async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
-    async with open_ingress(redis) as ingress:
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis) as harness:
         with real_redis.refused_commands(redis):
-            yield ingress
+            yield harness
 
 
-async def test_an_event_gets_503(ingress: Ingress) -> None:
+async def test_an_event_gets_503(harness: Harness) -> None:
     for event in ({"type": "app_home_opened", "tab": "home"}, {"type": "agent_session_stopped", "thread_ts": "1.2"}):
-        answer = await ingress.event({**event, "user": USER, "channel": CHANNEL, "event_ts": "1.2"}, event_id="Ev1")
+        answer = await harness.event({**event, "user": USER, "channel": CHANNEL, "event_ts": "1.2"}, event_id="Ev1")
 
         assert answer.status == 503
 
 
-async def test_a_command_is_answered_with_a_notice(ingress: Ingress) -> None:
-    answer = await ingress.form({"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL})
+async def test_a_command_is_answered_with_a_notice(harness: Harness) -> None:
+    answer = await harness.form({"command": "/workflows", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL})
 
     assert (answer.status, answer.json["response_type"]) == (200, "ephemeral")
     assert REPORTED_FOR in answer.json["text"]
@@ -53,9 +52,9 @@ async def test_a_command_is_answered_with_a_notice(ingress: Ingress) -> None:
 
 @pytest.mark.parametrize(("blocks", "field"), [([{"type": "section"}, INPUT], "field"), ([], "workflow")])
 async def test_a_form_stays_open_with_a_line_under_a_field(
-    ingress: Ingress, blocks: list[dict[str, Any]], field: str
+    harness: Harness, blocks: list[dict[str, Any]], field: str
 ) -> None:
-    answer = await ingress.interaction({**FORM, "view": {**VIEW, "blocks": blocks}})
+    answer = await harness.interaction({**FORM, "view": {**VIEW, "blocks": blocks}})
 
     assert (answer.status, answer.json["response_action"]) == (200, "errors")
     assert REPORTED_FOR in answer.json["errors"][field]
@@ -66,31 +65,31 @@ async def test_a_form_stays_open_with_a_line_under_a_field(
 )
 @pytest.mark.parametrize("failures", [0, 1])
 async def test_a_refused_click_or_shortcut_is_acknowledged_with_a_notice(
-    ingress: Ingress, payload: dict[str, Any], failures: int
+    harness: Harness, payload: dict[str, Any], failures: int
 ) -> None:
-    ingress.harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
+    harness.slack.faults.on(WHISPER, NOT_NOW, times=failures)
 
-    answer = await ingress.interaction(payload)
+    answer = await harness.interaction(payload)
 
     assert (answer.status, answer.body) == (200, b"")
-    assert [REPORTED_FOR in one.text for one in ingress.harness.seen.ephemerals] == [True] * (1 - failures)
+    assert [REPORTED_FOR in one.text for one in harness.seen.ephemerals] == [True] * (1 - failures)
 
 
-async def test_a_shortcut_that_asks_why_says_that_the_database_is_unavailable(ingress: Ingress) -> None:
-    answer = await ingress.interaction(
+async def test_a_shortcut_that_asks_why_says_that_the_database_is_unavailable(harness: Harness) -> None:
+    answer = await harness.interaction(
         {**PERSON, "type": "message_action", "callback_id": "why", "message": {"ts": "1.2"}}
     )
 
     assert (answer.status, answer.body) == (200, b"")
-    [told] = ingress.harness.seen.ephemerals
+    [told] = harness.seen.ephemerals
     assert "My database is unavailable, so I can't look this up" in told.text
 
 
-async def test_a_global_shortcut_is_acknowledged(ingress: Ingress) -> None:
-    answer = await ingress.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
+async def test_a_global_shortcut_is_acknowledged(harness: Harness) -> None:
+    answer = await harness.interaction({**PERSON, "channel": None, "type": "shortcut", "callback_id": "run"})
 
     assert answer.status == 200
-    assert ingress.harness.seen.ephemerals == []
+    assert harness.seen.ephemerals == []
 
 
 class Broken:
@@ -110,10 +109,10 @@ class Broken:
     ],
 )
 async def test_a_listener_that_fails_is_logged_by_a_reference(
-    ingress: Ingress, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
+    harness: Harness, caplog: pytest.LogCaptureFixture, body: dict[str, Any], answer: tuple[int, object]
 ) -> None:
     caplog.set_level(logging.ERROR)
-    metrics, wires, poster = Metrics(), ingress.harness.wires, ingress.harness.parts().turns.deps.slack
+    metrics, wires, poster = Metrics(), harness.wires, harness.parts().turns.deps.slack
     dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()), metrics)
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))

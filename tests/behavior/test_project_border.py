@@ -29,7 +29,7 @@ ANSWER = b'{"sessionId": 42, "message": "hello"%s}'
 
 @pytest.fixture
 async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_AUDIT_DAYS="90") as harness:
+    async with open_harness(redis) as harness:
         yield harness
 
 

@@ -17,8 +17,7 @@ from bridge.playground.emulator.faults import Error, RateLimited
 from bridge.playground.emulator.sample import OTHER_TEAM, STRANGER
 from bridge.queue.trace import trace_of
 from support import real_redis
-from support.harness import READ, SALES, SUPPORT
-from support.ingress import Ingress, open_ingress
+from support.harness import READ, SALES, SUPPORT, Harness, open_harness
 from support.sample_posts import US
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, THREAD, USER, key_of, open_store, ts
 from support.waiting import wait_until
@@ -27,11 +26,11 @@ BOT = US.bot_user
 
 
 @pytest.fixture
-async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
-    async with open_ingress(redis) as ingress:
-        ingress.harness.store.namespace.since = None  # every thread is new
-        ingress.harness.store.clock.time = datetime.fromtimestamp(float(ROOT) + 20, UTC)
-        yield ingress
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis) as harness:
+        harness.store.namespace.since = None  # every thread is new
+        harness.store.clock.time = datetime.fromtimestamp(float(ROOT) + 20, UTC)
+        yield harness
 
 
 def said(text: str, at: str = ROOT, **changes: Any) -> dict[str, Any]:
@@ -43,11 +42,11 @@ def said(text: str, at: str = ROOT, **changes: Any) -> dict[str, Any]:
     return event | ({} if at == ROOT else {"thread_ts": ROOT}) | changes
 
 
-async def sent(ingress: Ingress, event: dict[str, Any], event_id: str = "", retry: int = 0) -> int:
+async def sent(harness: Harness, event: dict[str, Any], event_id: str = "", retry: int = 0) -> int:
     """Send *event* as Slack does; *retry* is the number of the retry."""
     headers = [(b"x-slack-retry-num", b"%d" % retry)] if retry else []
     known = {"event_id": event_id or f"Ev{event['ts']}", "is_ext_shared_channel": False}
-    return (await ingress.event(event, *headers, **known)).status
+    return (await harness.event(event, *headers, **known)).status
 
 
 def deleted(at: str, now: str = ts(9)) -> dict[str, Any]:
@@ -78,17 +77,17 @@ def _seconds(moment: str) -> str:
 
 
 @contextmanager
-def redis_unavailable(ingress: Ingress) -> Iterator[None]:
+def redis_unavailable(harness: Harness) -> Iterator[None]:
     """Make Redis unavailable."""
-    with real_redis.refused_commands(ingress.harness.store.redis):
+    with real_redis.refused_commands(harness.store.redis):
         yield
 
 
-async def traced(ingress: Ingress, at: str, count: int = 1) -> list[str]:
+async def traced(harness: Harness, at: str, count: int = 1) -> list[str]:
     """Return the decisions in a message's trace once there are *count*."""
 
     async def steps() -> list[str]:
-        known = steps_of(await trace_of(ingress.harness.store.scripts, key_of(at)))
+        known = steps_of(await trace_of(harness.store.scripts, key_of(at)))
         return [step.detail for step in known if step.what == "decided"]
 
     async def are_there() -> bool:
@@ -98,100 +97,100 @@ async def traced(ingress: Ingress, at: str, count: int = 1) -> list[str]:
     return await steps()
 
 
-async def test_a_late_message_goes_before_newer_ones(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await sent(ingress, said("third", ts(3)))
-    await sent(ingress, said("second", ts(2)))
+async def test_a_late_message_goes_before_newer_ones(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await sent(harness, said("third", ts(3)))
+    await sent(harness, said("second", ts(2)))
 
-    await sent(ingress, said("first", ts(1)), retry=1)
-    await ingress.harness.work()
+    await sent(harness, said("first", ts(1)), retry=1)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "first", "second", "third"]
+    assert harness.service.messages == ["begin", "first", "second", "third"]
 
 
-async def test_a_late_message_goes_after_one_that_was_sent(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await ingress.harness.work()
-    await sent(ingress, said("second", ts(2)))
-    ingress.harness.service.gate.clear()
-    work = await ingress.harness.start_next()
-    await ingress.wait_until_asked(2)
+async def test_a_late_message_goes_after_one_that_was_sent(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await harness.work()
+    await sent(harness, said("second", ts(2)))
+    harness.service.gate.clear()
+    work = await harness.start_next()
+    await harness.wait_until_asked(2)
 
-    await sent(ingress, said("first", ts(1)), retry=1)
-    ingress.harness.service.gate.set()
+    await sent(harness, said("first", ts(1)), retry=1)
+    harness.service.gate.set()
     await work
-    await ingress.harness.work()
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "second", "first"]
-    assert len(ingress.harness.seen.texts) == 3
+    assert harness.service.messages == ["begin", "second", "first"]
+    assert len(harness.seen.texts) == 3
 
 
-async def test_a_late_message_goes_before_one_waiting_for_a_choice(ingress: Ingress) -> None:
-    ingress.harness.service.agents = [SUPPORT, SALES]
-    await sent(ingress, said(f"<@{BOT}> second", ts(2)))
-    await ingress.harness.work()
+async def test_a_late_message_goes_before_one_waiting_for_a_choice(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await sent(harness, said(f"<@{BOT}> second", ts(2)))
+    await harness.work()
 
-    await sent(ingress, said(f"<@{BOT}> first", ts(1)), retry=1)
-    await ingress.harness.store.sessions.choose_agent(THREAD, 8)
-    await ingress.harness.work()
+    await sent(harness, said(f"<@{BOT}> first", ts(1)), retry=1)
+    await harness.store.sessions.choose_agent(THREAD, 8)
+    await harness.work()
 
-    assert [words.rpartition("\n")[2] for words in ingress.harness.service.messages] == ["first", "second"]
-    assert len(ingress.harness.seen.replies("bridge_menu")) == 1
+    assert [words.rpartition("\n")[2] for words in harness.service.messages] == ["first", "second"]
+    assert len(harness.seen.replies("bridge_menu")) == 1
 
 
 @pytest.mark.parametrize("is_withdrawn", ["first", "second"])
-async def test_a_menu_of_a_deleted_message_is_shown_again_for_the_next(ingress: Ingress, is_withdrawn: str) -> None:
-    ingress.harness.service.agents = [SUPPORT, SALES]
-    await sent(ingress, said(f"<@{BOT}> second", ts(2)))
-    await ingress.harness.work()
-    await sent(ingress, said(f"<@{BOT}> first", ts(1)), retry=1)
+async def test_a_menu_of_a_deleted_message_is_shown_again_for_the_next(harness: Harness, is_withdrawn: str) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    await sent(harness, said(f"<@{BOT}> second", ts(2)))
+    await harness.work()
+    await sent(harness, said(f"<@{BOT}> first", ts(1)), retry=1)
 
-    await sent(ingress, deleted(ts(1) if is_withdrawn == "first" else ts(2)), "Ev-deleted")
-    await ingress.harness.work()
-    await ingress.harness.store.sessions.choose_agent(THREAD, 8)
-    await ingress.harness.work()
+    await sent(harness, deleted(ts(1) if is_withdrawn == "first" else ts(2)), "Ev-deleted")
+    await harness.work()
+    await harness.store.sessions.choose_agent(THREAD, 8)
+    await harness.work()
 
     left = "second" if is_withdrawn == "first" else "first"
-    assert [words.rpartition("\n")[2] for words in ingress.harness.service.messages] == [left]
+    assert [words.rpartition("\n")[2] for words in harness.service.messages] == [left]
 
 
-async def test_a_late_message_from_before_a_stop_is_held_and_goes_first(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await sent(ingress, said("second", ts(2)))
-    stops = ingress.harness.store.process().inbox.stops
+async def test_a_late_message_from_before_a_stop_is_held_and_goes_first(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await sent(harness, said("second", ts(2)))
+    stops = harness.store.process().inbox.stops
     stopped = await stops.stop(LANE, ts(5))
-    await ingress.harness.work()
+    await harness.work()
 
-    await sent(ingress, said("first", ts(1)), retry=1)
-    await ingress.harness.work()
-    before = list(ingress.harness.service.messages)
+    await sent(harness, said("first", ts(1)), retry=1)
+    await harness.work()
+    before = list(harness.service.messages)
     await stops.resume(LANE, by=stopped.turn, drop=False)
-    await ingress.harness.work()
+    await harness.work()
 
     assert before == []
-    assert ingress.harness.service.messages == ["first", "second"]
+    assert harness.service.messages == ["first", "second"]
 
 
-async def test_a_resent_message_is_not_overtaken(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await sent(ingress, said("third", ts(3)))
-    inbox = ingress.harness.store.process().inbox
+async def test_a_resent_message_is_not_overtaken(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await sent(harness, said("third", ts(3)))
+    inbox = harness.store.process().inbox
     stopped = await inbox.stops.stop(LANE, ts(4), only=key_of(ts(3)))
     assert await inbox.again(stopped.turn, by=TurnId("click")) == "queued"
 
-    await sent(ingress, said("second", ts(2)), retry=1)
-    await ingress.harness.work()
+    await sent(harness, said("second", ts(2)), retry=1)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "third", "second"]
+    assert harness.service.messages == ["begin", "third", "second"]
 
 
-async def test_the_trace_says_that_a_message_was_put_before_later_ones(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await sent(ingress, said("second", ts(2)))
+async def test_the_trace_says_that_a_message_was_put_before_later_ones(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await sent(harness, said("second", ts(2)))
 
-    await sent(ingress, said("first", ts(1)), retry=1)
+    await sent(harness, said("first", ts(1)), retry=1)
 
-    (turn,) = (await trace_of(ingress.harness.store.scripts, key_of(ts(1)))).turns
+    (turn,) = (await trace_of(harness.store.scripts, key_of(ts(1)))).turns
     assert (turn.behind, turn.overtakes, turn.ahead) == (1, 1, 1)
 
 
@@ -199,50 +198,50 @@ async def test_the_trace_says_that_a_message_was_put_before_later_ones(ingress: 
 
 
 @pytest.mark.parametrize("again", [mentioned_again("new"), changed(f"<@{BOT}> new")], ids=["mention", "change"])
-async def test_an_edit_of_a_refused_message_is_sent_once(ingress: Ingress, again: dict[str, Any]) -> None:
-    with redis_unavailable(ingress):
-        assert await sent(ingress, said(f"<@{BOT}> old")) == 503
+async def test_an_edit_of_a_refused_message_is_sent_once(harness: Harness, again: dict[str, Any]) -> None:
+    with redis_unavailable(harness):
+        assert await sent(harness, said(f"<@{BOT}> old")) == 503
 
-    assert await sent(ingress, again, "Ev-edit") == 200
-    assert await sent(ingress, said(f"<@{BOT}> old"), retry=2) == 200
-    await ingress.harness.work()
+    assert await sent(harness, again, "Ev-edit") == 200
+    assert await sent(harness, said(f"<@{BOT}> old"), retry=2) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["new"]
+    assert harness.service.messages == ["new"]
 
 
 @pytest.mark.parametrize("first", ["mention", "change"])
-async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(ingress: Ingress, first: str) -> None:
+async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(harness: Harness, first: str) -> None:
     twins = {"mention": mentioned_again("new"), "change": changed(f"<@{BOT}> new", was="new")}
 
-    await sent(ingress, twins.pop(first), "Ev-first")
-    await ingress.harness.work()
-    await sent(ingress, twins.popitem()[1], "Ev-second")
-    await ingress.harness.work()
+    await sent(harness, twins.pop(first), "Ev-first")
+    await harness.work()
+    await sent(harness, twins.popitem()[1], "Ev-second")
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["new"]
-    assert ingress.harness.seen.ephemerals == []
-
-
-async def test_the_two_events_of_an_edit_after_sending_are_offered_once(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> old"))
-    await ingress.harness.work()
-
-    await sent(ingress, mentioned_again("new"), "Ev-mention")
-    await sent(ingress, changed(f"<@{BOT}> new"), "Ev-change")
-    await ingress.harness.work()
-
-    assert ingress.harness.service.messages == ["old"]
-    assert len(ingress.harness.seen.ephemerals) == 1
+    assert harness.service.messages == ["new"]
+    assert harness.seen.ephemerals == []
 
 
-async def test_an_edit_that_slack_retries_does_not_undo_a_later_one(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> old"))
-    await sent(ingress, changed(f"<@{BOT}> newest", after=9), "Ev-second")
+async def test_the_two_events_of_an_edit_after_sending_are_offered_once(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> old"))
+    await harness.work()
 
-    await sent(ingress, changed(f"<@{BOT}> new", after=5), "Ev-first", retry=2)
-    await ingress.harness.work()
+    await sent(harness, mentioned_again("new"), "Ev-mention")
+    await sent(harness, changed(f"<@{BOT}> new"), "Ev-change")
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["newest"]
+    assert harness.service.messages == ["old"]
+    assert len(harness.seen.ephemerals) == 1
+
+
+async def test_an_edit_that_slack_retries_does_not_undo_a_later_one(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> old"))
+    await sent(harness, changed(f"<@{BOT}> newest", after=9), "Ev-second")
+
+    await sent(harness, changed(f"<@{BOT}> new", after=5), "Ev-first", retry=2)
+    await harness.work()
+
+    assert harness.service.messages == ["newest"]
 
 
 SECOND_AFTER = str(int(float(ROOT)) + 5)
@@ -250,346 +249,346 @@ WEEK = 7 * 24 * 3600.0
 
 
 @pytest.mark.parametrize(("after", "asked"), [(WEEK - 7200, ["new"]), (WEEK, []), (90 * 24 * 3600.0, [])])
-async def test_an_edit_of_an_unknown_mention_starts_it_once(ingress: Ingress, after: float, asked: list[str]) -> None:
+async def test_an_edit_of_an_unknown_mention_starts_it_once(harness: Harness, after: float, asked: list[str]) -> None:
     for number in range(2):
-        assert await sent(ingress, mentioned_again("new", after=after), f"Ev{number}", retry=number) == 200
-        await ingress.harness.work()
+        assert await sent(harness, mentioned_again("new", after=after), f"Ev{number}", retry=number) == 200
+        await harness.work()
 
-    assert ingress.harness.service.messages == asked
-
-
-async def test_the_trace_says_why_an_edit_of_an_old_mention_starts_nothing(ingress: Ingress) -> None:
-    await sent(ingress, mentioned_again("new", after=WEEK + 1))
-
-    assert await traced(ingress, ROOT) == ["not for an agent: edited more than seven days after it was written"]
+    assert harness.service.messages == asked
 
 
-async def test_a_stranger_cannot_start_anything_by_an_edit(ingress: Ingress) -> None:
+async def test_the_trace_says_why_an_edit_of_an_old_mention_starts_nothing(harness: Harness) -> None:
+    await sent(harness, mentioned_again("new", after=WEEK + 1))
+
+    assert await traced(harness, ROOT) == ["not for an agent: edited more than seven days after it was written"]
+
+
+async def test_a_stranger_cannot_start_anything_by_an_edit(harness: Harness) -> None:
     event = mentioned_again("let me in") | {"user_team": "TOTHER"}
 
-    assert await sent(ingress, event) == 200
-    await ingress.harness.work()
+    assert await sent(harness, event) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == []
+    assert harness.service.messages == []
 
 
-async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_it(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        await sent(ingress, said(f"<@{BOT}> old"))
+async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_it(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        await sent(harness, said(f"<@{BOT}> old"))
 
-    await sent(ingress, changed("never mind"), "Ev-edit")
-    assert await sent(ingress, said(f"<@{BOT}> old"), retry=2) == 200
-    await ingress.harness.work()
+    await sent(harness, changed("never mind"), "Ev-edit")
+    assert await sent(harness, said(f"<@{BOT}> old"), retry=2) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == []
-    assert await traced(ingress, ROOT) == [
+    assert harness.service.messages == []
+    assert await traced(harness, ROOT) == [
         "not for an agent: it was edited before Slack delivered it, and its new text isn't for an agent"
     ]
 
 
-async def test_a_message_waits_for_its_refused_edit(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        await sent(ingress, said(f"<@{BOT}> old"))
-        assert await sent(ingress, changed(f"<@{BOT}> new"), "Ev-edit") == 503
+async def test_a_message_waits_for_its_refused_edit(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        await sent(harness, said(f"<@{BOT}> old"))
+        assert await sent(harness, changed(f"<@{BOT}> new"), "Ev-edit") == 503
 
-    root = await sent(ingress, said(f"<@{BOT}> old"), retry=2)
-    edit = await sent(ingress, changed(f"<@{BOT}> new"), "Ev-edit", retry=2)
-    root_again = await sent(ingress, said(f"<@{BOT}> old"), retry=3)
-    await ingress.harness.work()
+    root = await sent(harness, said(f"<@{BOT}> old"), retry=2)
+    edit = await sent(harness, changed(f"<@{BOT}> new"), "Ev-edit", retry=2)
+    root_again = await sent(harness, said(f"<@{BOT}> old"), retry=3)
+    await harness.work()
 
     assert (root, edit, root_again) == (503, 200, 200)
-    assert ingress.harness.service.messages == ["new"]
+    assert harness.service.messages == ["new"]
 
 
-async def test_a_message_is_sent_if_its_edit_never_comes(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        await sent(ingress, said(f"<@{BOT}> old"))
-        await sent(ingress, changed(f"<@{BOT}> new"), "Ev-edit")
+async def test_a_message_is_sent_if_its_edit_never_comes(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        await sent(harness, said(f"<@{BOT}> old"))
+        await sent(harness, changed(f"<@{BOT}> new"), "Ev-edit")
 
-    assert await sent(ingress, said(f"<@{BOT}> old"), retry=3) == 200
-    await ingress.harness.work()
+    assert await sent(harness, said(f"<@{BOT}> old"), retry=3) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["old"]
+    assert harness.service.messages == ["old"]
 
 
-async def test_an_edit_of_a_refused_reply_is_sent(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    with redis_unavailable(ingress):
-        await sent(ingress, said("old", ts(1)))
+async def test_an_edit_of_a_refused_reply_is_sent(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    with redis_unavailable(harness):
+        await sent(harness, said("old", ts(1)))
 
-    await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
-    await sent(ingress, said("old", ts(1)), retry=2)
-    await ingress.harness.work()
+    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(harness, said("old", ts(1)), retry=2)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "new"]
+    assert harness.service.messages == ["begin", "new"]
 
 
 @pytest.mark.parametrize("is_delivered", [True, False], ids=["then delivered", "never delivered"])
 @pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["root", "reply"])
 async def test_an_edit_that_overtakes_its_message_is_sent_once(
-    ingress: Ingress, at: str, *, is_delivered: bool
+    harness: Harness, at: str, *, is_delivered: bool
 ) -> None:
     begin = f"<@{BOT}> " if at == ROOT else ""
     if at != ROOT:
-        await sent(ingress, said(f"<@{BOT}> begin"))
+        await sent(harness, said(f"<@{BOT}> begin"))
 
-    assert await sent(ingress, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit") == 200
+    assert await sent(harness, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit") == 200
     for retry in range(2 * is_delivered):
-        assert await sent(ingress, said(f"{begin}old", at), retry=retry) == 200
-    assert await sent(ingress, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit", retry=1) == 200
-    await ingress.harness.work()
+        assert await sent(harness, said(f"{begin}old", at), retry=retry) == 200
+    assert await sent(harness, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit", retry=1) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == [*(["begin"] if at != ROOT else []), "new"]
-    assert ingress.harness.seen.ephemerals == []
-
-
-async def test_two_edits_that_overtake_their_reply_send_the_newest(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-
-    await sent(ingress, changed("newest", ts(1), after=9, was="new"), "Ev-second")
-    await sent(ingress, changed("new", ts(1), after=5, was="old"), "Ev-first")
-    await sent(ingress, said("old", ts(1)))
-    await ingress.harness.work()
-
-    assert ingress.harness.service.messages == ["begin", "newest"]
+    assert harness.service.messages == [*(["begin"] if at != ROOT else []), "new"]
+    assert harness.seen.ephemerals == []
 
 
-async def test_a_refused_edit_that_overtakes_its_reply_is_sent_once(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
+async def test_two_edits_that_overtake_their_reply_send_the_newest(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+
+    await sent(harness, changed("newest", ts(1), after=9, was="new"), "Ev-second")
+    await sent(harness, changed("new", ts(1), after=5, was="old"), "Ev-first")
+    await sent(harness, said("old", ts(1)))
+    await harness.work()
+
+    assert harness.service.messages == ["begin", "newest"]
+
+
+async def test_a_refused_edit_that_overtakes_its_reply_is_sent_once(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
     edit = changed("new", ts(1), was="old")
-    with redis_unavailable(ingress):
-        assert await sent(ingress, edit, "Ev-edit") == 503
+    with redis_unavailable(harness):
+        assert await sent(harness, edit, "Ev-edit") == 503
 
-    reply = await sent(ingress, said("old", ts(1)))
-    resent = await sent(ingress, edit, "Ev-edit", retry=1)
-    reply_again = await sent(ingress, said("old", ts(1)), retry=1)
-    await ingress.harness.work()
+    reply = await sent(harness, said("old", ts(1)))
+    resent = await sent(harness, edit, "Ev-edit", retry=1)
+    reply_again = await sent(harness, said("old", ts(1)), retry=1)
+    await harness.work()
 
     assert (reply, resent, reply_again) == (503, 200, 200)
-    assert ingress.harness.service.messages == ["begin", "new"]
+    assert harness.service.messages == ["begin", "new"]
 
 
-async def test_a_reply_before_the_edit_of_a_refused_mention_is_sent(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        await sent(ingress, said(f"<@{BOT}> old", ts(1)))
-        await sent(ingress, said("and this", ts(2)))
+async def test_a_reply_before_the_edit_of_a_refused_mention_is_sent(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        await sent(harness, said(f"<@{BOT}> old", ts(1)))
+        await sent(harness, said("and this", ts(2)))
 
-    await sent(ingress, changed(f"<@{BOT}> new", ts(1)), "Ev-edit")
-    await sent(ingress, said("and this", ts(2)), retry=1)
-    await ingress.harness.work()
+    await sent(harness, changed(f"<@{BOT}> new", ts(1)), "Ev-edit")
+    await sent(harness, said("and this", ts(2)), retry=1)
+    await harness.work()
 
-    assert [words.rpartition("\n")[2] for words in ingress.harness.service.messages] == ["new", "and this"]
-
-
-async def test_a_deleted_reply_is_not_sent_although_an_edit_overtook_it(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-
-    await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
-    await sent(ingress, deleted(ts(1)), "Ev-deleted")
-    await sent(ingress, said("old", ts(1)))
-    await ingress.harness.work()
-
-    assert ingress.harness.service.messages == ["begin"]
+    assert [words.rpartition("\n")[2] for words in harness.service.messages] == ["new", "and this"]
 
 
-async def test_an_edit_while_its_message_arrives_is_not_lost(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    inbox = ingress.harness.store.process().inbox
+async def test_a_deleted_reply_is_not_sent_although_an_edit_overtook_it(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+
+    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(harness, deleted(ts(1)), "Ev-deleted")
+    await sent(harness, said("old", ts(1)))
+    await harness.work()
+
+    assert harness.service.messages == ["begin"]
+
+
+async def test_an_edit_while_its_message_arrives_is_not_lost(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    inbox = harness.store.process().inbox
     look = inbox.edit
 
     async def overtaken(message: InboundMessage, **how: bool) -> str:
         result = await look(message, **how)
         inbox.edit = look  # type: ignore[method-assign]
-        await sent(ingress, said("old", ts(1)))
+        await sent(harness, said("old", ts(1)))
         return result
 
     inbox.edit = overtaken  # type: ignore[assignment,method-assign]
-    await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
-    await ingress.harness.work()
+    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "new"]
-
-
-async def test_an_edit_does_not_send_what_was_written_while_muted(ingress: Ingress) -> None:
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await ingress.harness.store.sessions.mute(THREAD, is_muted=True)
-    await sent(ingress, said("just talk", ts(1)))
-    await traced(ingress, ts(1))
-    await ingress.harness.store.sessions.mute(THREAD, is_muted=False)
-
-    await sent(ingress, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
-    await ingress.harness.work()
-
-    assert ingress.harness.service.messages == ["begin"]
+    assert harness.service.messages == ["begin", "new"]
 
 
-async def test_an_edit_of_a_message_before_the_first_mention_is_ignored(ingress: Ingress) -> None:
-    await sent(ingress, said("just talk", ts(1)))
-    await sent(ingress, said(f"<@{BOT}> help us", ts(2)))
+async def test_an_edit_does_not_send_what_was_written_while_muted(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await harness.store.sessions.mute(THREAD, is_muted=True)
+    await sent(harness, said("just talk", ts(1)))
+    await traced(harness, ts(1))
+    await harness.store.sessions.mute(THREAD, is_muted=False)
 
-    await sent(ingress, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
-    await ingress.harness.work()
+    await sent(harness, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
+    await harness.work()
 
-    assert len(ingress.harness.service.messages) == 1
-    assert not await ingress.harness.store.contains_text("just some talk")
+    assert harness.service.messages == ["begin"]
+
+
+async def test_an_edit_of_a_message_before_the_first_mention_is_ignored(harness: Harness) -> None:
+    await sent(harness, said("just talk", ts(1)))
+    await sent(harness, said(f"<@{BOT}> help us", ts(2)))
+
+    await sent(harness, changed("just some talk", ts(1), was="just talk"), "Ev-edit")
+    await harness.work()
+
+    assert len(harness.service.messages) == 1
+    assert not await harness.store.contains_text("just some talk")
 
 
 # Deletions
 
 
 @pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["mention", "reply"])
-async def test_a_message_deleted_before_slacks_retry_is_dropped(ingress: Ingress, at: str) -> None:
+async def test_a_message_deleted_before_slacks_retry_is_dropped(harness: Harness, at: str) -> None:
     event = said(f"<@{BOT}> oh no") if at == ROOT else said("oh no", at)
     if at != ROOT:
-        await sent(ingress, said(f"<@{BOT}> begin"))
-        await ingress.harness.work()
-    with redis_unavailable(ingress):
-        await sent(ingress, event)
+        await sent(harness, said(f"<@{BOT}> begin"))
+        await harness.work()
+    with redis_unavailable(harness):
+        await sent(harness, event)
 
-    await sent(ingress, deleted(at), "Ev-deleted")
-    assert await sent(ingress, event, retry=2) == 200
-    await ingress.harness.work()
+    await sent(harness, deleted(at), "Ev-deleted")
+    assert await sent(harness, event, retry=2) == 200
+    await harness.work()
 
-    assert "oh no" not in ingress.harness.service.messages
-    assert await traced(ingress, at) == ["not for an agent: it was deleted before Slack delivered it"]
-
-
-async def test_a_refused_deletion_applies_to_the_retried_message(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        await sent(ingress, said(f"<@{BOT}> oh no"))
-        assert await sent(ingress, deleted(ROOT), "Ev-deleted") == 503
-
-    assert await sent(ingress, said(f"<@{BOT}> oh no"), retry=1) == 200
-    await sent(ingress, deleted(ROOT), "Ev-deleted", retry=1)
-    await ingress.harness.work()
-
-    assert ingress.harness.service.messages == []
+    assert "oh no" not in harness.service.messages
+    assert await traced(harness, at) == ["not for an agent: it was deleted before Slack delivered it"]
 
 
-async def test_a_refused_deletion_reaches_other_processes(ingress: Ingress) -> None:
-    store = ingress.harness.store
-    with redis_unavailable(ingress):
-        await sent(ingress, deleted(ROOT), "Ev-deleted")
+async def test_a_refused_deletion_applies_to_the_retried_message(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        await sent(harness, said(f"<@{BOT}> oh no"))
+        assert await sent(harness, deleted(ROOT), "Ev-deleted") == 503
+
+    assert await sent(harness, said(f"<@{BOT}> oh no"), retry=1) == 200
+    await sent(harness, deleted(ROOT), "Ev-deleted", retry=1)
+    await harness.work()
+
+    assert harness.service.messages == []
+
+
+async def test_a_refused_deletion_reaches_other_processes(harness: Harness) -> None:
+    store = harness.store
+    with redis_unavailable(harness):
+        await sent(harness, deleted(ROOT), "Ev-deleted")
 
     await wait_until(lambda: store.redis.exists(f"{PREFIX}seen:m:{key_of(ROOT)}"), "the tombstone is saved")
 
     assert 0 < await store.redis.pttl(f"{PREFIX}seen:m:{key_of(ROOT)}") <= 15 * 60 * 1000
 
 
-async def test_a_deleted_old_message_leaves_no_mark(ingress: Ingress) -> None:
-    before = await ingress.keys()
+async def test_a_deleted_old_message_leaves_no_mark(harness: Harness) -> None:
+    before = await harness.keys()
 
-    await sent(ingress, deleted(ROOT, f"{float(ROOT) + 601:.6f}"), "Ev-deleted")
+    await sent(harness, deleted(ROOT, f"{float(ROOT) + 601:.6f}"), "Ev-deleted")
 
-    assert await ingress.keys() == before
+    assert await harness.keys() == before
 
 
 # Replies to a refused root
 
 
-def reads(ingress: Ingress, *events: dict[str, Any]) -> None:
+def reads(harness: Harness, *events: dict[str, Any]) -> None:
     """Write the root and *events* to the thread's history."""
-    ingress.harness.write(ROOT, f"<@{BOT}> begin")
+    harness.write(ROOT, f"<@{BOT}> begin")
     for one in events:
         changes = {"edited": one["edited"]} if "edited" in one else {}
-        ingress.harness.write(one["ts"], one["text"], user=one["user"], thread_ts=ROOT, **changes)
+        harness.write(one["ts"], one["text"], user=one["user"], thread_ts=ROOT, **changes)
 
 
-async def refused_root(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        assert await sent(ingress, said(f"<@{BOT}> begin")) == 503
+async def refused_root(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        assert await sent(harness, said(f"<@{BOT}> begin")) == 503
 
 
-async def test_a_reply_to_a_refused_root_is_refused_until_the_root_arrives(ingress: Ingress) -> None:
-    await refused_root(ingress)
+async def test_a_reply_to_a_refused_root_is_refused_until_the_root_arrives(harness: Harness) -> None:
+    await refused_root(harness)
 
-    early = [await sent(ingress, said("and this", ts(1)), retry=retry) for retry in range(3)]
-    root = await sent(ingress, said(f"<@{BOT}> begin"), retry=2)
-    reply = await sent(ingress, said("and this", ts(1)), retry=3)
-    await ingress.harness.work()
+    early = [await sent(harness, said("and this", ts(1)), retry=retry) for retry in range(3)]
+    root = await sent(harness, said(f"<@{BOT}> begin"), retry=2)
+    reply = await sent(harness, said("and this", ts(1)), retry=3)
+    await harness.work()
 
     assert (early, root, reply) == ([503] * 3, 200, 200)
-    assert ingress.harness.service.messages == ["begin", "and this"]
+    assert harness.service.messages == ["begin", "and this"]
 
 
-async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(ingress: Ingress) -> None:
+async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(harness: Harness) -> None:
     second, first = said("second", ts(2)), said("first, changed since", ts(1), edited={"user": USER, "ts": ts(5)})
-    reads(ingress, first, second)
-    await refused_root(ingress)
+    reads(harness, first, second)
+    await refused_root(harness)
 
-    kept = [await sent(ingress, said("second", ts(2)), retry=3), await sent(ingress, said("first", ts(1)), retry=3)]
-    assert not await ingress.harness.store.contains_text("second")
-    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
-    await ingress.harness.work()
+    kept = [await sent(harness, said("second", ts(2)), retry=3), await sent(harness, said("first", ts(1)), retry=3)]
+    assert not await harness.store.contains_text("second")
+    await sent(harness, said(f"<@{BOT}> begin"), retry=3)
+    await harness.work()
 
     assert kept == [200, 200]
-    assert ingress.harness.service.messages == ["begin", "first, changed since", "second"]
-    (asked,) = (call.args for call in ingress.harness.seen.called(READ))
+    assert harness.service.messages == ["begin", "first, changed since", "second"]
+    (asked,) = (call.args for call in harness.seen.called(READ))
     assert asked["ts"] == ROOT
-    assert await traced(ingress, ts(2), 2) == [
+    assert await traced(harness, ts(2), 2) == [
         "not yet: it's read again once its thread's first message arrives, within ten minutes",
         "a reply in a thread with a conversation",
     ]
 
 
-async def test_a_stored_reply_waits_until_slack_lets_it_be_read(ingress: Ingress) -> None:
-    reads(ingress, said("first", ts(1)))
-    ingress.harness.slack.faults.on(READ, RateLimited(7))
-    await refused_root(ingress)
-    await sent(ingress, said("first", ts(1)), retry=3)
+async def test_a_stored_reply_waits_until_slack_lets_it_be_read(harness: Harness) -> None:
+    reads(harness, said("first", ts(1)))
+    harness.slack.faults.on(READ, RateLimited(7))
+    await refused_root(harness)
+    await sent(harness, said("first", ts(1)), retry=3)
 
-    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
-    await ingress.harness.work()
+    await sent(harness, said(f"<@{BOT}> begin"), retry=3)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "first"]
-    assert 7 in ingress.harness.slept
+    assert harness.service.messages == ["begin", "first"]
+    assert 7 in harness.slept
 
 
-async def test_stored_replies_are_read_with_limited_history(ingress: Ingress) -> None:
+async def test_stored_replies_are_read_with_limited_history(harness: Harness) -> None:
     replies = [said(f"reply {number:02d}", ts(number)) for number in range(1, 41)]
-    reads(ingress, *replies)
+    reads(harness, *replies)
 
     async def time_passes() -> None:
-        ingress.harness.store.clock.time += timedelta(seconds=ingress.harness.slept[-1])
+        harness.store.clock.time += timedelta(seconds=harness.slept[-1])
 
-    ingress.harness.on_sleep = time_passes
-    ingress.harness.slack.limits_history = True
-    await refused_root(ingress)
+    harness.on_sleep = time_passes
+    harness.slack.limits_history = True
+    await refused_root(harness)
     for one in replies:
-        await sent(ingress, one, retry=3)
+        await sent(harness, one, retry=3)
 
-    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
-    await ingress.harness.work()
+    await sent(harness, said(f"<@{BOT}> begin"), retry=3)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", *(one["text"] for one in replies)]
-    assert len(ingress.harness.seen.called(READ)) <= 2 * 3
-
-
-async def test_a_deleted_or_unreadable_stored_reply_is_skipped(ingress: Ingress) -> None:
-    ingress.harness.slack.faults.on(READ, Error("missing_scope"))
-    await refused_root(ingress)
-    await sent(ingress, said("first", ts(1)), retry=3)
-
-    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
-    await ingress.harness.work()
-
-    assert ingress.harness.service.messages == ["begin"]
+    assert harness.service.messages == ["begin", *(one["text"] for one in replies)]
+    assert len(harness.seen.called(READ)) <= 2 * 3
 
 
-async def test_a_stored_reply_of_a_stranger_is_refused_with_a_notice(ingress: Ingress) -> None:
-    workspace = ingress.harness.slack.workspace
+async def test_a_deleted_or_unreadable_stored_reply_is_skipped(harness: Harness) -> None:
+    harness.slack.faults.on(READ, Error("missing_scope"))
+    await refused_root(harness)
+    await sent(harness, said("first", ts(1)), retry=3)
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=3)
+    await harness.work()
+
+    assert harness.service.messages == ["begin"]
+
+
+async def test_a_stored_reply_of_a_stranger_is_refused_with_a_notice(harness: Harness) -> None:
+    workspace = harness.slack.workspace
     workspace.enter(STRANGER, workspace.channels[CHANNEL])
     stranger = said("let me in", ts(1), user=STRANGER, user_team=OTHER_TEAM)
-    reads(ingress, stranger)
-    await refused_root(ingress)
+    reads(harness, stranger)
+    await refused_root(harness)
 
-    assert await sent(ingress, stranger, retry=2) == 503
-    assert await sent(ingress, stranger, retry=3) == 200
-    await sent(ingress, said(f"<@{BOT}> begin"), retry=3)
-    await ingress.harness.work()
+    assert await sent(harness, stranger, retry=2) == 503
+    assert await sent(harness, stranger, retry=3) == 200
+    await sent(harness, said(f"<@{BOT}> begin"), retry=3)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin"]
-    assert [one.user for one in ingress.harness.seen.ephemerals] == [STRANGER]
+    assert harness.service.messages == ["begin"]
+    assert [one.user for one in harness.seen.ephemerals] == [STRANGER]
 
 
 @pytest.mark.parametrize(
@@ -597,22 +596,22 @@ async def test_a_stored_reply_of_a_stranger_is_refused_with_a_notice(ingress: In
     [(-5.0, 200), (5.0, 503), (9.0, 503), (15.0, 200)],
     ids=["before", "", "just before", "after"],
 )
-async def test_a_reply_waits_for_a_root_sent_while_no_bridge_ran(ingress: Ingress, written: float, status: int) -> None:
-    store, began = ingress.harness.store, START.timestamp()
+async def test_a_reply_waits_for_a_root_sent_while_no_bridge_ran(harness: Harness, written: float, status: int) -> None:
+    store, began = harness.store, START.timestamp()
     store.clock.time = START + timedelta(seconds=10)
 
     await (await open_store(store.redis, store.clock)).namespace.hold()  # a starting process
 
     root, reply = f"{began + written:.6f}", f"{began + written + 30:.6f}"
-    assert await sent(ingress, said("and this", reply, thread_ts=root)) == status
+    assert await sent(harness, said("and this", reply, thread_ts=root)) == status
 
 
-async def test_a_stored_reply_expires_after_ten_minutes(ingress: Ingress) -> None:
-    await refused_root(ingress)
-    await sent(ingress, said("first", ts(1)), retry=3)
+async def test_a_stored_reply_expires_after_ten_minutes(harness: Harness) -> None:
+    await refused_root(harness)
+    await sent(harness, said("first", ts(1)), retry=3)
 
-    (marked,) = [key for key in await ingress.keys() if ":unread_thread:" in key]
-    assert 0 < await ingress.harness.store.redis.pttl(marked) <= 10 * 60 * 1000
+    (marked,) = [key for key in await harness.keys() if ":unread_thread:" in key]
+    assert 0 < await harness.store.redis.pttl(marked) <= 10 * 60 * 1000
 
 
 @pytest.mark.parametrize(
@@ -622,58 +621,58 @@ async def test_a_stored_reply_expires_after_ten_minutes(ingress: Ingress) -> Non
         (ROOT, f"{float(ROOT) + 600:.6f}"),  # Slack no longer retries its root
     ],
 )
-async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(ingress: Ingress, root: str, reply: str) -> None:
-    await refused_root(ingress)
+async def test_an_unrelated_reply_in_an_unbound_thread_is_ignored(harness: Harness, root: str, reply: str) -> None:
+    await refused_root(harness)
 
-    assert await sent(ingress, said("just talk", reply, thread_ts=root)) == 200
+    assert await sent(harness, said("just talk", reply, thread_ts=root)) == 200
 
-    assert await traced(ingress, reply) == ["not for an agent: its thread has no conversation"]
-    assert not [key for key in await ingress.keys() if ":unread_thread:" in key]
-
-
-async def test_a_reply_to_a_deleted_root_is_ignored(ingress: Ingress) -> None:
-    await refused_root(ingress)
-    await sent(ingress, deleted(ROOT), "Ev-deleted")
-
-    assert await sent(ingress, said("and this", ts(1))) == 200
+    assert await traced(harness, reply) == ["not for an agent: its thread has no conversation"]
+    assert not [key for key in await harness.keys() if ":unread_thread:" in key]
 
 
-async def test_a_refused_reply_does_not_cause_others_to_be_refused(ingress: Ingress) -> None:
-    await refused_root(ingress)
+async def test_a_reply_to_a_deleted_root_is_ignored(harness: Harness) -> None:
+    await refused_root(harness)
+    await sent(harness, deleted(ROOT), "Ev-deleted")
+
+    assert await sent(harness, said("and this", ts(1))) == 200
+
+
+async def test_a_refused_reply_does_not_cause_others_to_be_refused(harness: Harness) -> None:
+    await refused_root(harness)
     late = f"{float(ROOT) + 30:.6f}"
-    assert await sent(ingress, said("and this", late)) == 503
+    assert await sent(harness, said("and this", late)) == 503
 
     later = f"{float(ROOT) + 31:.6f}"
-    assert await sent(ingress, said("others talk", later, thread_ts=late)) == 200
+    assert await sent(harness, said("others talk", later, thread_ts=late)) == 200
 
 
-async def test_an_edited_reply_to_a_refused_root_is_sent_with_its_new_text(ingress: Ingress) -> None:
-    reads(ingress, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
-    await refused_root(ingress)
-    assert await sent(ingress, said("old", ts(1))) == 503
+async def test_an_edited_reply_to_a_refused_root_is_sent_with_its_new_text(harness: Harness) -> None:
+    reads(harness, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
+    await refused_root(harness)
+    assert await sent(harness, said("old", ts(1))) == 503
 
-    edit = await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
-    await sent(ingress, said(f"<@{BOT}> begin"), retry=2)
-    reply = await sent(ingress, said("old", ts(1)), retry=2)
-    await ingress.harness.work()
-    reply_again = await sent(ingress, said("old", ts(1)), retry=3)
-    await ingress.harness.work()
+    edit = await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
+    await sent(harness, said(f"<@{BOT}> begin"), retry=2)
+    reply = await sent(harness, said("old", ts(1)), retry=2)
+    await harness.work()
+    reply_again = await sent(harness, said("old", ts(1)), retry=3)
+    await harness.work()
 
     assert (edit, reply, reply_again) == (200, 503, 200)
-    assert ingress.harness.service.messages == ["begin", "new"]
+    assert harness.service.messages == ["begin", "new"]
 
 
-async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with_its_root(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        assert await ingress.envelope("events_api", envelope_of(said(f"<@{BOT}> begin"))) is None
+async def test_over_a_socket_a_reply_to_a_refused_root_is_acknowledged_only_with_its_root(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        assert await harness.envelope("events_api", envelope_of(said(f"<@{BOT}> begin"))) is None
 
-    early = await ingress.envelope("events_api", envelope_of(said("and this", ts(1)), retry=1))
-    root = await ingress.envelope("events_api", envelope_of(said(f"<@{BOT}> begin"), retry=2))
-    reply = await ingress.envelope("events_api", envelope_of(said("and this", ts(1)), retry=2))
-    await ingress.harness.work()
+    early = await harness.envelope("events_api", envelope_of(said("and this", ts(1)), retry=1))
+    root = await harness.envelope("events_api", envelope_of(said(f"<@{BOT}> begin"), retry=2))
+    reply = await harness.envelope("events_api", envelope_of(said("and this", ts(1)), retry=2))
+    await harness.work()
 
     assert (early, root, reply) == (None, {"envelope_id": "e1"}, {"envelope_id": "e1"})
-    assert ingress.harness.service.messages == ["begin", "and this"]
+    assert harness.service.messages == ["begin", "and this"]
 
 
 def envelope_of(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
@@ -685,172 +684,172 @@ def envelope_of(event: dict[str, Any], retry: int = 0) -> dict[str, Any]:
 # Refused messages in Slack's history
 
 
-async def begun(ingress: Ingress, *replies: dict[str, Any]) -> None:
+async def begun(harness: Harness, *replies: dict[str, Any]) -> None:
     """Begin a conversation, and write it and *replies* to the history."""
-    reads(ingress, *replies)
-    await sent(ingress, said(f"<@{BOT}> begin"))
-    await ingress.harness.work()
+    reads(harness, *replies)
+    await sent(harness, said(f"<@{BOT}> begin"))
+    await harness.work()
 
 
-async def caught_up(ingress: Ingress) -> None:
+async def caught_up(harness: Harness) -> None:
     """Write the refusals, read what they marked, and let the agents answer."""
-    parts = ingress.harness.parts()
+    parts = harness.parts()
     await parts.turns.deps.inbox.refusals.write()
     await parts.catch_up.catch_up()
-    await ingress.harness.work()
+    await harness.work()
 
 
-async def test_a_live_reply_waits_for_a_refused_one(ingress: Ingress) -> None:
+async def test_a_live_reply_waits_for_a_refused_one(harness: Harness) -> None:
     first, second = said("first", ts(1)), said("second", ts(2))
-    await begun(ingress, first, second)
-    with redis_unavailable(ingress):
-        assert await sent(ingress, first) == 503
+    await begun(harness, first, second)
+    with redis_unavailable(harness):
+        assert await sent(harness, first) == 503
 
-    assert await sent(ingress, second) == 200
-    await ingress.harness.work()
-    assert await sent(ingress, first, retry=2) == 200
-    await ingress.harness.work()
+    assert await sent(harness, second) == 200
+    await harness.work()
+    assert await sent(harness, first, retry=2) == 200
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "first", "second"]
-    assert "late" not in str(ingress.harness.seen.messages[-1].blocks)
+    assert harness.service.messages == ["begin", "first", "second"]
+    assert "late" not in str(harness.seen.messages[-1].blocks)
 
 
 @pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["root", "reply"])
-async def test_a_refused_message_is_read_without_a_retry(ingress: Ingress, at: str) -> None:
+async def test_a_refused_message_is_read_without_a_retry(harness: Harness, at: str) -> None:
     refused = said(f"<@{BOT}> begin") if at == ROOT else said("first", at)
     if at == ROOT:
-        reads(ingress)
+        reads(harness)
     else:
-        await begun(ingress, refused)
-    with redis_unavailable(ingress):
-        await sent(ingress, refused)
+        await begun(harness, refused)
+    with redis_unavailable(harness):
+        await sent(harness, refused)
 
-    await caught_up(ingress)
-    again = [await sent(ingress, refused, retry=retry) for retry in (2, 3)]
-    await caught_up(ingress)
+    await caught_up(harness)
+    again = [await sent(harness, refused, retry=retry) for retry in (2, 3)]
+    await caught_up(harness)
 
-    assert ingress.harness.service.messages == ["begin", "first"][: 1 + (at != ROOT)]
+    assert harness.service.messages == ["begin", "first"][: 1 + (at != ROOT)]
     assert again == [200, 200]
-    assert ingress.harness.parts().catch_up.has_outage()
+    assert harness.parts().catch_up.has_outage()
 
 
-async def test_a_root_and_its_replies_are_read_in_order(ingress: Ingress) -> None:
+async def test_a_root_and_its_replies_are_read_in_order(harness: Harness) -> None:
     reply = said("and this", ts(1))
-    reads(ingress, reply)
-    await refused_root(ingress)
-    assert await sent(ingress, reply) == 503
+    reads(harness, reply)
+    await refused_root(harness)
+    assert await sent(harness, reply) == 503
 
-    await caught_up(ingress)
+    await caught_up(harness)
 
-    assert ingress.harness.service.messages == ["begin", "and this"]
+    assert harness.service.messages == ["begin", "and this"]
 
 
-async def test_a_retry_of_a_refused_reply_ends_the_waiting(ingress: Ingress) -> None:
+async def test_a_retry_of_a_refused_reply_ends_the_waiting(harness: Harness) -> None:
     first, second = said("first", ts(1)), said("second", ts(2))
-    await begun(ingress, first, second)
-    ingress.harness.slack.faults.on(READ, RateLimited(60))
-    with redis_unavailable(ingress):
-        await sent(ingress, first)
+    await begun(harness, first, second)
+    harness.slack.faults.on(READ, RateLimited(60))
+    with redis_unavailable(harness):
+        await sent(harness, first)
 
-    await sent(ingress, second)
-    await sent(ingress, first, retry=1)
-    await ingress.harness.work()
+    await sent(harness, second)
+    await sent(harness, first, retry=1)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "first", "second"]
-    assert ingress.harness.seen.called(READ) == []
+    assert harness.service.messages == ["begin", "first", "second"]
+    assert harness.seen.called(READ) == []
 
 
-async def test_without_history_a_reply_does_not_wait_for_a_refused_one(ingress: Ingress) -> None:
+async def test_without_history_a_reply_does_not_wait_for_a_refused_one(harness: Harness) -> None:
     first, second = said("first", ts(1)), said("second", ts(2))
-    await begun(ingress, first, second)
-    ingress.harness.slack.faults.on(READ, Error("missing_scope"), times=None)
-    with redis_unavailable(ingress):
-        await sent(ingress, first)
+    await begun(harness, first, second)
+    harness.slack.faults.on(READ, Error("missing_scope"), times=None)
+    with redis_unavailable(harness):
+        await sent(harness, first)
 
-    await sent(ingress, second)
-    await ingress.harness.work()
-    await sent(ingress, first, retry=1)
-    await ingress.harness.work()
+    await sent(harness, second)
+    await harness.work()
+    await sent(harness, first, retry=1)
+    await harness.work()
 
-    assert ingress.harness.service.messages == ["begin", "second", "first"]
+    assert harness.service.messages == ["begin", "second", "first"]
 
 
-async def test_with_limited_history_a_reply_waits_a_minute_at_most(ingress: Ingress) -> None:
+async def test_with_limited_history_a_reply_waits_a_minute_at_most(harness: Harness) -> None:
     first, second = said("first", ts(1)), said("second", ts(2))
-    await begun(ingress, first, second)
-    with redis_unavailable(ingress):
-        await sent(ingress, first)
+    await begun(harness, first, second)
+    with redis_unavailable(harness):
+        await sent(harness, first)
 
-    await sent(ingress, second)
+    await sent(harness, second)
 
-    (marked,) = [key for key in await ingress.keys() if ":unread_thread:" in key]
-    assert 0 < await ingress.harness.store.redis.pttl(marked) <= 60_000
+    (marked,) = [key for key in await harness.keys() if ":unread_thread:" in key]
+    assert 0 < await harness.store.redis.pttl(marked) <= 60_000
 
 
-async def test_an_edit_that_was_refused_is_read(ingress: Ingress) -> None:
+async def test_an_edit_that_was_refused_is_read(harness: Harness) -> None:
     edited = said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"})
-    await begun(ingress, edited)
-    with redis_unavailable(ingress):
-        await sent(ingress, said("old", ts(1)))
-        await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
+    await begun(harness, edited)
+    with redis_unavailable(harness):
+        await sent(harness, said("old", ts(1)))
+        await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
 
-    await caught_up(ingress)
+    await caught_up(harness)
 
-    assert ingress.harness.service.messages == ["begin", "new"]
+    assert harness.service.messages == ["begin", "new"]
 
 
-async def test_a_refused_edit_of_a_waiting_message_is_read(ingress: Ingress) -> None:
+async def test_a_refused_edit_of_a_waiting_message_is_read(harness: Harness) -> None:
     edited = said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"})
-    await begun(ingress, edited, said("third", ts(2)))
-    await sent(ingress, said("old", ts(1)))
-    with redis_unavailable(ingress):
-        await sent(ingress, changed("new", ts(1), was="old"), "Ev-edit")
-        await sent(ingress, said("third", ts(2)))
+    await begun(harness, edited, said("third", ts(2)))
+    await sent(harness, said("old", ts(1)))
+    with redis_unavailable(harness):
+        await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
+        await sent(harness, said("third", ts(2)))
 
-    await caught_up(ingress)
+    await caught_up(harness)
 
-    assert ingress.harness.service.messages == ["begin", "new", "third"]
+    assert harness.service.messages == ["begin", "new", "third"]
 
 
-async def test_a_refused_command_is_run_once(ingress: Ingress) -> None:
+async def test_a_refused_command_is_run_once(harness: Harness) -> None:
     command = said("!mute", ts(1))
-    await begun(ingress, command)
-    with redis_unavailable(ingress):
-        await sent(ingress, command)
+    await begun(harness, command)
+    with redis_unavailable(harness):
+        await sent(harness, command)
 
-    await caught_up(ingress)
-    await sent(ingress, command, retry=2)
-    await ingress.harness.work()
+    await caught_up(harness)
+    await sent(harness, command, retry=2)
+    await harness.work()
 
-    assert await ingress.harness.store.redis.hget(f"{PREFIX}thread:{THREAD}", "muted")
-    assert [one.text for one in ingress.harness.seen.ephemerals if "offline" in one.text] == []
-
-
-async def test_refused_talk_among_people_is_not_read(ingress: Ingress) -> None:
-    with redis_unavailable(ingress):
-        await sent(ingress, said("just talk", ts(1)))
-
-    await caught_up(ingress)
-
-    assert ingress.harness.seen.called(READ) == []
+    assert await harness.store.redis.hget(f"{PREFIX}thread:{THREAD}", "muted")
+    assert [one.text for one in harness.seen.ephemerals if "offline" in one.text] == []
 
 
-async def test_a_refused_edit_of_an_old_message_is_not_read(ingress: Ingress) -> None:
-    ingress.harness.store.clock.time += timedelta(days=2)
-    with redis_unavailable(ingress):
-        await sent(ingress, changed(f"<@{BOT}> new", after=2 * 24 * 3600.0), "Ev-edit")
+async def test_refused_talk_among_people_is_not_read(harness: Harness) -> None:
+    with redis_unavailable(harness):
+        await sent(harness, said("just talk", ts(1)))
 
-    await caught_up(ingress)
+    await caught_up(harness)
 
-    assert ingress.harness.seen.reads == 0
+    assert harness.seen.called(READ) == []
 
 
-async def test_refused_messages_are_not_read_if_catching_up_is_off(ingress: Ingress) -> None:
-    reads(ingress)
-    ingress.harness.configure(BRIDGE_CATCH_UP="off")
-    with redis_unavailable(ingress):
-        await sent(ingress, said(f"<@{BOT}> begin"))
+async def test_a_refused_edit_of_an_old_message_is_not_read(harness: Harness) -> None:
+    harness.store.clock.time += timedelta(days=2)
+    with redis_unavailable(harness):
+        await sent(harness, changed(f"<@{BOT}> new", after=2 * 24 * 3600.0), "Ev-edit")
 
-    await caught_up(ingress)
+    await caught_up(harness)
 
-    assert ingress.harness.service.messages == []
+    assert harness.seen.reads == 0
+
+
+async def test_refused_messages_are_not_read_if_catching_up_is_off(harness: Harness) -> None:
+    reads(harness)
+    harness.configure(BRIDGE_CATCH_UP="off")
+    with redis_unavailable(harness):
+        await sent(harness, said(f"<@{BOT}> begin"))
+
+    await caught_up(harness)
+
+    assert harness.service.messages == []

@@ -24,7 +24,8 @@ from bridge.door.guard import LARGEST_BODY, Guard
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card
 from bridge.metrics import Metrics
-from support.ingress import FORM, JSON, SECRET, Headers, Ingress, open_ingress, request, signed
+from support.harness import Harness, open_harness
+from support.slack_requests import FORM, JSON, SECRET, Headers, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "250"))
 WORDS = "words-that-must-not-be-logged"
@@ -204,9 +205,9 @@ REQUESTS = (
 
 
 @pytest.fixture
-async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
-    async with open_ingress(redis) as ingress:
-        yield ingress
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis) as harness:
+        yield harness
 
 
 HALF = "\ud800"  # a lone surrogate, valid in JSON but not in UTF-8
@@ -232,17 +233,17 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 @example(request_=({**INTERACTIONS[0], "message": 7}, "interaction"))
 @example(request_=({**INTERACTIONS[5], "value": 7}, "interaction"))
 async def test_a_malformed_signed_request_logs_no_error(
-    request_: tuple[dict[str, Any], str], ingress: Ingress, caplog: pytest.LogCaptureFixture
+    request_: tuple[dict[str, Any], str], harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.clear()
     body, kind = sent(*request_)
 
-    response = await ingress.send(body, kind, *ingress.signed(body))
+    response = await harness.send(body, kind, *harness.signed(body))
 
     assert response.status in {200, 400, 404}
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
-    assert not ingress.counted("broken_inside")
+    assert not harness.counted("broken_inside")
     assert WORDS not in caplog.text
 
 
@@ -265,18 +266,18 @@ PAYLOADS = (
 @example(carried=("interactive", {**INTERACTIONS[0], "actions": [{"action_id": []}]}))
 @example(carried=("interactive", {"type": "of tomorrow", "command": {}}))
 async def test_a_malformed_envelope_logs_no_error(
-    carried: tuple[str, dict[str, Any]], ingress: Ingress, caplog: pytest.LogCaptureFixture
+    carried: tuple[str, dict[str, Any]], harness: Harness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.clear()
 
-    json.dumps(await ingress.envelope(*carried, accepts_response_payload=True))
+    json.dumps(await harness.envelope(*carried, accepts_response_payload=True))
 
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
-    assert not ingress.counted("broken_inside")
+    assert not harness.counted("broken_inside")
     assert WORDS not in caplog.text
 
 
 @pytest.mark.parametrize("payload", LEGACY, ids=[str(payload["type"]) for payload in LEGACY])
-async def test_a_legacy_interaction_gets_200(payload: dict[str, Any], ingress: Ingress) -> None:
-    assert (await ingress.interaction(payload)).status == 200
+async def test_a_legacy_interaction_gets_200(payload: dict[str, Any], harness: Harness) -> None:
+    assert (await harness.interaction(payload)).status == 200

@@ -11,7 +11,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.workflows import forms, run_card
-from support.ingress import FORM, JSON, Ingress, open_ingress, signed
+from support.harness import Harness, open_harness
+from support.slack_requests import FORM, JSON, signed
 
 PERSON = {"id": "U0ALICE", "team_id": "T0HOME"}
 COMMAND = {
@@ -39,9 +40,9 @@ SUBMISSION = {
 
 
 @pytest.fixture
-async def ingress(redis: Redis) -> AsyncIterator[Ingress]:
-    async with open_ingress(redis) as ingress:
-        yield ingress
+async def harness(redis: Redis) -> AsyncIterator[Harness]:
+    async with open_harness(redis) as harness:
+        yield harness
 
 
 def form(fields: dict[str, Any]) -> bytes:
@@ -68,40 +69,40 @@ RUNS = {
 
 
 @pytest.mark.parametrize("body", RUNS.values(), ids=RUNS.keys())
-async def test_a_replayed_request_starts_no_second_run(ingress: Ingress, body: bytes) -> None:
-    headers = [FORM, *ingress.signed(body)]  # a signature expires after five minutes
+async def test_a_replayed_request_starts_no_second_run(harness: Harness, body: bytes) -> None:
+    headers = [FORM, *harness.signed(body)]  # a signature expires after five minutes
 
-    first = await ingress.send(body, *headers)
-    at_once = await ingress.send(body, *headers)
-    await ingress.harness.work()
-    later = await ingress.send(body, *headers)
-    await ingress.harness.work()
+    first = await harness.send(body, *headers)
+    at_once = await harness.send(body, *headers)
+    await harness.work()
+    later = await harness.send(body, *headers)
+    await harness.work()
 
     assert (first.status, at_once.status, later.status) == (200, 200, 200)
     assert at_once.body == later.body == b"", "a replay reveals nothing"
-    assert ingress.harness.service.runs == ["hello"]
-    assert ingress.counted('outcome="duplicate"} 2.0')
+    assert harness.service.runs == ["hello"]
+    assert harness.counted('outcome="duplicate"} 2.0')
 
 
-async def test_a_confirmation_pressed_twice_starts_one_run(ingress: Ingress) -> None:
+async def test_a_confirmation_pressed_twice_starts_one_run(harness: Harness) -> None:
     pressed = without("response_url", CONFIRMATION)  # which no one answers here
-    await ingress.interaction(pressed)
-    await ingress.interaction({**pressed, "trigger_id": "1.2.b"})
-    await ingress.harness.work()
+    await harness.interaction(pressed)
+    await harness.interaction({**pressed, "trigger_id": "1.2.b"})
+    await harness.work()
 
-    assert ingress.harness.service.runs == ["hello"]
-    assert "already used this button" in ingress.harness.seen.ephemerals[-1].text
-
-
-async def test_the_same_command_typed_again_starts_another_run(ingress: Ingress) -> None:
-    await ingress.form(COMMAND)
-    await ingress.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
-    await ingress.harness.work()
-
-    assert ingress.harness.service.runs == ["hello", "hello"]
+    assert harness.service.runs == ["hello"]
+    assert "already used this button" in harness.seen.ephemerals[-1].text
 
 
-async def test_a_replayed_event_is_answered_by_the_agent_once(ingress: Ingress) -> None:
+async def test_the_same_command_typed_again_starts_another_run(harness: Harness) -> None:
+    await harness.form(COMMAND)
+    await harness.form({**COMMAND, "trigger_id": "13345224609.738474920.other"})
+    await harness.work()
+
+    assert harness.service.runs == ["hello", "hello"]
+
+
+async def test_a_replayed_event_is_answered_by_the_agent_once(harness: Harness) -> None:
     event = {
         "type": "app_mention",
         "user": "U0ALICE",
@@ -111,13 +112,13 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(ingress: Ingress) 
         "text": "<@U0BRIDGE> hello",
     }
     body = json.dumps({"type": "event_callback", "event_id": "Ev1", "event": event}).encode()
-    headers = [JSON, *ingress.signed(body)]
+    headers = [JSON, *harness.signed(body)]
 
-    statuses = [(await ingress.send(body, *headers)).status for _ in range(3)]
-    await ingress.harness.work()
+    statuses = [(await harness.send(body, *headers)).status for _ in range(3)]
+    await harness.work()
 
     assert statuses == [200, 200, 200]
-    assert ingress.harness.service.messages == ["hello"]
+    assert harness.service.messages == ["hello"]
 
 
 @pytest.mark.parametrize(
@@ -135,24 +136,24 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(ingress: Ingress) 
     ],
     ids=["a closed form", "options", "a form with errors"],
 )
-async def test_requests_answered_without_storing_change_nothing(ingress: Ingress, payload: dict[str, Any]) -> None:
+async def test_requests_answered_without_storing_change_nothing(harness: Harness, payload: dict[str, Any]) -> None:
     body = interaction(payload)
-    headers = [FORM, *ingress.signed(body)]
-    before = await ingress.keys()
+    headers = [FORM, *harness.signed(body)]
+    before = await harness.keys()
 
-    answers = [await ingress.send(body, *headers) for _ in range(3)]
+    answers = [await harness.send(body, *headers) for _ in range(3)]
 
     assert [answer.status for answer in answers] == [200, 200, 200]
     assert len({answer.body for answer in answers}) == 1
-    assert await ingress.keys() == before
-    assert ingress.harness.service.runs == []
+    assert await harness.keys() == before
+    assert harness.service.runs == []
 
 
-async def test_a_replays_signature_expires_before_its_dedup_mark(ingress: Ingress) -> None:
+async def test_a_replays_signature_expires_before_its_dedup_mark(harness: Harness) -> None:
     body = urlencode(COMMAND).encode()
     old = signed(body, at=0)
 
-    assert (await ingress.send(body, FORM, *old)).status == 401
-    await ingress.send(body, FORM, *ingress.signed(body))
-    (mark,) = [key for key in await ingress.keys() if ":seen:e:trigger:" in key]
-    assert await ingress.harness.store.redis.ttl(mark) > 24 * 3600, "a signature is valid for five minutes"
+    assert (await harness.send(body, FORM, *old)).status == 401
+    await harness.send(body, FORM, *harness.signed(body))
+    (mark,) = [key for key in await harness.keys() if ":seen:e:trigger:" in key]
+    assert await harness.store.redis.ttl(mark) > 24 * 3600, "a signature is valid for five minutes"

@@ -1,7 +1,8 @@
 """The whole bridge in one process: `bridge.app.parts.build` between an emulated Slack, a service and a Redis.
 
 Slack is the playground's, on a real socket in this process; the service is an httpx transport that answers as a test
-configures it. Tests act through `Harness.slack` or queue values as listeners do; `Harness.seen` has what people see.
+configures it. Tests act through `Harness.slack`, send a request of Slack's themselves (`Harness.event`, `form`,
+`interaction`, `envelope`), or queue values as listeners do; `Harness.seen` has what people see.
 Each process is a build of its own on the same wires.
 """
 
@@ -17,6 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 from redis.asyncio import Redis
@@ -26,6 +28,7 @@ from bridge.app.parts import Parts, build
 from bridge.config import OWN, Config, default_project, read_config
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
+from bridge.door.sockets import Sockets
 from bridge.engine.decisions import Received
 from bridge.engine.projects import ServedProjects
 from bridge.engine.results import Result
@@ -50,7 +53,9 @@ from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
 from bridge.slack.parts import MessageTag, Place
+from support.sample_posts import US
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
+from support.slack_requests import FORM, JSON, Headers, Response, no_socket, request, signed
 from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, open_store
 from support.waiting import wait_until
 
@@ -75,7 +80,6 @@ _ENVIRON = {
     "BRIDGE_NAMESPACE": NAMESPACE,
     "BRIDGE_MAX_TURNS": "10",
     "BRIDGE_THREAD_TURNS_PER_MINUTE": "0",
-    "BRIDGE_AUDIT_DAYS": "0",
     "BRIDGE_DRAIN_SECONDS": "5",
 }
 
@@ -323,6 +327,7 @@ class Harness:
         self._parts.clear()
         self.store.processes.clear()
         self.guard.dispatch = dispatcher(self.parts().app, self.metrics)
+        self.sockets = Sockets(no_socket, self.guard.dispatch, self.metrics)
 
     def parts(self, name: str = "a") -> Parts:
         """The parts of process *name*, built when first used."""
@@ -418,6 +423,63 @@ class Harness:
     def report_store(self) -> TaskStore:
         """Return a store of reports on this Redis."""
         return TaskStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
+
+    # Slack's requests
+
+    def signed(self, body: bytes) -> Headers:
+        """Slack's signature for *body*, by its clock."""
+        return signed(body, self.store.clock().timestamp())
+
+    async def send(self, body: bytes, *headers: tuple[bytes, bytes]) -> Response:
+        """Send *body* with exactly these *headers*."""
+        return await request(self.guard, [body], list(headers))
+
+    async def event(self, event: dict[str, Any], *headers: tuple[bytes, bytes], **envelope: Any) -> Response:
+        """Send one signed event; its message also exists in Slack."""
+        self._write_message(event)
+        body = json.dumps({"type": "event_callback", "team_id": US.team, "event": event, **envelope}).encode()
+        return await self.send(body, JSON, *self.signed(body), *headers)
+
+    def _write_message(self, event: dict[str, Any]) -> None:
+        match event:
+            case {
+                "type": "message" | "app_mention",
+                "ts": str(ts),
+                "text": str(text),
+                "user": str(user),
+                "channel": str(channel),
+            }:
+                thread_ts = event.get("thread_ts") or ""
+                if thread_ts:
+                    self.write(thread_ts, "What is this?", channel=channel)
+                self.write(ts, text, user=user, channel=channel, thread_ts=thread_ts)
+
+    async def form(self, fields: dict[str, Any]) -> Response:
+        """Send a signed form."""
+        body = urlencode(fields).encode()
+        return await self.send(body, FORM, *self.signed(body))
+
+    async def interaction(self, payload: dict[str, Any]) -> Response:
+        """Send a signed interaction."""
+        return await self.form({"payload": json.dumps(payload)})
+
+    async def envelope(self, kind: str, payload: Any, **more: Any) -> dict[str, Any] | None:
+        """Send a socket envelope; return its acknowledgement, or None. Its message also exists in Slack."""
+        if isinstance(payload, dict) and isinstance(payload.get("event"), dict):
+            self._write_message(payload["event"])
+        return await self.sockets.acknowledgement({"type": kind, "envelope_id": "e1", "payload": payload, **more})
+
+    async def wait_until_asked(self, count: int) -> None:
+        """Wait until agents were asked *count* times."""
+        await wait_until(lambda: len(self.service.asked) >= count, f"agents were asked {count} times")
+
+    async def keys(self) -> list[str]:
+        """Every key in Redis."""
+        return sorted([key async for key in self.store.redis.scan_iter()])
+
+    def counted(self, line: str) -> bool:
+        """Whether the metrics have a line with this prefix."""
+        return line in self.metrics.exposition().decode()
 
     # People
 

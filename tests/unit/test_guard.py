@@ -20,7 +20,7 @@ from bridge.door.guard import LARGEST_BODY, MOST_HELD, SMALL_BODY, Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import Sockets
 from bridge.metrics import Metrics
-from support.ingress import FORM, JSON, SECRET, Headers, Response, no_socket, request, signed
+from support.slack_requests import FORM, JSON, SECRET, Headers, Response, no_socket, request, signed
 
 NOW = 1_700_000_000
 EVENT = json.dumps({"type": "event_callback", "event": {"type": "message", "text": "hello"}}).encode()
