@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from bridge.errors import ProjectError
 from bridge.project.client import ProjectClient
@@ -45,6 +45,10 @@ class Catalog:
     async def workflow_name(self, workflow: int, *, is_current: bool = False) -> str:
         """Return the name of a workflow, like `agent_name`."""
         return _name_of(workflow, await _soon(self.get_workflows, is_current=is_current))
+
+    def last_name(self, kind: Literal["agent", "workflow"], id_: int) -> str:
+        """Return the name of an agent or a workflow from the last list, without asking the service, or ``""``."""
+        return _name_of(id_, (self.get_agents.last if kind == "agent" else self.get_workflows.last) or ())
 
 
 def _name_of(id_: int, known: Sequence[Agent] | Sequence[Workflow]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import httpx
+import pytest
 from redis.asyncio import Redis
 
 from bench.proxy import counted
@@ -20,9 +22,13 @@ from support.real_redis import RealRedis
 from support.store import CHANNEL, ROOT, TEAM, USER, message
 
 OTHER_ROOT = "1700000999.000100"
+FAILURES = [None, httpx.Response(400), httpx.Response(404), httpx.Response(500), httpx.Response(200, text="<html>")]
 
 
-async def test_a_full_home_costs_three_round_trips_and_two_requests(redis_server: RealRedis, redis: Redis) -> None:
+@pytest.mark.parametrize("failure", FAILURES, ids=str)
+async def test_a_full_home_costs_three_round_trips_and_two_requests(
+    redis_server: RealRedis, redis: Redis, failure: httpx.Response | None
+) -> None:
     database = redis.connection_pool.connection_kwargs["db"]
     with tempfile.TemporaryDirectory(prefix="br-") as folder:
         here = Path(folder) / "p.sock"
@@ -34,6 +40,8 @@ async def test_a_full_home_costs_three_round_trips_and_two_requests(redis_server
             harness.service.agents = [SUPPORT, SALES]
             await harness.type_command("/workflows run 3 x")
             await harness.type_command("/stats report daily 09:00")
+            await harness.type_command('/agents ask Support daily 9 "What?"')
+            await harness.type_command("/workflows schedule 3 daily 9 x")
             await harness.work()
             await harness.store.queue(message("hello", ROOT, is_mention=True), condition=Condition.START, agent=7)
             await harness.store.queue(message("hi", OTHER_ROOT, is_mention=True), condition=Condition.START)
@@ -41,6 +49,8 @@ async def test_a_full_home_costs_three_round_trips_and_two_requests(redis_server
             spec = AlertSpec(condition="runs < 1 in 24h", team=TEAM, channel=CHANNEL, owner=USER)
             writes = AlertStore(harness.store.scripts).add("a", spec, harness.store.clock())
             await harness.parts().turns.deps.inbox.write(*writes)
+            harness.configure()  # a process that has seen no list yet
+            harness.service.always = failure
             harness.monotonic += 60
             turn = await harness.turn(HomeOpened(team=TEAM, channel=DM_ALICE, user=USER))
             trips, requests = proxy.round_trips, harness.service.requests
@@ -49,7 +59,7 @@ async def test_a_full_home_costs_three_round_trips_and_two_requests(redis_server
 
             assert isinstance(tab, HomeView)
             shown = [one["text"]["text"] for one in tab.view["blocks"] if one["type"] == "header"]
-            titles = ["Needs you", "Your threads", "Your runs", "Your schedules", "Your alerts", "Agents"]
-            assert shown == titles
+            titles = ["Needs you", "Your threads", "Your runs", "Your schedules", "Your alerts"]
+            assert shown == titles + ["Agents"] * (failure is None)
             assert proxy.round_trips - trips <= 3
             assert harness.service.requests - requests <= 2

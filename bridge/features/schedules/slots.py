@@ -138,19 +138,19 @@ async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Don
 async def target_of(deps: Deps, task: StoredTask, *, is_asked: bool = True) -> str:
     """Return the name of a task's agent or workflow, ``Agent 7`` if it isn't known soon; ``""`` if it has none.
 
-    Unless *is_asked*, the service isn't asked for the workflows.
+    Unless *is_asked*, the service isn't asked: Home asks it no more than it has to.
     """
     spec, project = task.spec, deps.projects.get(task.spec.project)
     if isinstance(spec, ReportSpec):
         return ""
-    if isinstance(spec, QuestionSpec):
-        name = await project.catalog.agent_name(spec.agent, is_current=is_asked) if project else ""
-        return name or f"Agent {spec.agent}"
-    if not is_asked:
-        known = (project.catalog.get_workflows.last if project else None) or ()
-        return next((one.name for one in known if one.id == spec.workflow), f"Workflow {spec.workflow}")
-    name = await project.catalog.workflow_name(spec.workflow, is_current=True) if project else ""
-    return name or f"Workflow {spec.workflow}"
+    kind, id_ = ("agent", spec.agent) if isinstance(spec, QuestionSpec) else ("workflow", spec.workflow)
+    name = ""
+    if project and not is_asked:
+        name = project.catalog.last_name(kind, id_)
+    elif project:
+        named = project.catalog.agent_name if kind == "agent" else project.catalog.workflow_name
+        name = await named(id_, is_current=True)
+    return name or f"{kind.title()} {id_}"
 
 
 def later(slot: Report | ScheduledTask, now: datetime, exc: ProjectError | None = None) -> TryLater:
