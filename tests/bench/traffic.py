@@ -58,7 +58,7 @@ def mention(message: ChatMessage, kind: str = "app_mention", *, project: str = "
     It may name a *project*.
     """
     words = f"@{project} {message.words}" if project else message.words
-    return signed(_envelope(message, message.thread, f"<@{BOT}> {words}", kind), "application/json")
+    return signed(_envelope(message, message.thread, f"{_AT_BOT} {words}", kind), "application/json")
 
 
 def reply(message: ChatMessage, ts: str) -> bytes:
@@ -105,7 +105,7 @@ def signed(body: bytes, content_type: str) -> bytes:
 
 def _template() -> str:
     """An event as long as Slack's own, with placeholders."""
-    text = {"type": "rich_text_section", "elements": [{"type": "text", "text": "TEXT"}]}
+    text = {"type": "rich_text_section", "elements": ["MENTION", {"type": "text", "text": "WORDS"}]}
     event = {
         "type": "KIND",
         "user": PERSON,
@@ -139,6 +139,8 @@ def _template() -> str:
     return json.dumps(envelope)
 
 
+_AT_BOT = f"<@{BOT}>"
+_MENTION = json.dumps({"type": "user", "user_id": BOT})
 _REPLY = _template()
 _ROOT = _REPLY.replace(f', "thread_ts": "THREAD", "parent_user_id": "{PERSON}"', "")
 
@@ -146,5 +148,7 @@ _ROOT = _REPLY.replace(f', "thread_ts": "THREAD", "parent_user_id": "{PERSON}"',
 def _envelope(message: ChatMessage, ts: str, text: str, kind: str) -> bytes:
     template = _ROOT if ts == message.thread else _REPLY
     event = f"{kind[:1]}{ts.replace('.', '')}"
-    filled = template.replace("KIND", kind).replace("TEXT", text).replace("OWN", ts)
+    filled = template.replace('"MENTION", ', f"{_MENTION}, " if text.startswith(_AT_BOT) else "")
+    filled = filled.replace("WORDS", text.removeprefix(_AT_BOT)).replace("KIND", kind)
+    filled = filled.replace("TEXT", text).replace("OWN", ts)
     return filled.replace("THREAD", message.thread).replace("EVENT", event).encode()
