@@ -15,10 +15,10 @@ says why it didn't.
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
+
+from model.search import Found, search as breadth_first
 
 ASKER, PETRA, QUENTIN = "asker", "Petra", "Quentin"
 APPROVERS: Final = frozenset({PETRA, QUENTIN})
@@ -118,14 +118,6 @@ MUTANTS: Final[dict[str, str]] = {
     "a worker without its lane starts the run": "one approves",
 }
 """The precautions that are left out, and a scenario that shows it."""
-
-
-class Search(NamedTuple):
-    """A search's result: the fault, the path to it, and the number of states."""
-
-    fault: str
-    path: list[str]
-    states: int
 
 
 class Approvals:
@@ -419,46 +411,12 @@ def _rights_at_start(before: Place, after: Place) -> str:
 _OPTIONAL: Final = ("time passes", "the rules change", "the process is killed")
 
 
-def search(world: World, without: str = "") -> Search:
-    """Visit every reachable state, breadth first, up to the first that breaks a promise."""
-    approvals, first = Approvals(without), begin(world)
-    came_from: dict[Place, tuple[str, Place] | None] = {first: None}
-    queue = deque([first])
-    while queue:
-        s = queue.popleft()
-        following = list(approvals.moves(s))
+def search(world: World, without: str = "") -> Found:
+    """Search a scenario, perhaps without a precaution."""
+
+    def fault_of(s: Place, following: list[Move]) -> str:
         is_over = all(said.startswith(_OPTIONAL) for said, _ in following)
-        fault = broken(s) or (at_the_end(s) if is_over else "")
-        unjudged = next(((said, after) for said, after in following if _rights_at_start(s, after)), None)
-        if fault or unjudged:
-            path, step = [], came_from[s]
-            while step is not None:
-                path.append(step[0])
-                step = came_from[step[1]]
-            path.reverse()
-            if not fault and unjudged:
-                fault, path = _rights_at_start(s, unjudged[1]), [*path, unjudged[0]]
-            return Search(fault, path, len(came_from))
-        for said, after in following:
-            if after not in came_from:
-                came_from[after] = (said, s)
-                queue.append(after)
-    return Search("", [], len(came_from))
+        unjudged = next(filter(None, (_rights_at_start(s, after) for _, after in following)), "")
+        return broken(s) or (at_the_end(s) if is_over else "") or unjudged
 
-
-def main() -> int:
-    """Search all scenarios and mutants. Returns 1 if one doesn't end as it must."""
-    failed = False
-    for name, world in SCENARIOS.items():
-        fault, path, states = search(world)
-        sys.stdout.write("\n  ".join([f"{name}: {states} states, {fault or 'every promise holds'}", *path]) + "\n")
-        failed |= bool(fault)
-    for name, scenario in MUTANTS.items():
-        fault, path, states = search(SCENARIOS[scenario], name)
-        sys.stdout.write("\n  ".join([f"without “{name}”: {fault or 'NOT CAUGHT'}, {states} states", *path]) + "\n")
-        failed |= not fault
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return breadth_first(begin(world), Approvals(without).moves, fault_of)

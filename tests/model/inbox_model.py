@@ -7,7 +7,7 @@ search visits every reachable state and checks the promises. Mutants test the mo
 and must break a promise.
 
 The model mirrors ``bridge/queue/scripts``: each move is one script, one external effect or one failure. A stop is
-requested at one moment and arrives later. Run: ``python tests/model/inbox_model.py``
+requested at one moment and arrives later.
 
 A turn's steps:
 
@@ -52,12 +52,10 @@ on, once per wipe, and order isn't preserved; but nothing is answered twice or l
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from model.search import Found, search as breadth_first
 
 MESSAGES = 2
 DEAD = -1  # the owner of an entry whose worker was killed
@@ -1384,74 +1382,16 @@ def at_the_end(s: State) -> str:
     return "" if done <= answered else "a message got no answer"
 
 
-class Found(NamedTuple):
-    """A search's result: the number of *states*, the *fault*, and the path to it."""
-
-    states: int
-    fault: str
-    path: tuple[str, ...]
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Collect no garbage for a while: there are millions of tuples and no cycles."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-@_without_garbage_collection()
 def search(budget: Budget, *, has_agent: bool = True, mutant: str = "") -> Found:
-    """Visit every reachable state, up to the first that breaks a promise."""
+    """Search a scenario, perhaps without a precaution."""
     lane = Lane(mutant)
-    start = State(left=budget, has_agent=has_agent, is_unread=bool(budget.reads))
-    came_from: dict[State, tuple[State | None, str]] = {start: (None, "")}
-    queue = deque([start])
-    while queue:
-        s = queue.popleft()
-        following = list(lane.moves(s))
-        fault = broken(s, budget) or ("" if following else at_the_end(s))
-        if fault:
-            return Found(len(came_from), fault, _path(came_from, s))
-        for what, moved in following:
-            after = moved.in_order()
-            if after not in came_from:
-                came_from[after] = (s, what)
-                queue.append(after)
-    return Found(len(came_from), "", ())
+    return breadth_first(
+        State(left=budget, has_agent=has_agent, is_unread=bool(budget.reads)),
+        lambda s: [(what, moved.in_order()) for what, moved in lane.moves(s)],
+        lambda s, following: broken(s, budget) or ("" if following else at_the_end(s)),
+    )
 
 
 def search_mutant(mutant: str) -> Found:
     """Search with a mutant, in a scenario that reveals it."""
     return search(MUTANTS[mutant], has_agent=not mutant.startswith(_WITHOUT_AGENT), mutant=mutant)
-
-
-def _path(came_from: dict[State, tuple[State | None, str]], end: State) -> tuple[str, ...]:
-    steps = []
-    at: State | None = end
-    while at is not None:
-        at, what = came_from[at]
-        steps.append(what)
-    return tuple(steps[-2::-1])
-
-
-def main() -> int:
-    """Search all scenarios and all mutants. Returns 1 if a promise breaks or a mutant isn't caught."""
-    failed = False
-    for name, (has_agent, budget) in SCENARIOS.items():
-        states, fault, path = search(budget, has_agent=has_agent)
-        sys.stdout.write("\n  ".join([f"{name}: {states} states, {fault or 'every promise holds'}", *path]) + "\n")
-        failed |= bool(fault)
-    for mutant in MUTANTS:
-        states, fault, path = search_mutant(mutant)
-        sys.stdout.write(f"mutant “{mutant}”: {fault or 'NOT CAUGHT'} after {len(path)} steps, {states} states\n")
-        failed |= not fault
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,10 +18,10 @@ The inbox's own model (`inbox_model`) has crashes, leases and the steps of a tur
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple
+
+from model.search import Found, search as breadth_first
 
 ROOT, REPLY = 0, 1
 ATTEMPTS: Final = 3  # to deliver an event
@@ -81,14 +81,6 @@ class Place(NamedTuple):
     had_no_order: bool = False
     was_lost: bool = False  # its process or its history
     fault: str = ""
-
-
-class Search(NamedTuple):
-    """A search's result: the fault, the path to it, and the number of states."""
-
-    fault: str
-    path: list[str]
-    states: int
 
 
 Move = tuple[str, Place]
@@ -407,47 +399,11 @@ def at_the_end(s: Place) -> str:
     return ""
 
 
-def search(world: World, without: str = "") -> Search:
-    """Visit every reachable state, breadth first, up to the first that breaks a promise."""
-    thread = Thread(without)
-    begin = Place(left=world, is_bound=world.is_bound)
-    came_from: dict[Place, tuple[str, Place] | None] = {begin: None}
-    queue = deque([begin])
-    while queue:
-        s = queue.popleft()
-        following = list(thread.moves(s))
+def search(world: World, without: str = "") -> Found:
+    """Search a scenario, perhaps without a precaution."""
+
+    def fault_of(s: Place, following: list[Move]) -> str:
         is_over = all(said.startswith(_OPTIONAL) for said, _ in following)
-        fault = broken(s) or (at_the_end(s) if is_over else "")
-        if fault:
-            path, step = [], came_from[s]
-            while step is not None:
-                path.append(step[0])
-                step = came_from[step[1]]
-            return Search(fault, path[::-1], len(came_from))
-        for said, after in following:
-            if after not in came_from:
-                came_from[after] = (said, s)
-                queue.append(after)
-    return Search("", [], len(came_from))
+        return broken(s) or (at_the_end(s) if is_over else "")
 
-
-def main() -> int:
-    """Search all scenarios, wishes and mutants. Returns 1 if one doesn't end as it must."""
-    failed = False
-    for name, world in SCENARIOS.items():
-        fault, path, states = search(world)
-        sys.stdout.write("\n  ".join([f"{name}: {states} states, {fault or 'every promise holds'}", *path]) + "\n")
-        failed |= bool(fault)
-    for name, world in LIMITS.items():
-        fault, path, states = search(world)
-        sys.stdout.write("\n  ".join([f"{name}: {fault or 'NO LONGER A LIMIT'}, {states} states", *path]) + "\n")
-        failed |= not fault
-    for name, world in (WISHES | MUTANTS).items():
-        fault, path, states = search(world, name)
-        sys.stdout.write("\n  ".join([f"without “{name}”: {fault or 'NOT CAUGHT'}, {states} states", *path]) + "\n")
-        failed |= not fault
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return breadth_first(Place(left=world, is_bound=world.is_bound), Thread(without).moves, fault_of)

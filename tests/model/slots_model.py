@@ -8,10 +8,11 @@ may expire while a process sleeps.
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from typing import Final, NamedTuple
+
+from model.search import Found, search as breadth_first
 
 LAST: Final = 2  # slots 0, 1 and 2 are due
 PROCESSES: Final = 2
@@ -29,14 +30,6 @@ class Place(NamedTuple):
     writes: tuple[int | None, ...] = (None,) * PROCESSES  # a queued slot past which the schedule hasn't advanced yet
     failovers: int = 1
     sleeps: int = 1  # how often a mark expires while a process sleeps
-
-
-class Search(NamedTuple):
-    """A search's result: the fault, the path to it, and the number of states."""
-
-    fault: str
-    path: list[str]
-    states: int
 
 
 def steps(s: Place, mutant: str) -> Iterator[tuple[str, Place]]:
@@ -93,26 +86,6 @@ def _fault(s: Place, mutant: str) -> str:
     return "" if min(s.puts) else f"slot {s.puts.index(0)} is never queued"
 
 
-def search(mutant: str = "") -> Search:
-    """Visit every reachable state, breadth first, up to the first that breaks a promise."""
-    begin = Place()
-    came_from: dict[Place, tuple[str, Place] | None] = {begin: None}
-    left = deque([begin])
-    while left:
-        s = left.popleft()
-        if fault := _fault(s, mutant):
-            path, step = [], came_from[s]
-            while step is not None:
-                path.append(step[0])
-                step = came_from[step[1]]
-            return Search(fault, path[::-1], len(came_from))
-        for said, after in steps(s, mutant):
-            if after not in came_from:
-                came_from[after] = (said, s)
-                left.append(after)
-    return Search("", [], len(came_from))
-
-
-if __name__ == "__main__":
-    for name in ("", *MUTANTS):
-        sys.stdout.write(f"{name or 'no mutant'}: {search(name)}\n")
+def search(mutant: str = "") -> Found:
+    """Search the model, perhaps without a precaution."""
+    return breadth_first(Place(), partial(steps, mutant=mutant), lambda s, _: _fault(s, mutant))
