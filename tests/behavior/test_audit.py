@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
-from support.harness import Harness, open_harness
+from support.harness import Harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
 
 WORDS = "what nobody may read here"
@@ -24,9 +23,9 @@ DAYS = timedelta(days=90)
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER) as harness:
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.configure(BRIDGE_ALLOWED_USERS=USER, BRIDGE_RUNNERS=USER)
+    return harness
 
 
 async def acts(redis: Redis) -> list[AuditEntry]:
@@ -96,11 +95,11 @@ async def test_refusals_are_recorded_with_their_reason(harness: Harness, redis: 
     ]
 
 
-async def test_forbidden_and_too_frequent_runs_are_refusals(redis: Redis) -> None:
-    async with open_harness(redis, BRIDGE_USER_RUNS_PER_HOUR="1", BRIDGE_RUNNERS=USER) as harness:
-        await do(harness, user_id=BOB, text="run 3 hello")
-        await do(harness, text="run 3 hello")
-        await do(harness, text="run 3 hello")
+async def test_forbidden_and_too_frequent_runs_are_refusals(harness: Harness, redis: Redis) -> None:
+    harness.configure(BRIDGE_ALLOWED_USERS=f"{USER},{BOB}", BRIDGE_USER_RUNS_PER_HOUR="1")
+    await do(harness, user_id=BOB, text="run 3 hello")
+    await do(harness, text="run 3 hello")
+    await do(harness, text="run 3 hello")
 
     assert await shown(redis) == [
         (BOB, "/workflows run", "workflow 3 Import", False, "NotAllowed"),

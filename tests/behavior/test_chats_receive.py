@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.engine.decisions import Received
 from bridge.errors import SlackUnreachable
@@ -16,7 +14,7 @@ from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table
 from bridge.playground.emulator.sample import BOB, OTHER_BOT, RANDOM, STRANGER
 from bridge.queue.inbox import Duplicate, Queued
-from support.harness import NOT_NOW, Harness, open_harness
+from support.harness import NOT_NOW, Harness
 from support.store import BOT, CHANNEL, LANE, ROOT, START, TEAM, THREAD, USER, message, ts
 
 QUEUED = Received("queued")
@@ -25,10 +23,9 @@ OTHERS = Received("ignored", "starts by mentioning someone else")
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        harness.store.namespace.since = None  # every thread is new
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.store.namespace.since = None  # every thread is new
+    return harness
 
 
 async def receive(harness: Harness, text: str, ts: str = ROOT, **changes: Any) -> Received:

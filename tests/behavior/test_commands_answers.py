@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from redis.asyncio import Redis
 
 from bridge.engine.command_line import MEANT
 from bridge.engine.results import Form, NewThread, Outcome, Result
@@ -31,7 +29,7 @@ from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, PRIVATE
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.reply import Audience, Reply
-from support.harness import Harness, open_harness
+from support.harness import Harness
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
 
 STRANGER = BOB
@@ -47,11 +45,11 @@ AGENTS = [
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_RUNNERS=USER) as harness:
-        harness.service.workflows, harness.service.agents = WORKFLOWS, AGENTS
-        harness.service.details = {"nodes": [{"id": 1, "type": "start"}], "edges": []}
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.configure(BRIDGE_RUNNERS=USER)
+    harness.service.workflows, harness.service.agents = WORKFLOWS, AGENTS
+    harness.service.details = {"nodes": [{"id": 1, "type": "start"}], "edges": []}
+    return harness
 
 
 async def typed(harness: Harness, line: str, user: str = USER) -> Result:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 
 import httpx
-from redis.asyncio import Redis
 
 from bridge.cli.trace import steps_of
 from bridge.engine import notices
@@ -20,37 +17,35 @@ from bridge.queue.records import Step
 from bridge.queue.trace import trace_of
 from bridge.slack.parts import Place
 from support.dead_letters import bury, letters
-from support.harness import POST, Harness, kill_task, open_harness
+from support.harness import POST, Harness, kill_task
 from support.store import ROOT, START, key_of, message
 from support.waiting import wait_until
 
 REFUSED = Error("not_in_channel")
 
 
-@asynccontextmanager
-async def undelivered_answer(redis: Redis) -> AsyncIterator[tuple[Harness, TurnId]]:
-    async with open_harness(redis) as harness:
-        harness.slack.faults.on(POST, REFUSED)
-        turn = await harness.store.queue(message("what is it?"))
-        await harness.work()
-        (notice,) = harness.seen.messages
-        assert notice.place == Place(DM_ALICE), "only the author is notified"
-        harness.slack.workspace.messages.delete(notice.message)
-        yield harness, turn
+async def undelivered_answer(harness: Harness) -> TurnId:
+    harness.slack.faults.on(POST, REFUSED)
+    turn = await harness.store.queue(message("what is it?"))
+    await harness.work()
+    (notice,) = harness.seen.messages
+    assert notice.place == Place(DM_ALICE), "only the author is notified"
+    harness.slack.workspace.messages.delete(notice.message)
+    return turn
 
 
-async def test_a_retry_posts_a_recorded_answer_without_asking(redis: Redis) -> None:
-    async with undelivered_answer(redis) as (harness, turn):
-        assert await letters(harness.store).retry(turn) == (Retried.SHOWING, 0)
+async def test_a_retry_posts_a_recorded_answer_without_asking(harness: Harness) -> None:
+    turn = await undelivered_answer(harness)
+    assert await letters(harness.store).retry(turn) == (Retried.SHOWING, 0)
 
-        await harness.work("b")
+    await harness.work("b")
 
-        assert harness.service.messages == ["what is it?"]
-        assert harness.seen.texts == ["re: what is it?"]
-        assert await harness.store.field(turn, "step") == "done"
-        assert await letters(harness.store).all() == []
-        assert not await harness.store.contains_text("what is it?")
-        assert 6.9 < await harness.store.days_left(f"turn:{turn}") <= 7
+    assert harness.service.messages == ["what is it?"]
+    assert harness.seen.texts == ["re: what is it?"]
+    assert await harness.store.field(turn, "step") == "done"
+    assert await letters(harness.store).all() == []
+    assert not await harness.store.contains_text("what is it?")
+    assert 6.9 < await harness.store.days_left(f"turn:{turn}") <= 7
 
 
 async def test_a_retry_does_not_repeat_a_posted_answer(harness: Harness) -> None:
@@ -69,31 +64,31 @@ async def test_a_retry_does_not_repeat_a_posted_answer(harness: Harness) -> None
     assert (harness.seen.attempts, harness.seen.reads) == (1, 1)
 
 
-async def test_a_dead_letter_is_queued_once_however_often_asked(redis: Redis) -> None:
-    async with undelivered_answer(redis) as (harness, turn):
-        answers = [await letters(harness.store).retry(turn) for _ in range(3)]
-        assert await harness.store.box() == [turn]
-        assert await harness.store.entries() == 1
+async def test_a_dead_letter_is_queued_once_however_often_asked(harness: Harness) -> None:
+    turn = await undelivered_answer(harness)
+    answers = [await letters(harness.store).retry(turn) for _ in range(3)]
+    assert await harness.store.box() == [turn]
+    assert await harness.store.entries() == 1
 
-        await harness.work()
+    await harness.work()
 
-        assert answers == [(Retried.SHOWING, 0), (Retried.UNKNOWN, 0), (Retried.UNKNOWN, 0)]
-        assert len(harness.seen.texts) == 1
+    assert answers == [(Retried.SHOWING, 0), (Retried.UNKNOWN, 0), (Retried.UNKNOWN, 0)]
+    assert len(harness.seen.texts) == 1
 
 
-async def test_a_retried_letter_that_fails_again_can_be_retried(redis: Redis) -> None:
-    async with undelivered_answer(redis) as (harness, turn):
-        harness.slack.faults.on(POST, REFUSED)
-        await letters(harness.store).retry(turn)
-        await harness.work()
-        (notice,) = harness.seen.messages
-        harness.slack.workspace.messages.delete(notice.message)
+async def test_a_retried_letter_that_fails_again_can_be_retried(harness: Harness) -> None:
+    turn = await undelivered_answer(harness)
+    harness.slack.faults.on(POST, REFUSED)
+    await letters(harness.store).retry(turn)
+    await harness.work()
+    (notice,) = harness.seen.messages
+    harness.slack.workspace.messages.delete(notice.message)
 
-        await letters(harness.store).retry(turn)
-        await harness.work()
+    await letters(harness.store).retry(turn)
+    await harness.work()
 
-        assert harness.seen.texts == ["re: what is it?"]
-        assert harness.service.messages == ["what is it?"]
+    assert harness.seen.texts == ["re: what is it?"]
+    assert harness.service.messages == ["what is it?"]
 
 
 async def test_a_resent_message_is_answered_after_its_notice(harness: Harness) -> None:
@@ -145,24 +140,24 @@ async def test_an_old_dead_letter_is_still_sent(harness: Harness) -> None:
     assert harness.service.messages == ["what is it?"]
 
 
-async def test_a_trace_shows_each_failure_retry_and_drop(redis: Redis) -> None:
-    async with undelivered_answer(redis) as (harness, turn):
-        harness.store.clock.time += timedelta(seconds=1)
-        await letters(harness.store).retry(turn)
-        harness.slack.faults.on(POST, REFUSED)
-        await harness.work()
-        harness.store.clock.time += timedelta(seconds=1)
-        before = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
-        await letters(harness.store).drop(turn)
+async def test_a_trace_shows_each_failure_retry_and_drop(harness: Harness) -> None:
+    turn = await undelivered_answer(harness)
+    harness.store.clock.time += timedelta(seconds=1)
+    await letters(harness.store).retry(turn)
+    harness.slack.faults.on(POST, REFUSED)
+    await harness.work()
+    harness.store.clock.time += timedelta(seconds=1)
+    before = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
+    await letters(harness.store).drop(turn)
 
-        after = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
+    after = steps_of(await trace_of(harness.store.scripts, key_of(ROOT)))
 
-        assert [(step.what, step.detail) for step in before[5:]] == [
-            ("dead", "Slack: not_in_channel"),
-            ("queued", f"turn {turn} again, with bridge dead retry"),
-            ("dead", "Slack: not_in_channel; see bridge dead list"),
-        ]
-        assert [(step.what, step.detail) for step in after[7:]] == [
-            ("dead", "Slack: not_in_channel"),
-            ("done", "discarded with bridge dead drop"),
-        ]
+    assert [(step.what, step.detail) for step in before[5:]] == [
+        ("dead", "Slack: not_in_channel"),
+        ("queued", f"turn {turn} again, with bridge dead retry"),
+        ("dead", "Slack: not_in_channel; see bridge dead list"),
+    ]
+    assert [(step.what, step.detail) for step in after[7:]] == [
+        ("dead", "Slack: not_in_channel"),
+        ("done", "discarded with bridge dead drop"),
+    ]

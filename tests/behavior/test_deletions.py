@@ -15,7 +15,7 @@ from bridge.playground.emulator.faults import Error, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL
 from bridge.playground.local_server import DropAfter
 from bridge.queue.trace import trace_of
-from support.harness import POST, SALES, SUPPORT, Harness, kill_task, open_harness
+from support.harness import POST, SALES, SUPPORT, Harness, kill_task
 from support.store import PREFIX, TEAM
 from support.waiting import wait_until
 
@@ -25,19 +25,19 @@ LEFT = "because the thread's first message was deleted."
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
+async def harness(harness: Harness, redis: Redis) -> AsyncIterator[Harness]:
     """A bridge that hears stops, and gets Slack's events."""
-    async with open_harness(redis, BRIDGE_THREAD_REPLIES="all") as harness:
-        stops = harness.store.process().inbox.stops
-        listener = asyncio.create_task(harness.parts().turns.watches.listen(stops))
-        channel = f"{PREFIX}stops"
+    harness.configure(BRIDGE_THREAD_REPLIES="all")
+    stops = harness.store.process().inbox.stops
+    listener = asyncio.create_task(harness.parts().turns.watches.listen(stops))
+    channel = f"{PREFIX}stops"
 
-        async def is_listening() -> bool:
-            return bool(dict(await redis.pubsub_numsub(channel))[channel])
+    async def is_listening() -> bool:
+        return bool(dict(await redis.pubsub_numsub(channel))[channel])
 
-        await wait_until(is_listening, "it listens")
-        yield harness
-        await kill_task(listener)
+    await wait_until(is_listening, "it listens")
+    yield harness
+    await kill_task(listener)
 
 
 async def say(harness: Harness, text: str, root: str = "", user: str = ALICE, channel: str = GENERAL) -> str:

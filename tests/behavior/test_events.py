@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.door.listeners.subscriptions import EVENTS
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS
 from bridge.playground.emulator.sample import BOB, DM_ALICE
-from support.harness import Harness, open_harness
+from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, TEAM, USER, ts
 
 STOP = {
@@ -104,13 +103,13 @@ async def test_another_opened_tab_gets_no_prompts(harness: Harness, changes: dic
     assert harness.seen.prompts == []
 
 
-async def test_a_person_without_access_gets_no_prompts(redis: Redis) -> None:
-    async with open_harness(redis, BRIDGE_ALLOWED_USERS=BOB) as harness:
-        assert await sent(harness, OPENED) == 200
-        await harness.work()
+async def test_a_person_without_access_gets_no_prompts(harness: Harness) -> None:
+    harness.configure(BRIDGE_ALLOWED_USERS=BOB)
+    assert await sent(harness, OPENED) == 200
+    await harness.work()
 
-        assert harness.seen.prompts == []
-        assert harness.seen.ephemerals == []
+    assert harness.seen.prompts == []
+    assert harness.seen.ephemerals == []
 
 
 async def test_the_manifest_has_exactly_the_events_with_a_listener(harness: Harness) -> None:

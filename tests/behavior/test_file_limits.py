@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import httpx
 import pytest
-from redis.asyncio import Redis
 
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM, RUNNERS
-from support.harness import REFUSED, Harness, open_harness
+from support.harness import REFUSED, SALES, SUPPORT, Harness
 from support.store import message
-
-SUPPORT = {"id": 7, "name": "Support", "model": "m"}
-SALES = {"id": 8, "name": "Sales", "model": "m"}
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="7") as harness:
-        harness.service.agents = [SUPPORT, SALES]
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.configure(BRIDGE_DEFAULT_AGENT="7")
+    harness.service.agents = [SUPPORT, SALES]
+    return harness
 
 
 async def ask(harness: Harness, number: int, text: str = "hello", user: str = ALICE, channel: str = GENERAL) -> None:

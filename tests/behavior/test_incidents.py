@@ -21,7 +21,7 @@ from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Http
 from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.parts import Place
-from support.harness import POST, SUPPORT, Harness, Posted, open_harness
+from support.harness import POST, SUPPORT, Harness, Posted
 from support.secrecy import SECRETS
 from support.store import TEAM
 from support.waiting import wait_until
@@ -33,13 +33,11 @@ OPS = RANDOM
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
+async def harness(harness: Harness, redis: Redis) -> AsyncIterator[Harness]:
+    harness.configure(BRIDGE_OPS_CHANNEL=OPS)
     await redis.config_set("appendonly", "yes")
-    try:
-        async with open_harness(redis, BRIDGE_OPS_CHANNEL=OPS) as harness:
-            yield harness
-    finally:
-        await redis.config_set("appendonly", "no")
+    yield harness
+    await redis.config_set("appendonly", "no")
 
 
 async def watch(harness: Harness, name: str = "a") -> None:
@@ -73,13 +71,13 @@ async def begins(harness: Harness) -> Posted:
     return post
 
 
-async def test_without_a_channel_nothing_is_looked_up(redis: Redis) -> None:
-    async with open_harness(redis) as harness:
-        await dead(harness)
-        await a_minute_later(harness)
+async def test_without_a_channel_nothing_is_looked_up(harness: Harness) -> None:
+    harness.configure(BRIDGE_OPS_CHANNEL="")
+    await dead(harness)
+    await a_minute_later(harness)
 
-        assert (posts(harness), harness.service.requests) == ([], 0)
-        await dead(harness, 0)
+    assert (posts(harness), harness.service.requests) == ([], 0)
+    await dead(harness, 0)
 
 
 async def test_without_trouble_nothing_is_posted(harness: Harness) -> None:

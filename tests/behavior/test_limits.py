@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.features.registry import features
 from bridge.playground.emulator.sample import BOB
 from bridge.slack.blockkit.reply import Audience
-from support.harness import Harness, open_harness
+from support.harness import Harness
 from support.store import CHANNEL, ROOT, TEAM, USER
 
-Opened = Callable[..., Awaitable[Harness]]
 OTHER_ROOT = "1700000500.000001"
 
 
 @pytest.fixture
-async def opened(redis: Redis) -> AsyncIterator[Opened]:
-    """Open a harness with some limits; its threads already have conversations."""
-    contexts: list[AbstractAsyncContextManager[Harness]] = []
-
-    async def open_(**limits: str) -> Harness:
-        contexts.append(open_harness(redis, **limits))
-        harness = await contexts[-1].__aenter__()
-        for root in (ROOT, OTHER_ROOT):
-            await harness.store.redis.hset(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", mapping={"v": 1, "agent": 7})
-            await harness.store.redis.expire(f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}", 60)
-        return harness
-
-    yield open_
-    for context in contexts:
-        await context.__aexit__(None, None, None)
+async def harness(harness: Harness) -> Harness:
+    """A bridge whose threads already have conversations."""
+    for root in (ROOT, OTHER_ROOT):
+        key = f"{{test}}:thread:{TEAM}:{CHANNEL}:{root}"
+        await harness.store.redis.hset(key, mapping={"v": 1, "agent": 7})
+        await harness.store.redis.expire(key, 60)
+    return harness
 
 
 async def say(harness: Harness, text: str, number: int, *, user: str = USER, root: str = ROOT) -> None:
@@ -60,8 +48,8 @@ async def end_window(harness: Harness, kind: str) -> None:
     await harness.store.redis.delete(*keys)
 
 
-async def test_a_looping_thread_pauses_with_one_public_and_then_private_notices(opened: Opened) -> None:
-    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="3")
+async def test_a_looping_thread_pauses_with_one_public_and_then_private_notices(harness: Harness) -> None:
+    harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="3")
 
     for number in range(200, 206):
         await say(harness, f"message {number}", number)
@@ -73,8 +61,8 @@ async def test_a_looping_thread_pauses_with_one_public_and_then_private_notices(
     assert [user for user, words in notices(harness) if "too fast" in words] == [USER, USER]
 
 
-async def test_another_thread_is_not_affected(opened: Opened) -> None:
-    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+async def test_another_thread_is_not_affected(harness: Harness) -> None:
+    harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
 
     await say(harness, "one", 200)
     await say(harness, "two", 201)
@@ -83,8 +71,8 @@ async def test_another_thread_is_not_affected(opened: Opened) -> None:
     assert harness.service.messages == ["one", "three"]
 
 
-async def test_a_paused_thread_resumes_after_a_minute(opened: Opened) -> None:
-    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+async def test_a_paused_thread_resumes_after_a_minute(harness: Harness) -> None:
+    harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(harness, "one", 200)
     await say(harness, "two", 201)
 
@@ -94,8 +82,8 @@ async def test_a_paused_thread_resumes_after_a_minute(opened: Opened) -> None:
     assert harness.service.messages == ["one", "three"]
 
 
-async def test_commands_work_in_a_paused_thread(opened: Opened) -> None:
-    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+async def test_commands_work_in_a_paused_thread(harness: Harness) -> None:
+    harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(harness, "one", 200)
     await say(harness, "two", 201)
 
@@ -104,8 +92,8 @@ async def test_commands_work_in_a_paused_thread(opened: Opened) -> None:
     assert "Support answers here" in "".join(words for _, words in notices(harness))
 
 
-async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: Opened) -> None:
-    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
+async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(harness: Harness) -> None:
+    harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="1")
     await say(harness, "one", 200)
     await say(harness, "two", 201)
 
@@ -115,8 +103,8 @@ async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(opened: O
     assert harness.service.messages == ["one"]
 
 
-async def test_a_persons_limit_applies_everywhere_and_to_no_one_else(opened: Opened) -> None:
-    harness = await opened(BRIDGE_USER_TURNS_PER_MINUTE="2", BRIDGE_THREAD_REPLIES="all")
+async def test_a_persons_limit_applies_everywhere_and_to_no_one_else(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_TURNS_PER_MINUTE="2", BRIDGE_THREAD_REPLIES="all")
 
     await say(harness, "one", 200)
     await say(harness, "two", 200, root=OTHER_ROOT)
@@ -129,8 +117,8 @@ async def test_a_persons_limit_applies_everywhere_and_to_no_one_else(opened: Ope
     assert "too fast. Try again in" in words
 
 
-async def test_a_refused_message_counts_toward_no_other_limit(opened: Opened) -> None:
-    harness = await opened(BRIDGE_THREAD_TURNS_PER_MINUTE="1", BRIDGE_USER_TURNS_PER_MINUTE="2")
+async def test_a_refused_message_counts_toward_no_other_limit(harness: Harness) -> None:
+    harness.configure(BRIDGE_THREAD_TURNS_PER_MINUTE="1", BRIDGE_USER_TURNS_PER_MINUTE="2")
 
     await say(harness, "one", 200)
     await say(harness, "two", 201)
@@ -141,8 +129,8 @@ async def test_a_refused_message_counts_toward_no_other_limit(opened: Opened) ->
     )
 
 
-async def test_a_thread_started_by_a_command_counts_as_a_turn(opened: Opened) -> None:
-    harness = await opened(BRIDGE_USER_TURNS_PER_MINUTE="1")
+async def test_a_thread_started_by_a_command_counts_as_a_turn(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_TURNS_PER_MINUTE="1")
     command = {"command": "/agents", "user_id": USER, "team_id": TEAM, "channel_id": CHANNEL}
 
     for number in range(2):
@@ -153,8 +141,8 @@ async def test_a_thread_started_by_a_command_counts_as_a_turn(opened: Opened) ->
     assert "sending messages too fast" in notices(harness)[-1][1]
 
 
-async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(opened: Opened) -> None:
-    harness = await opened(BRIDGE_USER_RUNS_PER_HOUR="2")
+async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_RUNS_PER_HOUR="2")
     command = {"command": "/workflows", "text": "run 3 hello", "team_id": TEAM, "channel_id": CHANNEL}
 
     for number, user in enumerate([USER, USER, USER, BOB]):
@@ -172,8 +160,8 @@ async def test_a_run_beyond_the_limit_is_refused_with_the_time_to_wait(opened: O
     assert len(harness.service.runs) == 4
 
 
-async def test_a_run_counts_for_the_person_who_presses_the_button(opened: Opened) -> None:
-    harness = await opened(BRIDGE_USER_RUNS_PER_HOUR="1")
+async def test_a_run_counts_for_the_person_who_presses_the_button(harness: Harness) -> None:
+    harness.configure(BRIDGE_USER_RUNS_PER_HOUR="1")
     click = {
         "type": "block_actions", "channel": {"id": CHANNEL}, "container": {"message_ts": "1700000000.000100"},
         "actions": [{"action_id": "run:again", "value": '{"w": 3, "i": 1}'}],

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
@@ -17,7 +16,7 @@ from bridge.door.listeners.app import dispatcher, slack_app
 from bridge.door.listeners.interactions import answer_not_stored
 from bridge.metrics import Metrics
 from support import real_redis
-from support.harness import NOT_NOW, WHISPER, Harness, open_harness
+from support.harness import NOT_NOW, WHISPER, Harness
 from support.sample_posts import US
 from support.store import CHANNEL, TEAM, USER
 
@@ -30,10 +29,9 @@ FORM = {**PERSON, "type": "view_submission", "view": VIEW}
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        with real_redis.refused_commands(redis):
-            yield harness
+def harness(harness: Harness) -> Iterator[Harness]:
+    with real_redis.refused_commands(harness.store.redis):
+        yield harness
 
 
 async def test_an_event_gets_503(harness: Harness) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -20,17 +19,11 @@ from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.records import Conversation
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import trace_of
-from support.harness import API_KEY, Harness, open_harness
+from support.harness import API_KEY, Harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, THREAD, message, ts
 
 NO_SESSION = "no session I can use"
 ANSWER = b'{"sessionId": 42, "message": "hello"%s}'
-
-
-@pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        yield harness
 
 
 def raw(body: bytes | str, content_type: str = "application/json", status: int = 200) -> httpx.Response:

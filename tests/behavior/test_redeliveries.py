@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.cli.trace import steps_of
 from bridge.ids import TurnId
@@ -17,7 +16,7 @@ from bridge.playground.emulator.faults import Error, RateLimited
 from bridge.playground.emulator.sample import OTHER_TEAM, STRANGER
 from bridge.queue.trace import trace_of
 from support import real_redis
-from support.harness import READ, SALES, SUPPORT, Harness, open_harness
+from support.harness import READ, SALES, SUPPORT, Harness
 from support.sample_posts import US
 from support.store import CHANNEL, LANE, PREFIX, ROOT, START, THREAD, USER, key_of, open_store, ts
 from support.waiting import wait_until
@@ -26,11 +25,10 @@ BOT = US.bot_user
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        harness.store.namespace.since = None  # every thread is new
-        harness.store.clock.time = datetime.fromtimestamp(float(ROOT) + 20, UTC)
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.store.namespace.since = None  # every thread is new
+    harness.store.clock.time = datetime.fromtimestamp(float(ROOT) + 20, UTC)
+    return harness
 
 
 def said(text: str, at: str = ROOT, **changes: Any) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from redis.asyncio import Redis
 
 from bridge.engine.decisions import explain
 from bridge.features.channels.settings import AppRule
@@ -30,13 +28,11 @@ from bridge.playground.emulator.sample import (
     STRANGER,
 )
 from bridge.queue.trace import trace_of
-from support.harness import Harness, open_harness
+from support.harness import SALES, SUPPORT, Harness
 from support.store import CHANNEL, ROOT, TEAM, message
 
 REFUND = {"id": 3, "name": "Refund all", "is_active": True, "trigger_type": "webhook", "node_count": 5}
 DIGEST = {"id": 4, "name": "Digest", "is_active": True, "trigger_type": "manual", "node_count": 1}
-SUPPORT = {"id": 7, "name": "Support", "model": "m"}
-SALES = {"id": 8, "name": "Sales", "model": "m"}
 FINANCE = f"""
 [[rules]]
 who = ["{RUNNERS}"]
@@ -50,10 +46,9 @@ may = ["ask", "report", "trace"]
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        harness.service.workflows, harness.service.agents = [REFUND, DIGEST], [SUPPORT]
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.service.workflows, harness.service.agents = [REFUND, DIGEST], [SUPPORT]
+    return harness
 
 
 def private(harness: Harness) -> str:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import httpx
 import pytest
-from redis.asyncio import Redis
 
 from bridge.features.conversations.layout import CONTINUE
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened
 from bridge.playground.emulator.sample import BOB, DM_ALICE, RANDOM
-from support.harness import SALES, SUPPORT, Harness, open_harness
+from support.harness import SALES, SUPPORT, Harness
 from support.store import BOT, CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
 
 DM = DM_ALICE
@@ -20,10 +17,10 @@ WELCOME = {**SUPPORT, "welcome_message": "Hello, how can *I* help?"}
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="Support") as harness:
-        harness.service.agents = [SUPPORT, SALES]
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.configure(BRIDGE_DEFAULT_AGENT="Support")
+    harness.service.agents = [SUPPORT, SALES]
+    return harness
 
 
 async def say_it(harness: Harness, said: InboundMessage) -> str:

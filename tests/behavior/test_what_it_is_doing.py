@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.features.conversations.layout import NOTIFY, STOP
 from bridge.features.conversations.menu import CHOOSE
 from bridge.playground.emulator.faults import Error, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
-from support.harness import POST, SALES, SUPPORT, Harness, open_harness
+from support.harness import POST, SALES, SUPPORT, Harness
 from support.waiting import wait_until
 
 AGENTS, ASSISTANT = "agents.sessions.setStatus", "assistant.threads.setStatus"
@@ -22,10 +20,10 @@ MENTION = f"<@{BRIDGE}> "
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="Support") as harness:
-        harness.service.agents = [SUPPORT, SALES]
-        yield harness
+def harness(harness: Harness) -> Harness:
+    harness.configure(BRIDGE_DEFAULT_AGENT="Support")
+    harness.service.agents = [SUPPORT, SALES]
+    return harness
 
 
 def states(harness: Harness) -> list[str]:

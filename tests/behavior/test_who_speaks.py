@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 
 import httpx
 import pytest
-from redis.asyncio import Redis
 
 from bridge.features.agents.layout import OPEN_FACE
 from bridge.features.feedback.votes import FEEDBACK
 from bridge.playground.emulator.faults import DropAfter, Http, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, OTHER_BOT
-from support.harness import POST, SALES, SUPPORT, Harness, Posted, open_harness
+from support.harness import POST, SALES, SUPPORT, Harness, Posted
 
 CUSTOMIZE = "chat:write.customize"
 MENTION = f"<@{BRIDGE}> "
 
 
 @pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="Support") as harness:
-        harness.service.agents = [SUPPORT, SALES]
-        await grant(harness)
-        yield harness
+async def harness(harness: Harness) -> Harness:
+    harness.configure(BRIDGE_DEFAULT_AGENT="Support")
+    harness.service.agents = [SUPPORT, SALES]
+    await grant(harness)
+    return harness
 
 
-async def grant(harness: Harness) -> None:
-    """Give the app the scope, as a new installation does."""
-    harness.slack.scopes.add(CUSTOMIZE)
+async def grant(harness: Harness, *, is_given: bool = True) -> None:
+    """Give the app the scope, as a new installation does, or take it."""
+    (harness.slack.scopes.add if is_given else harness.slack.scopes.discard)(CUSTOMIZE)
     harness.identity = (await harness.wires.web.hello()).identity
     harness.slack.calls.clear()
     harness.configure()
@@ -62,14 +61,13 @@ async def test_an_answer_has_its_agents_name_and_face(harness: Harness) -> None:
     assert "Answered by" not in str([one.blocks for one in harness.seen.messages])
 
 
-async def test_without_the_permission_the_context_line_names_the_agent(redis: Redis) -> None:
-    async with open_harness(redis, BRIDGE_DEFAULT_AGENT="Support") as harness:
-        harness.service.agents = [SUPPORT, SALES]
-        await say(harness, f"{MENTION}hello")
+async def test_without_the_permission_the_context_line_names_the_agent(harness: Harness) -> None:
+    await grant(harness, is_given=False)
+    await say(harness, f"{MENTION}hello")
 
-        assert who(last(harness)) == ("", "")
-        assert "Answered by Support" in str(last(harness).blocks)
-        assert "username" not in str([call.args for call in harness.slack.calls])
+    assert who(last(harness)) == ("", "")
+    assert "Answered by Support" in str(last(harness).blocks)
+    assert "username" not in str([call.args for call in harness.slack.calls])
 
 
 async def test_the_bridges_own_messages_have_the_apps_name(harness: Harness) -> None:
