@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from bridge.playground.emulator import contents
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL
+from support.harness import Harness
 from support.payloads import BLOCKS, OLD_ALERT, rich, words
 from support.pdf import pdf
-from support.real_redis import RealRedis
-from support.system import System, open_shared_system
-from support.waiting import wait_until
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PAGE = Path(__file__).parents[2] / "docs/reference/contents.md"
 ROWS = [
@@ -28,7 +22,6 @@ ROWS = [
     if line.count("|") == 8 and not line.startswith("| ---")  # the first table
 ]
 PLACES = ROWS[0][1:]
-MATRIX = {(row[0], place): cell for row in ROWS[1:] for place, cell in zip(PLACES, row[1:], strict=True)}
 
 
 @dataclass(frozen=True)
@@ -76,16 +69,20 @@ CONTENTS = {
 
 @dataclass
 class Stage:
-    """The shared system, with a thread bound to an agent, and a group message."""
+    """A bridge with a thread bound to an agent, and a group message."""
 
-    system: System
-    thread: str
-    group: str
-    asked: int = 0
+    harness: Harness
+    thread: str = ""
+    group: str = ""
+
+    async def begin(self) -> None:
+        self.group = self.harness.slack.people.start_group(ALICE, BOB, BRIDGE)
+        self.thread = await self.harness.slack.people.say(ALICE, GENERAL, f"<@{BRIDGE}> hello")
+        await self.harness.work()
 
     async def say(self, who: str, channel: str, content: Content, *, thread_ts: str = "", mention: bool = False) -> str:
         """Send the content."""
-        people, text, attachments, blocks = self.system.slack.people, content.text, content.attachments, content.blocks
+        people, text, attachments, blocks = self.harness.slack.people, content.text, content.attachments, content.blocks
         if mention and blocks and not text:
             blocks = (rich({"type": "user", "user_id": BRIDGE}, words(" "), *blocks[0]["elements"][0]["elements"]),)
         elif mention:
@@ -100,15 +97,9 @@ class Stage:
             who, channel, text, thread_ts=thread_ts or None, files=files, blocks=blocks, attachments=attachments
         )
 
-    async def got(self) -> str:
-        """Wait until an agent receives something, and return it."""
-        await wait_until(lambda: len(self.system.chats()) > self.asked, "the agent is asked")
-        return self.system.chats()[self.asked]
-
-    async def at(self, place: str, content: Content) -> str:
-        """Send the content there and return what the agent received."""
-        self.asked = len(self.system.chats())
-        people, ui = self.system.slack.people, self.system.slack.ui
+    async def ask(self, place: str, content: Content) -> None:
+        """Send the content there, for an agent."""
+        people, ui = self.harness.slack.people, self.harness.slack.ui
         match place:
             case "channel":
                 await self.say(ALICE, GENERAL, content, mention=True)
@@ -120,64 +111,38 @@ class Stage:
                 await self.say(ALICE, self.group, content, mention=True)
             case "shortcut":
                 ts = await self.say(BOB, GENERAL, content)
-                before = len(self.system.slack.views(ALICE))
                 await ui.message_shortcut(ALICE, GENERAL, ts, "ask_about")
-                await wait_until(lambda: len(self.system.slack.views(ALICE)) > before, "the form is open")
-                form = self.system.slack.views(ALICE)[-1]
-                agents = await ui.suggestions(ALICE, "agent", "memory", view_id=form.id)
+                await self.harness.work()
+                form = self.harness.slack.views(ALICE)[-1]
+                agents = await ui.suggestions(ALICE, "agent", "support", view_id=form.id)
                 await ui.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
             case "thread context":
                 ts = await self.say(BOB, GENERAL, content)
                 await people.say(ALICE, GENERAL, f"<@{BRIDGE}> Is that so?", thread_ts=ts)
             case _:
                 raise AssertionError(place)
-        return await self.got()
 
-    def notices(self) -> str:
-        """Alice's private notices about content that was left out."""
-        return " ".join(one.text for one in self.system.ephemerals(ALICE) if "reached the agent" in one.text)
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(redis_server: RealRedis) -> AsyncIterator[Stage]:
-    async with open_shared_system(redis_server.url, BRIDGE_DEFAULT_AGENT="1") as system:
-        root = await system.mention(ALICE, GENERAL, "hello")
-        await system.answered(GENERAL, root)
-        yield Stage(system, root, system.slack.people.start_group(ALICE, BOB, BRIDGE))
-
-
-@pytest.fixture
-def stage(opened: Stage) -> Stage:
-    opened.system.start_test()
-    return opened
+    async def gets(self, place: str, content: Content) -> str:
+        """Send the content there; return how much of it reached the agent, in the words of the page."""
+        asked, seen = len(self.harness.service.asked), len(self.harness.seen.ephemerals)
+        await self.ask(place, content)
+        await self.harness.slack.settled()
+        await self.harness.work()
+        (got,) = self.harness.service.messages[asked:]
+        notices = [one.text for one in self.harness.seen.ephemerals[seen:] if "reached the agent" in one.text]
+        if notices:
+            assert content.name in notices[0] or "200 kB" in notices[0]
+        how = "cut" if "cut here" in got else "text" if content.words in got else "name"
+        assert content.name in got or how == "cut"
+        return f"{how} (notice)" if notices else how
 
 
-async def test_the_page_shows_each_content_in_each_conversation() -> None:
-    assert [row[0] for row in ROWS[1:]] == list(CONTENTS)
-    assert PLACES == ["channel", "thread reply", "direct message", "group direct message", "shortcut", "thread context"]
+@pytest.mark.parametrize("place", PLACES)
+async def test_the_agent_gets_of_each_content_what_the_page_says(harness: Harness, place: str) -> None:
+    harness.configure(BRIDGE_DEFAULT_AGENT="7")
+    stage = Stage(harness)
+    await stage.begin()
 
+    found = {what: await stage.gets(place, content) for what, content in CONTENTS.items()}
 
-@pytest.mark.parametrize(("what", "place"), MATRIX, ids=lambda value: re.sub(r"\W+", "_", value))
-async def test_the_agent_gets_the_parts_as_text(stage: Stage, what: str, place: str) -> None:
-    content, says = CONTENTS[what], MATRIX[what, place]
-
-    got = await stage.at(place, content)
-
-    match says.split(" ")[0]:
-        case "text":
-            assert content.words in got
-            assert content.name in got
-        case "name":
-            assert content.name in got
-            assert content.words not in got
-        case "cut":
-            assert content.words not in got
-            assert "cut here" in got
-        case _:
-            raise AssertionError(says)
-    if "notice" in says:
-        await wait_until(
-            lambda: content.name in stage.notices() or "200 kB" in stage.notices(), "the author is notified"
-        )
-    else:
-        assert stage.notices() == ""
+    assert found == {row[0]: row[1 + PLACES.index(place)] for row in ROWS[1:]}
