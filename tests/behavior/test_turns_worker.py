@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 
 import pytest
+from redis.asyncio import Redis
 
 from bridge.queue.turn import Lease
 from bridge.queue.worker import Work
@@ -167,3 +169,20 @@ async def test_the_depth_of_the_queue_is_known(harness: Harness) -> None:
     finally:
         harness.draining.set()
         await task
+
+
+async def test_a_worker_continues_after_a_wipe(harness: Harness, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bridge.queue.worker._HEARTBEAT_EVERY", timedelta(hours=1))  # don't wait for it
+    task = asyncio.create_task(harness.worker(block=1.0).run(harness.turns(harness.store.process()).work))
+    harness.service.gate.clear()
+    await harness.store.queue(message("is lost with the store"))
+    await wait_until(lambda: harness.service.asked, "a turn is running")
+    await redis.flushdb()
+    harness.service.gate.set()
+
+    await harness.store.queue(message("comes after it", "1700000090.000100"))
+    await wait_until(lambda: harness.seen.texts, "the message is answered")
+
+    assert harness.seen.texts == ["re: comes after it"]
+    harness.draining.set()
+    await task

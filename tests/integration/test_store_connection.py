@@ -1,17 +1,20 @@
-"""Failures of a real server, as the connection reports them."""
+"""A real server that fails, is full, demoted or restarted, or has a thousand lanes."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
+from bridge.queue.records import Taken
 from bridge.queue.redis.connection import blocking_connection, connect, translated
 from support.real_redis import RealRedis
+from support.store import message, open_store
 from support.waiting import wait_until
 
 WRITES = "return redis.call('SET', KEYS[1], ARGV[1])"
@@ -113,6 +116,43 @@ async def test_a_command_on_a_broken_connection_is_not_repeated() -> None:
         assert await unavailable_reason(redis.incr("once")) == "away"
 
     assert b"".join(received).count(b"INCR") == 1
+
+
+async def test_a_handed_over_lane_is_still_held_after_a_kill_of_redis(
+    private_redis: Callable[[], RealRedis],
+) -> None:
+    server = private_redis()
+    async with connect(server.url) as redis:
+        store = await open_store(redis)
+        offer = await store.process().offer()
+        turn = await store.queue()
+
+        server.kill()
+        server.start()
+        await redis.connection_pool.disconnect()
+
+        handed = offer.answer.result()
+        assert isinstance(handed, Taken)
+        assert await store.process("b").hold() == [], "it is not handed out again"
+        await store.process().journal.done(handed)
+        assert await store.field(turn, "step") == "done"
+
+
+async def test_an_abandoned_lane_is_found_after_a_thousand_running_ones(private_redis: Callable[[], RealRedis]) -> None:
+    async with Redis.from_url(private_redis().url, decode_responses=True, protocol=2) as redis:
+        store = await open_store(redis)
+        alive, dead, other = store.process("alive"), store.process("dead"), store.process("other")
+        for number in range(1000):
+            await store.put(message(ts=f"17000{number:05d}.000100", thread_ts=""))
+        held = [lane for _ in range(20) for lane in await alive.hold(most=64)]
+        await store.put(message(ts="1800000000.000100", thread_ts=""))
+        (abandoned,) = await dead.hold()
+        await store.expire_lease(abandoned)
+
+        claimed = await other.inbox.claim_from_the_dead(lease=timedelta(seconds=15), most=10)
+
+    assert len(held) == 1000
+    assert [lane.lane for lane in claimed] == [abandoned.lane]
 
 
 async def _script(redis: Redis) -> object:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import NamespaceTaken, StoreUnavailable
+from bridge.errors import NamespaceTaken, StoreUnavailable, StoreWiped
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.namespace import Namespace
@@ -105,3 +105,12 @@ async def test_a_script_that_redis_forgot_is_sent_whole(store: Store, redis: Red
     called = await redis.info("commandstats")
     assert "cmdstat_eval" in called, "one step: during a failover, the next command may reach another server"
     assert "cmdstat_script|load" not in called
+
+
+async def test_a_read_of_a_wiped_store_raises(store: Store, redis: Redis) -> None:
+    await redis.flushdb()
+
+    with pytest.raises(StoreWiped):
+        await store.process().hold()
+    assert await store.process().take_over() == []
+    assert await store.process().inbox.depth() == 0

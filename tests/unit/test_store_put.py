@@ -9,10 +9,11 @@ from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import own_lane
-from bridge.inbound import Click, HomeOpened, Inbound, Notice, Shortcut, StopRequest
+from bridge.inbound import Click, HomeOpened, Inbound, Notice, Shortcut, SlashCommand, StopRequest
+from bridge.metrics import Metrics
 from bridge.queue.inbox import Arrival, Choosing, Condition, Duplicate, Full, Queued, Unbound
 from bridge.queue.records import VERSION
-from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, Store, key_of, message, ts
+from support.store import CHANNEL, LANE, ROOT, SPARE, TEAM, THREAD, USER, Store, key_of, message, open_store, ts
 
 
 async def test_the_running_turn_does_not_count_as_waiting(store: Store) -> None:
@@ -188,3 +189,27 @@ async def test_a_possible_choice_without_a_menu_is_stored(store: Store) -> None:
     await store.conversation()
 
     assert isinstance(await store.put(message("Support", ts(1)), may_choose=True), Queued)
+
+
+async def test_without_a_replica_a_message_is_retried_and_already_stored(redis: Redis) -> None:
+    metrics = Metrics()
+    store = await open_store(redis, metrics=metrics)
+    store.scripts.has_replicas = True  # as the heartbeat found; the server is gone by now
+
+    with pytest.raises(StoreUnavailable):
+        await store.put()
+
+    assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
+    assert isinstance(await store.put(), Duplicate)
+    assert await store.process().inbox.depth() == 1
+
+
+async def test_commands_are_stored_without_a_replicas_confirmation(redis: Redis) -> None:
+    metrics = Metrics()
+    store = await open_store(redis, metrics=metrics)
+    store.scripts.has_replicas = True
+
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
+    assert isinstance(await store.process().inbox.put(command, event="trigger:1"), Queued)
+
+    assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
