@@ -39,11 +39,7 @@ class Framing:
         self._held = bytearray()
         self._pieces = self._response()
         self.is_complete = False
-
-    @property
-    def has_surplus(self) -> bool:
-        """Whether something follows the response."""
-        return self.is_complete and bool(self._held)
+        self.has_surplus = False  # whether something follows the response
 
     def feed(self, data: bytes) -> bytes:
         """Return what a parser is to get next. Raises ValueError if that's not HTTP."""
@@ -53,6 +49,7 @@ class Framing:
             if piece is None:
                 break
             pieces.append(piece)
+        self.has_surplus = self.is_complete and bool(self._held)
         return b"".join(pieces)
 
     def _response(self) -> _Pieces:

@@ -80,6 +80,12 @@ class ServiceResponse:
     body: bytearray = field(default_factory=bytearray)
     size: int = 0
     is_cut: bool = False
+    is_success: bool = field(init=False)
+    encoding: str = field(init=False)  # the value of Content-Encoding
+
+    def __post_init__(self) -> None:
+        self.is_success = HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+        self.encoding = self.headers.get("content-encoding", "").lower()
 
     def add(self, chunk: bytes) -> None:
         """Add a piece of the body; beyond the limit it's only counted."""
@@ -87,16 +93,6 @@ class ServiceResponse:
         if not self.is_cut:
             self.body += chunk
             self.is_cut = len(self.body) > LARGEST_BODY
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the status is one of success."""
-        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
-
-    @property
-    def encoding(self) -> str:
-        """The value of Content-Encoding."""
-        return self.headers.get("content-encoding", "").lower()
 
     @property
     def is_compressed(self) -> bool:
@@ -143,6 +139,7 @@ class _Odd:
 
 
 _ODD: Final = _Odd()
+_UNREAD: Final = object()
 
 
 class _Reader:
@@ -158,8 +155,10 @@ class _Reader:
         self.json = self._decoder()
         decoded, is_large = decompressed(bytes(received.body), received.encoding)
         self.text = self._decoded(decoded).strip("\ufeff\x00 \t\r\n")
+        self.brackets = self.text.count("[") + self.text.count("{")
+        has_too_many = self.brackets > _MOST_PARTS and self._has_too_many_parts(0)
         # why only its beginning is read, or ""
-        self.cut = TOO_LARGE if is_large or received.is_cut else _TOO_MANY_PARTS if self._has_too_many_parts(0) else ""
+        self.cut = TOO_LARGE if is_large or received.is_cut else _TOO_MANY_PARTS if has_too_many else ""
         self.has_part = False  # whether a field was read only in part
 
     def note(self, problem: str) -> None:
@@ -210,8 +209,12 @@ class _Reader:
 
         Raises `NotUnderstood`.
         """
+        value: Any = _UNREAD
+        if not self.cut and self.brackets <= DEEPEST:  # nearly all answers
+            with suppress(ValueError):
+                value = self.json.decode(self.text)
         try:
-            value = self._value(wanted, partly)
+            value = self._value(wanted, partly) if value is _UNREAD else value
             # What JSON may contain but nothing else can: half characters, and numbers that are none
             is_odd = self.has_odd_numbers or "\\ud" in self.text or "\\uD" in self.text
             return self._clean(value, "", 2 if isinstance(value, list) else 1) if is_odd else value
