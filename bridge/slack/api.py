@@ -229,11 +229,11 @@ class SlackWeb:
         used = token or self.token.value
         headers = {} if url else {"Authorization": f"Bearer {used}"}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
-        address = url or self._base_url + method
+        address, proxy = (url, self._proxy(url)) if url else (self._base_url + method, self.client.proxy)
         try:
             try:
                 async with self._session.request(
-                    verb, address, headers=headers, timeout=timeout, proxy=self._proxy(address), **request
+                    verb, address, headers=headers, timeout=timeout, proxy=proxy, **request
                 ) as response:
                     body = await response.read()
             except (aiohttp.ClientError, OSError) as exc:

@@ -193,7 +193,8 @@ class Poster:
             laid_out, whole = [shortened(reply, laid_out[0])], Attachment(name=ANSWER_FILE, content=content)
         while True:
             if whole is None:
-                laid_out = beginning_and_end(laid_out, most, posting.why)
+                if len(laid_out) > most:
+                    laid_out = beginning_and_end(laid_out, most, posting.why)
                 posting.most_texts = most // max(len(laid_out), 1)
             posting.count = len(laid_out)
             for part in laid_out:
@@ -359,7 +360,7 @@ class Poster:
         """
         if name in posting.existing:
             return None
-        place = posting.place
+        place, shown_as = posting.place, self.authorship.of(posting.speaker)
         shown = posting.tag.in_blocks(name, blocks, text) if is_tagged_in_a_block else list(blocks)
         body = {
             "channel": place.channel,
@@ -371,16 +372,18 @@ class Poster:
             "unfurl_media": False,
             # Without blocks, Slack shows the text, and would turn bare words in it into links and mentions.
             "parse": None if shown else "none",
+            **shown_as,
         }
+        post = partial(self._pace.call, self._web.call, "chat.postMessage", body, posting.deadline, place.channel)
         try:
             try:
-                answer = await self._call_as_speaker("chat.postMessage", body, posting)
+                answer = await post()
             except SlackAmbiguous as doubt:
-                if (ts := await self._search(posting, name, doubt)) is None:
-                    answer = await self._call_as_speaker("chat.postMessage", body, posting)
-                else:
-                    answer = {"ts": ts}
+                ts = await self._search(posting, name, doubt)
+                answer = await post() if ts is None else {"ts": ts}
         except SlackRefused as exc:
+            if shown_as and self.authorship.is_refused(exc):
+                return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=is_tagged_in_a_block)
             if place.thread_ts and exc.error == THREAD_GONE:
                 raise ThreadGone(exc.method, exc.error) from exc
             if is_tagged_in_a_block or not exc.error.startswith(_METADATA_REFUSED):
@@ -388,8 +391,8 @@ class Poster:
             log.warning("Slack rejected a message's metadata, posting without it", extra={"error": exc.error})
             return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
         ts, posting.channel = str(answer.get("ts") or ""), str(answer.get("channel") or posting.channel)
-        shown_as = answer.get("message")
-        if place.thread_ts and isinstance(shown_as, dict) and not shown_as.get("thread_ts"):
+        message = answer.get("message")
+        if place.thread_ts and isinstance(message, dict) and not message.get("thread_ts"):
             await self.delete(place.channel, ts)
             raise ThreadGone("chat.postMessage", "shown outside of its thread")
         posting.existing[name] = ts
@@ -444,7 +447,7 @@ class Poster:
 
     async def _share(self, posting: _Posting, name: str, attachment: Attachment) -> None:
         """Upload and share a file. Nothing is visible before the last of the three calls, so they may be repeated."""
-        place, deadline = posting.place, posting.deadline
+        place, deadline, shown_as = posting.place, posting.deadline, self.authorship.of(posting.speaker)
         content = attachment.content.encode(errors="replace")
         wanted = {"filename": posting.tag.file_name(attachment.name, name), "length": str(len(content))}
         try:
@@ -457,19 +460,14 @@ class Poster:
             "files": [{"id": granted.get("file_id"), "title": attachment.name}],
             "channel_id": posting.channel or place.channel,
             "thread_ts": place.thread_ts or None,
+            **shown_as,
         }
-        await self._call_as_speaker("files.completeUploadExternal", shared, posting)
-
-    async def _call_as_speaker(self, method: str, body: Json, posting: _Posting) -> Json:
-        """Post with the speaker's name and face, or without if Slack doesn't allow them after all."""
-        channel = posting.place.channel if method == "chat.postMessage" else ""
-        shown_as = self.authorship.of(posting.speaker)
         try:
-            return await self._pace.call(self._web.call, method, body | shown_as, posting.deadline, channel)
+            await self._pace.call(self._web.call, "files.completeUploadExternal", shared, deadline)
         except SlackRefused as exc:
             if not (shown_as and self.authorship.is_refused(exc)):
                 raise
-            return await self._pace.call(self._web.call, method, body, posting.deadline, channel)
+            await self._share(posting, name, attachment)
 
     async def _show(
         self, reply: Reply, existing: ExistingParts, send: Callable[..., Awaitable[None]], most: int = MOST_MESSAGES
