@@ -192,7 +192,10 @@ class Guard:
         digest = hmac.digest(self._secret, b"v0:%b:%b" % (stamp, body), "sha256")
         if not hmac.compare_digest(b"v0=" + digest.hex().encode(), headers[_SIGNATURE]):
             raise _Rejected(HTTPStatus.UNAUTHORIZED, "signature")
-        await self._check_age(int(stamp))
+        self._off = self._now() - int(stamp)
+        if abs(self._off) > OLDEST_SIGNATURE:
+            await self._ask_its_age(int(stamp))
+        self._refuses_until = self._monotonic()
 
         try:
             kind, request = read_body(body, headers)
@@ -202,20 +205,18 @@ class Guard:
             log.warning("Slack is dropping events: more than 30,000 in an hour")
         return kind, request
 
-    async def _check_age(self, stamp: int) -> None:
-        """Check a signed timestamp by Slack's clock. Raises `_Rejected`."""
+    async def _ask_its_age(self, stamp: int) -> None:
+        """Check a signed timestamp by Slack's own time, as this machine's clock may be wrong. Raises `_Rejected`."""
+        is_known = await self._ask_clock()
         self._off = self._now() - stamp
-        if abs(self._off) > OLDEST_SIGNATURE:
-            is_known = await self._ask_clock()
-            self._off = self._now() - stamp
-            if abs(self._off) > OLDEST_SIGNATURE:
-                if is_known:
-                    raise _Rejected(HTTPStatus.UNAUTHORIZED, "too_old")
-                self._refused = [min([stamp, *self._refused]), max([stamp, *self._refused])]
-                self._has_refused.set()
-                self._refuses_until = self._monotonic() + _REFUSES_FOR
-                raise _Rejected(HTTPStatus.UNAUTHORIZED, "clock")
-        self._refuses_until = self._monotonic()
+        if abs(self._off) <= OLDEST_SIGNATURE:
+            return
+        if is_known:
+            raise _Rejected(HTTPStatus.UNAUTHORIZED, "too_old")
+        self._refused = [min([stamp, *self._refused]), max([stamp, *self._refused])]
+        self._has_refused.set()
+        self._refuses_until = self._monotonic() + _REFUSES_FOR
+        raise _Rejected(HTTPStatus.UNAUTHORIZED, "clock")
 
     def _log_refusals(self, reason: str) -> None:
         """Log what was refused since the last such line, at most once a minute, with the likely cause."""

@@ -147,7 +147,8 @@ class Activity:
         if found is None:
             return []
         kind, id_, how = found
-        at, took = epoch_ms(self._now()), epoch_ms(self._now()) - epoch_ms(record.accepted_at)
+        at = epoch_ms(self._now())
+        took = at - epoch_ms(record.accepted_at)
         facts = ["at", str(at), "of", f"{kind} {id_}", "ms", str(took), "how", how, "project", project]
         if isinstance(record.body, InboundMessage):
             salt = self._keys.namespace  # only to count them

@@ -43,16 +43,12 @@ class ServedProjects:
         self._all = projects
         self._by_key = {one.key: one for one in projects}
         self._by_channel = {channel: one for one in reversed(projects) for channel in one.channels}
+        self.is_several = len(projects) > 1  # otherwise, people see nothing of projects
 
     @property
     def default(self) -> ProjectConnection:
         """The project of PROJECT_BASE_URL and PROJECT_API_KEY."""
         return self._all[0]
-
-    @property
-    def is_several(self) -> bool:
-        """Whether there are several; otherwise, people see nothing of projects."""
-        return len(self._all) > 1
 
     def get(self, key: str) -> ProjectConnection | None:
         """Return the project that a record names (`ProjectConnection.key`); None if it's no longer served."""

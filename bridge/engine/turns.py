@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -242,7 +242,7 @@ class Turns:
             try:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
-                async with self._share(turn):
+                async with self._share(turn) if self.deps.projects.is_several else nullcontext():
                     result = await self._refused(turn) or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
@@ -270,10 +270,7 @@ class Turns:
 
     @asynccontextmanager
     async def _share(self, turn: Turn) -> AsyncIterator[None]:
-        """Hold a share of the turns in flight for *turn*'s project during the block, if there are several."""
-        if not self.deps.projects.is_several:
-            yield
-            return
+        """Hold a share of the turns in flight for *turn*'s project during the block."""
         share = self.shares.ask(turn.project_key)
         try:
             if not share.done():

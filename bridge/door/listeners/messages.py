@@ -223,13 +223,26 @@ class MessageListeners:
 
     async def on_message(self, body: Json) -> None:
         """Handle a live event. Raises `NotStored`."""
-        kind = text(mapping(body.get("event")), "type")
-        parsed = parse(body, self.identity)
+        event, parsed, refusals = mapping(body.get("event")), parse(body, self.identity), self.inbox.refusals
+        kind = text(event, "type")
         try:
             async with in_time(kind, self.metrics):
-                received = await self.handle(body, parsed)
+                message = parsed.message if isinstance(parsed, Edited) else parsed
+                is_of_app = isinstance(message, InboundMessage) and message.app != ""
+                if refusals.writer and not (is_of_app or isinstance(parsed, Ignored)):
+                    await refusals.write()  # the decision may depend on them
+                match parsed:
+                    case InboundMessage():
+                        received = await self.receiver.receive(parsed)
+                    case Edited(message, may_be_new):
+                        received = await self.receiver.edited(message, may_be_new=may_be_new)
+                    case Deleted(key, at, thread):
+                        received = await self.receiver.deleted(key, at, thread)
+                    case CanvasMention(message):
+                        received = await self.receiver.mentioned_in_canvas(message)
+                    case Ignored(reason):
+                        received = Received("ignored", reason)
         except NotStored:
-            refusals = self.inbox.refusals
             match parsed:
                 case InboundMessage() as message:
                     refusals.message(message)
@@ -238,6 +251,16 @@ class MessageListeners:
                 case Deleted(key):
                     refusals.deleted(key)
             raise
+        channel, ts = text(event, "channel"), timestamp(event, "ts")
+        log.debug(
+            "message received",
+            extra={"channel": channel, "ts": ts, "decision": received.decision, "reason": received.reason},
+        )
+        is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
+        if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
+            # For the trace, which knows the bot's own messages from their turns.
+            key = MessageKey(self.identity.team, channel, ts)
+            self.inbox.pass_over(key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason)
         self.metrics.event(kind, received.decision)
         if received.decision == "early":
             raise NotStored
@@ -251,33 +274,3 @@ class MessageListeners:
         parsed = parse(body, self.identity)
         received = await self.receiver.found(parsed) if isinstance(parsed, InboundMessage) else Received("ignored")
         return received.decision
-
-    async def handle(self, body: Json, parsed: Parsed) -> Received:
-        """Handle the *parsed* event of *body*, and return the decision. Raises `StoreUnavailable` and `SlackError`."""
-        message = parsed.message if isinstance(parsed, Edited) else parsed
-        is_of_app = isinstance(message, InboundMessage) and message.app != ""
-        if self.inbox.refusals.writer and not (is_of_app or isinstance(parsed, Ignored)):
-            await self.inbox.refusals.write()  # the decision may depend on them
-        match parsed:
-            case InboundMessage():
-                received = await self.receiver.receive(parsed)
-            case Edited(message, may_be_new):
-                received = await self.receiver.edited(message, may_be_new=may_be_new)
-            case Deleted(key, at, thread):
-                received = await self.receiver.deleted(key, at, thread)
-            case CanvasMention(message):
-                received = await self.receiver.mentioned_in_canvas(message)
-            case Ignored(reason):
-                received = Received("ignored", reason)
-        event = mapping(body.get("event"))
-        channel, ts = text(event, "channel"), timestamp(event, "ts")
-        log.debug(
-            "message received",
-            extra={"channel": channel, "ts": ts, "decision": received.decision, "reason": received.reason},
-        )
-        is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
-        if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
-            # For the trace, which knows the bot's own messages from their turns.
-            key = MessageKey(self.identity.team, channel, ts)
-            self.inbox.pass_over(key, event=text(body, "event_id"), retry=body.get(RETRY, 0), why=received.reason)
-        return received

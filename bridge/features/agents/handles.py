@@ -100,8 +100,6 @@ class Handles:
 
     async def mentioned(self, text: str) -> tuple[str, Handle] | None:
         """Return *text* with a mention of the bot in place of the first handle in it, and that handle; None without."""
-        if "<!subteam^" not in text:
-            return None
         known = await self.all()
         for mention in _MENTION.finditer(text):
             if found := known.get(mention[1]):

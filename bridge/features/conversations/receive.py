@@ -162,8 +162,7 @@ class Receiver:
 
     async def _by_handle(self, message: InboundMessage) -> tuple[InboundMessage, int | None]:
         """Return *message* as a mention of the bot if it has an agent's handle, and that agent."""
-        found = None if message.app else await self.mentioned(message.text)
-        if found is None:
+        if message.app or "<!subteam^" not in message.text or not (found := await self.mentioned(message.text)):
             return message, None
         text, handle = found
         changed: dict[str, object] = {"text": text, "is_mention": True}
