@@ -137,17 +137,16 @@ class CommandLine:
             fixed = {*command.path[1:2], *([HELP] if command.usage.startswith("/") else [])}
             self.fixed_words[command.path[0]] = self.fixed_words.get(command.path[0], frozenset()) | fixed
         usual = [command for command in self.commands if not command.for_several]
-        self._with_one_project = CommandLine(usual) if len(usual) < len(self.commands) else self
+        self.with_one_project = CommandLine(usual) if len(usual) < len(self.commands) else self
         self.of_projects = {command.path[0] for command in self.commands if command.of_project}
         self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
         self._needs = {one.form["action_id"]: one.needs for one in self.commands if one.form and one.needs}
 
     async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
         """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
-        if not deps.projects.is_several and self._with_one_project is not self:
-            return await self._with_one_project.answer(line, deps, turn)
         try:
-            self._check_project(line, deps, turn)
+            if deps.projects.is_several:
+                self._check_project(line, deps, turn)
             return await self._carry_out(await self._read(line, deps, turn), deps, turn)
         except CommandError as exc:
             needs = self._needs.get(exc.form["action_id"]) if exc.form is not None else None
@@ -186,7 +185,7 @@ class CommandLine:
 
     def _check_project(self, line: str, deps: EngineDeps, turn: Turn) -> None:
         """Raise `NoSuch` if *line* names a project that doesn't exist; the door has removed the name of any other."""
-        typed = split(line, _MOST_TYPED)[1:2] if deps.projects.is_several else []
+        typed = split(line, _MOST_TYPED)[1:2]
         if typed and typed[0][0].startswith("@"):
             raise _no_such_project(typed[0][1][1:], turn, _start(deps, turn))
 

@@ -69,8 +69,30 @@ class Features:
 
         Raises `BridgeError`, `TryLater`, and what `Turn.once` raises.
         """
+        commands = self.commands if deps.projects.is_several else self.commands.with_one_project
         try:
-            result = await self._handle(deps, turn)
+            match turn.body:
+                case SlashCommand(command=command, text=text):
+                    result = await commands.answer(f"{command} {text}", deps, turn)
+                case Click() as click:
+                    result = await self._press(deps, turn, click)
+                case Submission() as submission:
+                    known = self._forms.get(submission.form)
+                    if known is None or self.problems_of(submission):  # of another version, which closed on submission
+                        raise ControlNotUnderstood(submission.form)
+                    result = await known.handler(deps, turn, submission, known.reader(submission.values))
+                case Notice(what=what) as notice:
+                    words = self.words_of(what)
+                    if notice.channel == notice.user:  # the direct message with the bot
+                        words = words.model_copy(update={"audience": Audience.CHANNEL})
+                    result = shown(words, what=what.partition(":")[0])
+                case Shortcut() as shortcut:
+                    result = await self._use(deps, turn, shortcut)
+                case InboundMessage() as message if (line := self.commands.line_of(message, deps.bot_user)) is not None:
+                    slip = await self._slip(message, line, deps, turn)
+                    result = slip or await commands.answer(line, deps, turn)
+                case body:
+                    result = await self._kinds[type(body)](deps, turn, body)
             if isinstance(result, Form) and turn.project_key == ASK:  # its menus depend on the project
                 raise ProjectNotChosen  # noqa: TRY301 - as if a handler had raised it
         except ProjectNotChosen as exc:
@@ -109,39 +131,17 @@ class Features:
             act = partial(self._press, deps, turn, pressed)
         return await question.settled(act, turn.project.name)
 
-    async def _handle(self, deps: EngineDeps, turn: Turn) -> Result:
-        match turn.body:
-            case SlashCommand(command=command, text=text):
-                line = f"{command} {text}"
-            case Click() as click:
-                return await self._press(deps, turn, click)
-            case Submission(form=form) as submission:
-                if form not in self._forms:
-                    raise ControlNotUnderstood(form)
-                if self.problems_of(submission):  # a form of another version, which closed on submission
-                    raise ControlNotUnderstood(form)
-                known = self._forms[form]
-                return await known.handler(deps, turn, submission, known.reader(submission.values))
-            case Notice(what=what) as notice:
-                words = self.words_of(what)
-                if notice.channel == notice.user:  # the direct message with the bot
-                    words = words.model_copy(update={"audience": Audience.CHANNEL})
-                return shown(words, what=what.partition(":")[0])
-            case Shortcut() as shortcut:
-                return await self._use(deps, turn, shortcut)
-            case InboundMessage() as message if (said := self.commands.line_of(message, deps.bot_user)) is not None:
-                line = said
-                about: Any = {"m": message.ts, "t": message.thread_ts, "a": message.is_mention}
-                if message.meant:
-                    await TypedText(deps.scripts).store(turn, message.model_dump_json())
-                    slip = Slip(word="", command=message.meant, turn=turn.id, **about)
-                    return shown(did_you_mean(f"@{message.meant}", slip.model_dump_json()), what="slip")
-                if meant := self.commands.meant_by(line):
-                    slip = Slip(word=addressed(message.text, deps.bot_user)[1].strip()[1:], command=meant, **about)
-                    return shown(did_you_mean(f"!{meant}", slip.model_dump_json()), what="slip")
-            case body:
-                return await self._kinds[type(body)](deps, turn, body)  # type: ignore[no-any-return]
-        return await self.commands.answer(line, deps, turn)
+    async def _slip(self, message: InboundMessage, line: str, deps: EngineDeps, turn: Turn) -> Outcome | None:
+        """Ask what was meant if a command's *line*, or the name of a project before it, seems to be misspelled."""
+        about: Any = {"m": message.ts, "t": message.thread_ts, "a": message.is_mention}
+        if message.meant:
+            await TypedText(deps.scripts).store(turn, message.model_dump_json())
+            slip = Slip(word="", command=message.meant, turn=turn.id, **about)
+            return shown(did_you_mean(f"@{message.meant}", slip.model_dump_json()), what="slip")
+        if meant := self.commands.meant_by(line):
+            slip = Slip(word=addressed(message.text, deps.bot_user)[1].strip()[1:], command=meant, **about)
+            return shown(did_you_mean(f"!{meant}", slip.model_dump_json()), what="slip")
+        return None
 
     async def _press(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
         """Answer a click on a button, or a choice in a menu."""

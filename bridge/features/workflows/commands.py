@@ -61,12 +61,13 @@ async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> For
 @workflows.command("/workflows run [workflow] [input]", form=run_button(), needs="run", offered=True, fill=_filled)
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow. Leave out the input to get a form."""
-    await deps.access.require(turn, "run", workflow or ANY_WORKFLOW)
     if workflow is None or not input:
+        await deps.access.require(turn, "run", workflow or ANY_WORKFLOW)
         return await _ask_for_input(deps, turn, workflow)
     try:
         given = typed_input(input)
     except BadInput as exc:
+        await deps.access.require(turn, "run", workflow)
         await TypedText(deps.scripts).store(turn, input)
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
     return await run(deps, turn, workflow, given)
