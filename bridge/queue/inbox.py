@@ -265,7 +265,7 @@ class Inbox:
                 if answer[0] == "queued" and len(answer) > _ANSWER_WITHOUT_LANE:
                     _queued, _waiting, _ahead, entry, lane, *head = answer
                     held = Held(entry, Lane(lane))
-                    handed = read_head(held, head[0]) if head else held
+                    handed = read_head(held, head[0], inbound) if head else held
                 offer.accept(handed)
         except BaseException:  # a cancelled caller leaves the same doubt
             if offer:

@@ -242,8 +242,8 @@ class Offer:
             self.answer.set_result(handed)
 
 
-def read_head(held: Held, answer: Sequence[Any]) -> Head:
-    """Read the result of ``look_at_head`` in the scripts' prelude."""
+def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) -> Head:
+    """Read the result of ``look_at_head`` in the scripts' prelude; a turn just put by this process has this *body*."""
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
     _, turn_id, turn, conversation, times_delivered = answer
@@ -253,7 +253,7 @@ def read_head(held: Held, answer: Sequence[Any]) -> Head:
             id=TurnId(turn_id),
             lane=Lane(fields["lane"]),
             step=Step(fields["step"]),
-            body=from_json(fields["body"]),
+            body=body or from_json(fields["body"]),
             accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
             takes=int(fields.get("takes", "0")),
             times_delivered=int(times_delivered),
