@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
@@ -49,7 +49,7 @@ E = TypeVar("E", BadUsage, UnknownCommand)
 
 _HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
 # Of folded text:
-_SHARE: Final = re.compile(r"(?:^|(?<=\s))--share(?=\s|$)")
+_SWITCH: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)(?=\s|$)")
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
 _BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
 _SLASH: Final = re.compile(r"\s*[*_~`]*/([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
@@ -217,11 +217,8 @@ class CommandLine:
             found = await deps.directory.names(mentions_in(line))
             names = {id_: name for id_, name in found.items() if name != id_}
         typed = plain_command_text(line, names).strip()
-        folded, unshared, at = fold(typed, _MOST_TYPED), "", 0
-        for share in _SHARE.finditer(folded.text):
-            unshared, at = unshared + folded.between(at, share.start()), share.end()
-        unshared = " ".join(f"{unshared} {folded.after(at)}".split()) if at else ""
-        match = self._match(unshared) if unshared else None
+        unshared, given = _without(typed, ("share",))
+        match = self._match(unshared) if given else None
         is_shared = match is not None and match[0].is_read_only
         if not is_shared:
             said = _words(typed)
@@ -233,14 +230,14 @@ class CommandLine:
             if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
-        if match is None and (item := await self._item(unshared or typed, turn)):
-            match, is_shared = item, bool(unshared)
+        if match is None and (item := await self._item(unshared, turn)):
+            match, is_shared = item, bool(given)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
             raise self._not_understood(typed, start)
         try:
-            parsed = await self._values(*match, turn, start)
+            return await self._values(*match, turn, start, is_shared=is_shared)
         except NotSure as exc:
             return await self._ask(exc, match[1], match[0], deps, turn)
         except CommandError as exc:
@@ -248,14 +245,24 @@ class CommandLine:
             if isinstance(exc, NoSuch):
                 exc.lists = next((f"{start}{one.path[0]}" for one in self._named(f"{exc.kind}s") if one.is_default), "")
             raise
-        return parsed._replace(is_shared=is_shared)
 
-    async def _values(self, command: Command, rest: str, turn: Turn, start: str, *, meant: int | None = None) -> Typed:
+    async def _values(
+        self,
+        command: Command,
+        rest: str,
+        turn: Turn,
+        start: str,
+        *,
+        meant: int | None = None,
+        is_shared: bool = False,
+    ) -> Typed:
         """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`.
 
         *meant* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
         """
-        values: dict[str, Any] = {}
+        rest, given = _without(rest, command.options)
+        values: dict[str, Any] = {name: name in given for name in command.options}
+        values |= {"share": is_shared} if "share" in values else {}
         about = guessed = ""  # never the text
         for place, parameter in enumerate(command.parameters):
             name, is_last = parameter.name, place == len(command.parameters) - 1
@@ -286,7 +293,7 @@ class CommandLine:
             else:
                 (_, values[name]), *_others = split(rest, _MOST_TYPED)
                 rest = _after_words(rest, 1)
-        return Typed(command, values, about, guessed)
+        return Typed(command, values, about, guessed, is_shared)
 
     def _unknown_option(self, typed: str, match: tuple[Command, str] | None, start: str) -> UnknownOption | None:
         """Return the error for an unknown option: in a read-only command, or in a line that's a command without it.
@@ -493,6 +500,15 @@ def _common_prefix(path: Sequence[str], said: Sequence[str]) -> int:
 
 def _words(typed: str) -> list[str]:
     return fold(typed, _MOST_TYPED).text.lstrip("/!").split()
+
+
+def _without(typed: str, names: Collection[str]) -> tuple[str, set[str]]:
+    """Return what was *typed* without the options of these *names*, and which of them were given."""
+    folded, left, at, given = fold(typed, _MOST_TYPED), "", 0, set[str]()
+    for option in (one for one in _SWITCH.finditer(folded.text) if one[1] in names):
+        left, at = left + folded.between(at, option.start()), option.end()
+        given.add(option[1])
+    return " ".join(f"{left} {folded.after(at)}".split()) if given else typed, given
 
 
 def _after_words(typed: str, count: int) -> str:

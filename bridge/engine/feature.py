@@ -113,7 +113,7 @@ class Command:
     for_several: bool = False  # exists only where there are several projects
     of_project: bool = False  # what follows its name is a project's
     fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
-    options: tuple[str, ...] = ()  # besides --share, of a read-only command
+    options: tuple[str, ...] = ()  # of a read-only command: its handler's parameters that are False by default
 
     @property
     def is_for_threads(self) -> bool:
@@ -226,14 +226,13 @@ class Feature:
         of_project: bool = False,
         for_several: bool = False,
         fill: Fill | None = None,
-        options: tuple[str, ...] = (),
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
 
         *form* is a button that opens a form for the same command; errors offer it, except to people who may not do what
         it *needs*; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn, workflow or agent, rest)``,
-        opens it filled in if it's unsure which was meant. *read_only* allows ``--share``, and *options* others, which
-        the handler finds in the last parameter.
+        opens it filled in if it's unsure which was meant. *read_only* allows ``--share``; a parameter that's False by
+        default is another option, or *share* itself.
         With *of_project*, the name of a project may follow, also without ``@``. One *for_several* projects exists
         only where there are.
         """
@@ -241,7 +240,7 @@ class Feature:
         def register(handler: H) -> H:
             command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
             command = replace(command, needs=needs, is_offered=offered, of_project=of_project, fill=fill)
-            command = replace(command, for_several=for_several, options=options)
+            command = replace(command, for_several=for_several)
             add_command(self.commands, command)
             return handler
 
@@ -423,9 +422,11 @@ def _parse(usage: str, handler: Handler, *, is_default: bool, is_read_only: bool
         raise TypeError(f"{usage}: needs async def …(deps, turn)")
     if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in accepted[2:]):
         raise TypeError(f"{usage}: parameters are keyword-only")
-    if [(p.name, p.default is inspect.Parameter.empty) for p in accepted[2:]] != [one[:2] for one in parameters]:
+    options = tuple(p.name for p in accepted[2:] if p.default is False)
+    named = [(p.name, p.default is inspect.Parameter.empty) for p in accepted[2:] if p.name not in options]
+    if named != [one[:2] for one in parameters]:
         raise TypeError(f"{usage}: parameters don't match the usage line; optional ones need a default")
     if any(parameter.choices for parameter in parameters[:-1]):
         raise TypeError(f"{usage}: a choice comes last")
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
-    return Command(usage, handler, path, parameters, sentence, is_default, is_read_only, form)
+    return Command(usage, handler, path, parameters, sentence, is_default, is_read_only, form, options=options)

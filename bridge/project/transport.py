@@ -102,7 +102,7 @@ class _Transport(AiohttpTransport):
         super().__init__(verify=trusted, trust_env=False, proxy=httpx.Proxy(proxy) if proxy else None)
         self._connector = connector
 
-    def get_client(self) -> aiohttp.ClientSession:
+    def get_client(self) -> aiohttp.ClientSession:  # AiohttpTransport calls it
         return aiohttp.ClientSession(
             connector=_Connector(ssl=self.ssl_context, limit=0, **self._connector),  # 0: no limit
             cookie_jar=aiohttp.DummyCookieJar(),

@@ -42,9 +42,8 @@ def _by_name(commands: str) -> dict[str, list[str]]:
     return {" ".join(words[: 2 if words[0] in {"XGROUP", "XINFO"} else 1]): words for words in split}
 
 
-_BY_NAME: Final = _by_name(_USED) | _by_name(_BETTER_WITH)
-NEEDED: Final = tuple(_by_name(_USED))
-"""What it can't do without."""
+COMMANDS: Final = _by_name(_USED) | _by_name(_BETTER_WITH)
+"""All commands, with arguments."""
 
 OPTIONAL: Final = frozenset(_by_name(_BETTER_WITH)) | {"channels"}
 """What it can do without."""
@@ -54,7 +53,7 @@ _CALL: Final = re.compile(r"redis\.p?call\('([A-Z]+)'(?:, '([A-Z]+)')?")
 
 def commands_in(script: str) -> list[str]:
     """List the commands that *script* calls and can't do without."""
-    found = (f"{name} {sub}" if f"{name} {sub}" in _BY_NAME else name for name, sub in _CALL.findall(script))
+    found = (f"{name} {sub}" if f"{name} {sub}" in COMMANDS else name for name, sub in _CALL.findall(script))
     return [name for name in dict.fromkeys(found) if name not in OPTIONAL]
 
 
@@ -76,7 +75,7 @@ def guard(script: str) -> str:
         "if not (redis.acl_check_cmd or may('SET', key, '', 'PX', 60000)) then return denied('set') end",
     ]
     for name in commands_in(script):
-        words = ", ".join(places.get(word, f"'{word}'") for word in _BY_NAME[name])
+        words = ", ".join(places.get(word, f"'{word}'") for word in COMMANDS[name])
         lines.append(f"if not may({words}) then return denied('{name.replace(' ', '|').lower()}') end")
     return "\n".join(lines)
 
@@ -87,13 +86,13 @@ async def denied_to(redis: Redis, keys: Keys) -> list[str]:
     Uses a connection of its own, which may end in any state.
     """
     places = {"@": keys.probe(), "%": f"{keys.probe()}%", "!": keys.stops(), "_": ""}
-    commands = [[places.get(word, word) for word in words] for words in _BY_NAME.values()]
+    commands = [[places.get(word, word) for word in words] for words in COMMANDS.values()]
     denied: list[str] = []
     with translated():
         connection = await redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
         try:
             await connection.send_packed_command(connection.pack_commands(commands))
-            for name in _BY_NAME:
+            for name in COMMANDS:
                 try:
                     await connection.read_response()
                 except ResponseError as exc:  # mostly WRONGTYPE: it may be run

@@ -152,7 +152,7 @@ async def test_an_unknown_time_is_named(harness: Harness) -> None:
     assert "soon" in (await shown(harness, "/stats agents since soon")).text
 
 
-@pytest.mark.parametrize(("more", "place"), [("", DM_BOB), (" --share", GENERAL)])
+@pytest.mark.parametrize(("more", "place"), [("", DM_BOB), (" --share", GENERAL), (" －－share", GENERAL)])  # noqa: RUF001
 async def test_a_csv_is_a_file_without_formulas(harness: Harness, more: str, place: str) -> None:
     harness.service.agents = [{"id": 7, "name": "=cmd|' /C calc'!A0", "model": "m"}]
     await asked(harness)

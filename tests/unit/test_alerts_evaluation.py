@@ -22,7 +22,6 @@ from bridge.features.alerts.alert import (
 )
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.readings import (
-    EndedTurn,
     Evaluation,
     OwnFacts,
     Past,
@@ -34,6 +33,7 @@ from bridge.features.alerts.readings import (
     weeks_before,
 )
 from bridge.features.statistics.snapshots import LargestNames, Snapshot, hour_of
+from bridge.features.statistics.work import EndedTurn
 from bridge.queue.scripting import epoch_ms
 from support.tables import each
 

@@ -16,7 +16,7 @@ from bridge.cli.troubles import denial
 from bridge.errors import StoreUnavailable
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.keys import Keys
-from bridge.queue.permissions import NEEDED, OPTIONAL, commands_in, cure, denied_to
+from bridge.queue.permissions import COMMANDS, commands_in, cure, denied_to
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import source
 from support.kill_points import script_names
@@ -65,7 +65,7 @@ def sent_by_code() -> Iterator[str]:
 
 
 def test_every_command_that_the_bridge_uses_is_known() -> None:
-    known = {*NEEDED, *OPTIONAL}
+    known = {*COMMANDS, "channels"}
     texts = [path.read_text() for path in BRIDGE.rglob("*.lua")]
 
     assert set(sent_by_code()) - known - OF_THE_CHECK == NO_COMMANDS
@@ -104,7 +104,7 @@ async def test_a_message_refused_for_a_permission_is_accepted_later(name: str, c
 
 
 async def test_a_denied_command_is_found(careful: Careful) -> None:
-    for name in (*NEEDED, *sorted(OPTIONAL - {"channels"})):
+    for name in COMMANDS:
         await careful.may(f"-{name.replace(' ', '|')}")
 
         denied = await denied_to(careful.redis, Keys(NAMESPACE))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from bridge.engine.results import TryLater
 from bridge.engine.rules import Asked
@@ -19,18 +18,18 @@ from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.layout import KIND
-from bridge.features.alerts.readings import EndedTurn, Evaluation, OwnFacts, Past, Readings, hours_for
+from bridge.features.alerts.readings import Evaluation, OwnFacts, Past, Readings, hours_for
 from bridge.features.alerts.store import store_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.features.pauses import is_back, tell_of_removal
 from bridge.features.reach import statistics_now
+from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
 from bridge.inbound import AlertEdge
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Duplicate
-from bridge.queue.keys import ENDED_LENGTH
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message
@@ -131,28 +130,13 @@ async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
     """Read what the bridge knows itself, as far as *alerts* need it. Raises `StoreUnavailable`."""
     conditions = [one.spec.parsed for one in alerts]
     subjects = {one.subject for one in conditions}
-    dead, ended = 0, list[EndedTurn]()
+    dead = 0
     if "dead letters" in subjects:
         with translated():
             dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
     oldest = await oldest_message(deps.scripts) if "oldest" in subjects else None
-    for kind in sorted({one.of or "workflow" for one in conditions if one.is_of_turns}):
-        ended += await _ended(deps, kind)
-    return OwnFacts(dead, oldest, ended)
-
-
-async def _ended(deps: Deps, kind: str) -> list[EndedTurn]:
-    """Return the stored turns of agents, or of workflows, that ended within the longest period of an alert."""
-    moment = deps.now() - LONGEST_OF_TURNS
-    with translated():
-        entries: Any = await deps.scripts.redis.xrange(deps.scripts.keys.ended(kind), count=2 * ENDED_LENGTH)
-    found = []
-    for _entry, fields in entries:
-        with suppress(KeyError, ValueError):  # of another version
-            at = datetime.fromtimestamp(int(fields["at"]) / 1000, UTC)
-            one = EndedTurn(at, fields["of"], int(fields["ms"]) / 1000, fields["how"], fields["project"])
-            found += [one] if at >= moment else []
-    return found
+    kinds = sorted({one.of or "workflow" for one in conditions if one.is_of_turns})
+    return OwnFacts(dead, oldest, await WorkStore(deps.scripts).ended(deps.now() - LONGEST_OF_TURNS, *kinds))
 
 
 def in_words(readings: Readings) -> str:

@@ -13,15 +13,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from statistics import median
 from typing import Any, Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.features.alerts.conditions import AlertCondition, shown
-from bridge.features.run_status import status_icon
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, hour_of
+from bridge.features.statistics.work import EndedTurn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 
@@ -36,31 +35,7 @@ _LEAST_USUAL: Final = 2  # weeks that have numbers
 _GAP: Final = timedelta(hours=3)  # between two snapshots, beyond which the numbers between are unknown
 _A_DAY: Final = timedelta(days=1)
 _MOST_NAMES: Final = 5
-_FAILED: Final = status_icon("failed")
 _TITLES: Final = {one.name: one for one in NUMBERS}
-
-
-_NO_ANSWER: Final = frozenset({"failed", "stopped", "unknown"})
-
-
-@lru_cache(maxsize=1024)
-def _has_failed(status: str) -> bool:
-    return status_icon(status) == _FAILED
-
-
-class EndedTurn(NamedTuple):
-    """A finished turn of an agent or a workflow: *of* is ``agent 7``, *how* its end in a word."""
-
-    at: datetime
-    of: str
-    took: float
-    how: str = ""
-    project: str = ""
-
-    @property
-    def is_failed_run(self) -> bool:
-        """Whether it's a run that failed."""
-        return bool(self.how) and _has_failed(self.how) and self.of.startswith("workflow ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +162,8 @@ class Readings:
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
             said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
             return Evaluation(condition.holds_for(took), said, took)
-        failed = self._once(("failed", of, span), lambda: sum(one.is_failed_run for one in self._ended(of, span)))
+        runs = (one for one in self._ended(of, span) if one.of.startswith("workflow "))
+        failed = self._once(("failed", of, span), lambda: sum(one.end == "failed" for one in runs))
         return Evaluation(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
 
     def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:
@@ -198,7 +174,7 @@ class Readings:
         """Return what has ended in this project, by agent and workflow, and all of it."""
         found: dict[str, list[EndedTurn]] = {"": []}
         for one in self.own.ended:
-            is_answer_or_run = not (one.of.startswith("agent ") and one.how in _NO_ANSWER)
+            is_answer_or_run = not one.of.startswith("agent ") or one.end == "good"
             if one.project == self.project and one.at <= self.now and is_answer_or_run:
                 found.setdefault(one.of, []).append(one)
                 found[""].append(one)

@@ -7,11 +7,13 @@ counted once, whichever process dies.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from bridge.features.statistics.work import (
+    EndedTurn,
     Tally,
     add,
     field_of,
@@ -94,15 +96,19 @@ class WorkStore:
         if now - moment > ENDED:
             work = (await self.since(moment, now, project)).work.values()
             return sum(one.failed + one.unknown for one in work)
-        total = dict[str, Tally]()
-        for kind in ("agent", "workflow"):
+        ended = await self.ended(moment, "agent", "workflow")
+        return sum(one.project == project and one.end in {"failed", "unknown"} for one in ended)
+
+    async def ended(self, moment: datetime, *kinds: str) -> list[EndedTurn]:
+        """Return the turns of agents, of workflows or of both that ended since a moment, for a day."""
+        found = []
+        for kind in kinds:
             with translated():
                 entries: Any = await self._redis.xrange(self._keys.ended(kind), count=2 * ENDED_LENGTH)
-            recent = [one for _entry, one in entries if int(one.get("at") or 0) >= moment.timestamp() * 1000]
-            for period in period_of(kind, recent).values():
-                add(total, period)
-        mine = [work for key, work in total.items() if key.partition("@")[2] == project]
-        return sum(one.failed + one.unknown for one in mine)
+            for _entry, fields in entries:
+                with suppress(KeyError, ValueError):  # of another version
+                    found.append(EndedTurn.from_entry(fields))
+        return [one for one in found if one.at >= moment]
 
     async def note_outage(self, inbox: Inbox, project: str, began: datetime, ended: datetime) -> None:
         """Record that a service couldn't be reached for a while."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -22,10 +21,8 @@ from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click, Notice
 from bridge.project.connection import ProjectConnection
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import fold, name_key
+from bridge.slack.blockkit.folding import name_key
 
-CSV: Final = "--csv"
-_SHARED: Final = re.compile(r"(?:^|\s)--share(?=\s|$)", re.IGNORECASE)
 _USUALLY: Final = timedelta(days=7)
 
 stats = Feature("stats")
@@ -69,21 +66,19 @@ async def aggregate(deps: Deps) -> None:
     await WorkStore(deps.scripts).aggregate(deps.inbox, deps.now())
 
 
-@stats.command("/stats agents [since]", read_only=True, options=("csv",))
-async def show_agents(deps: Deps, turn: Turn, *, since: str = "") -> Result:
+@stats.command("/stats agents [since]", read_only=True)
+async def show_agents(deps: Deps, turn: Turn, *, since: str = "", csv: bool = False, share: bool = False) -> Result:
     """Show how agents and workflows are doing, such as since 7d. Add --csv to get a file."""
-    words = since.split()
-    as_csv = any(fold(word).text == CSV for word in words)
-    said = " ".join(word for word in words if fold(word).text != CSV)
-    when = said.partition(" ")[2] if name_key(said.partition(" ")[0]) == "since" else said
+    word, _, following = since.partition(" ")
+    when = following if name_key(word) == "since" else since
     now = deps.now()
     moment = parse_moment(when, now) if when else now - _USUALLY
     if moment is None:
         raise BadSchedule("since", when)
     reply, file = await agents_reply(deps, turn.project, moment)
-    if as_csv and _SHARED.search(getattr(turn.body, "text", "")):
+    if csv and share:
         return reply.model_copy(update={"files": (file,)})
-    if as_csv:
+    if csv:
         notice = Notice(
             team=turn.team, channel=turn.user, user=turn.user, what=csv_notice(file), of="answer", is_offer=True
         )  # fmt: skip

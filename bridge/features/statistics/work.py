@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from string import ascii_letters
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from bridge.engine.distinct import Distinct
 from bridge.features.run_status import status_icon
@@ -30,6 +31,37 @@ _SHORTEST: Final = 0.05  # seconds; the end of the first bucket of times
 _STEPS: Final = 3  # buckets until a time is doubled
 _TIMES: Final = re.compile(r"([a-zA-Z])(\d+)")
 _WEEK: Final = 7
+
+
+class EndedTurn(NamedTuple):
+    """A finished turn of an agent or a workflow: *of* is ``agent 7``, *how* its end in a word; it *took* seconds."""
+
+    at: datetime
+    of: str
+    took: float
+    how: str = ""
+    project: str = ""
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, str]) -> Self:
+        """Read a stream's entry. Raises KeyError and ValueError if it's of another version."""
+        return cls(_moment(entry), entry["of"], int(entry["ms"]) / 1000, entry["how"], entry["project"])
+
+    @property
+    def end(self) -> str:
+        """How it ended, as a count of `Tally`."""
+        return _end_of(self.of.partition(" ")[0], self.how)
+
+
+@lru_cache(maxsize=1024)
+def _end_of(kind: str, how: str) -> str:
+    if kind == "workflow":
+        return {"❌": "failed", "⚠️": "unknown"}.get(status_icon(how), "good")
+    return how if how in {"failed", "stopped", "unknown"} else "good"
+
+
+def _moment(entry: Mapping[str, str]) -> datetime:
+    return datetime.fromtimestamp(int(entry["at"]) / 1000, UTC)
 
 
 @dataclass
@@ -114,23 +146,20 @@ def period_of(kind: str, entries: Iterable[Mapping[str, str]]) -> dict[date, dic
     found: dict[date, dict[str, Tally]] = {}
     for entry in entries:
         try:
-            day = datetime.fromtimestamp(int(entry["at"]) / 1000, UTC).date()
+            day = _moment(entry).date()
             of, _, id_ = entry["of"].partition(" ")
-            work = _vote(entry) if kind == "vote" else _turn(of, entry)
+            work = _vote(entry) if kind == "vote" else _turn(entry)
         except (KeyError, ValueError):  # of another version
             continue
         found.setdefault(day, {}).setdefault(key_of(of, id_, entry.get("project", "")), Tally()).add(work)
     return found
 
 
-def _turn(of: str, entry: Mapping[str, str]) -> Tally:
-    how = entry["how"]
-    if of == "workflow":
-        how = {"❌": "failed", "⚠️": "unknown"}.get(status_icon(how), "good")
-    work = Tally()
-    setattr(work, how if how in {"failed", "stopped", "unknown"} else "good", 1)
+def _turn(entry: Mapping[str, str]) -> Tally:
+    ended, work = EndedTurn.from_entry(entry), Tally()
+    setattr(work, ended.end, 1)
     if work.good:
-        work.times[bucket_of(int(entry["ms"]) / 1000)] = 1
+        work.times[bucket_of(ended.took)] = 1
     work.people, work.threads = (Distinct([int(entry[one])] if entry.get(one) else ()) for one in ("who", "in"))
     return work
 

@@ -10,8 +10,9 @@ from bench.figures import Figure, at_most
 from bench.stage import Stage
 from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.conditions import read_condition
-from bridge.features.alerts.readings import EndedTurn, OwnFacts, Past, Readings
+from bridge.features.alerts.readings import OwnFacts, Past, Readings
 from bridge.features.statistics.snapshots import LargestNames, Snapshot
+from bridge.features.statistics.work import EndedTurn
 
 _MANY = 1000
 _MOST_MS = 50
