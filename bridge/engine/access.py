@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Final
 
 from bridge.config_tables import Act
@@ -47,7 +46,6 @@ log = logging.getLogger(__name__)
 UNREACHABLE: Final = frozenset({"deactivated", "stranger"})
 """Reasons against people who get no private messages."""
 
-_SLACK_PAUSE: Final = timedelta(seconds=5)
 _AT_ONCE: Final = 1.0  # seconds; one lookup for everything that's due at the same moment
 _LATELY: Final = 60.0  # seconds
 _NOT_CHOSEN: Final = "?"  # the project of a command that doesn't say which one it's about
@@ -122,7 +120,7 @@ class Access:
         try:
             return await self._refusal_now(user, channel, *wanted)
         except SlackError as exc:
-            raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc
+            raise TryLater(exc.retry_after or None) from exc
 
     async def _refusal_now(self, user: str, channel: str, *wanted: Asked) -> str | None:
         """Return the same. Raises `SlackError`."""

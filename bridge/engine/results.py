@@ -222,8 +222,8 @@ Result = Reply | Outcome | Form | HomeView | HomeChanged | Wait | Done
 
 
 class TryLater(Exception):
-    """Data that the handler needs isn't available yet; the turn is retried *after* this time."""
+    """Data that the handler needs isn't available yet; the turn is retried *after* this time, or in five seconds."""
 
-    def __init__(self, after: timedelta) -> None:
+    def __init__(self, after: timedelta | None = None) -> None:
         super().__init__(after)
-        self.after = after
+        self.after = timedelta(seconds=5) if after is None else after

@@ -60,9 +60,12 @@ def test_an_invalid_value_in_the_form_is_shown_under_its_field(values: dict[str,
 @each(
     ("values", "filled"),
     [
-        ({"agent": "7", "answers": "all", "replies": "mentions"}, forms.Filled(7, "all", "mentions")),
-        ({"agent": "none"}, forms.Filled(None)),  # direct messages have no other settings
-        ({"answers": "all"}, forms.Filled(None, "all", has_agent=False)),  # the operator's file set the agent
+        (
+            {"agent": "7", "answers": "all", "replies": "mentions"},
+            forms.Filled({"agent": 7, "answers": "all", "replies": "mentions"}),
+        ),
+        ({"agent": "none"}, forms.Filled({"agent": None})),  # direct messages have no other settings
+        ({"answers": "all"}, forms.Filled({"answers": "all"})),  # the operator's file set the agent
         ({"agent": ""}, FormErrors({"agent": "Choose an agent from the list."})),
         ({"agent": "9" * 5000}, FormErrors({"agent": "Choose an agent from the list."})),
         ({"agent": "7", "answers": "sometimes"}, FormErrors({"answers": "Choose one from the list."})),

@@ -31,7 +31,7 @@ from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_c
 from bridge.features.alerts.conditions import read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
 from bridge.features.alerts.readings import Readings
-from bridge.features.alerts.store import MOST_ALERTS, store_of
+from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import workflow_by_id
@@ -66,7 +66,6 @@ _EDITS: Final = "edits"
 """In the value of the preview's button: the ID of the alert that it changes."""
 
 _DIGITS: Final = 5
-_PAUSE: Final = timedelta(seconds=5)
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
 
 alerts = Feature("alerts")
@@ -208,7 +207,7 @@ async def _may_post(deps: Deps, turn: Turn, channel: str) -> bool:
 
 async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
     """Say that the same alert exists, if it does."""
-    for one in await store_of(deps).all():
+    for one in await AlertStore(deps.scripts).all():
         if one.id != but and one.spec.is_same(spec):
             owner = await deps.directory.user_name(one.spec.owner)
             return shown(layout.already_set_up(one, owner), "exists", named("alert", one.id, one.called))
@@ -234,7 +233,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         await deps.access.check(one)
     if (same := await _same(deps, spec, editing or turn.id)) is not None:
         return same
-    store = store_of(deps)
+    store = AlertStore(deps.scripts)
     if before is None and await store.is_full():
         return shown(layout.not_set_up(BadAlert("many", f"{MOST_ALERTS:,}")), "BadAlert")
     stored = StoredAlert(before.id if before else turn.id, spec)
@@ -275,7 +274,7 @@ async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
 @alerts.button(layout.DELETE, label="button: Delete alert")
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Handle a button of the list: an alert's owner may, and people who may run workflows."""
-    store, (page, _, id_) = store_of(deps), click.value.partition(":")
+    store, (page, _, id_) = AlertStore(deps.scripts), click.value.partition(":")
     at = int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
     if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
         listed = await _with_names(deps, turn.user)
@@ -316,7 +315,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     _text, length = layout.SNOOZES[choice]
     until = deps.now() + length if length else None
     value = str(epoch_ms(until)) if until else "" if choice == "off" else choice
-    await deps.inbox.write(*store_of(deps).snooze(stored.id, value))
+    await deps.inbox.write(*AlertStore(deps.scripts).snooze(stored.id, value))
     about = named("alert", stored.id, stored.called)
     if page:
         listed = await _with_names(deps, turn.user)
@@ -327,7 +326,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
 
 async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
     """Return an alert that the person may change; None if it was deleted. Raises `NotAllowed`."""
-    stored = await store_of(deps).get(id_)
+    stored = await AlertStore(deps.scripts).get(id_)
     if stored and turn.user != stored.spec.owner and not await deps.access.may(turn, "alert"):
         raise NotAllowed("not_your_alert")
     return stored
@@ -339,7 +338,7 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     whose = (turn.team, turn.user, turn.project_key)
     found = [
         one
-        for one in await store_of(deps).read_all(reads)
+        for one in await AlertStore(deps.scripts).all(reads)
         if (one.spec.team, one.spec.owner, one.spec.project) == whose
     ]
     return layout.home_section(found, deps.now())
@@ -353,7 +352,7 @@ async def _with_names(deps: Deps, user: str) -> list[tuple[StoredAlert, str, str
     """
     known = [
         replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
-        for one in await store_of(deps).all()
+        for one in await AlertStore(deps.scripts).all()
         if one.spec.owner == user or not one.spec.channel.startswith("D")
     ]
     known.sort(key=lambda one: (bool(one.paused), one.since is None))
@@ -365,7 +364,7 @@ async def _with_names(deps: Deps, user: str) -> list[tuple[StoredAlert, str, str
 @alerts.kind(AlertEdge)
 async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     """Post that a condition holds, or in that message's thread that it's over; pause it if its owner has no access."""
-    store = store_of(deps)
+    store = AlertStore(deps.scripts)
     try:
         stored = await store.get(reached.alert)
     except RecordNotUnderstood:
@@ -404,7 +403,7 @@ async def _mark_as_over(deps: Deps, turn: Turn, stored: StoredAlert, reached: Al
     except SlackRefused as exc:  # someone deleted it, or it's too late to edit it
         log.info("an alert's message can't be edited", extra={"error": exc.error})
     except SlackError as exc:
-        raise TryLater(exc.retry_after or _PAUSE) from exc
+        raise TryLater(exc.retry_after or None) from exc
 
 
 @alerts.once_posted(PostedAlert)
@@ -412,7 +411,7 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
     """Store where an alert was posted, and queue the workflow that it runs, in the same step."""
     if not ts:
         return
-    stored = await store_of(deps).get(alert.alert)
+    stored = await AlertStore(deps.scripts).get(alert.alert)
     words = deps.scripts.keys.words(ThreadKey(turn.team, turn.channel, ts))
     more: list[Write] = [("set", words, milliseconds(deps.session_lifetime), alert.text)]
     if stored and stored.spec.run is not None:
@@ -425,7 +424,7 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
             workflow=stored.spec.run, message=message, is_alert=True,
         )  # fmt: skip
         more.append(deps.inbox.queues(run, why="an alert runs it"))
-    turn.stage(*store_of(deps).posted(alert.alert, alert.since, ts, *more))
+    turn.stage(*AlertStore(deps.scripts).posted(alert.alert, alert.since, ts, *more))
 
 
 @alerts.once_refused(PostedAlert)
@@ -433,4 +432,6 @@ async def alert_refused(deps: Deps, turn: Turn, alert: PostedAlert, error: str) 
     """Pause an alert that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
     what = pause_notice("alert", alert.called, turn.channel, error)
     notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="alert")
-    turn.stage(*store_of(deps).pause(alert.alert, error, deps.inbox.queues(notice, why="an alert was paused")))
+    turn.stage(
+        *AlertStore(deps.scripts).pause(alert.alert, error, deps.inbox.queues(notice, why="an alert was paused"))
+    )

@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime
 
 from bridge.engine.results import TryLater
 from bridge.engine.rules import Asked
@@ -19,7 +18,7 @@ from bridge.features.alerts.alert import AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.layout import KIND
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Past, Readings, hours_for
-from bridge.features.alerts.store import store_of
+from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.features.pauses import is_back, tell_of_removal
@@ -37,12 +36,10 @@ from bridge.slack.blockkit.numbers import whole
 
 log = logging.getLogger(__name__)
 
-_PAUSE: Final = timedelta(seconds=5)
-
 
 async def evaluate_all(deps: Deps) -> None:
     """Evaluate the alerts of all projects; a slow one holds up no other. Raises `StoreUnavailable`."""
-    stored = [one for one in await store_of(deps).all() if not one.paused]
+    stored = [one for one in await AlertStore(deps.scripts).all() if not one.paused]
     if not stored:
         return
     own = await own_facts(deps, stored)
@@ -76,7 +73,7 @@ async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[Sto
 
 async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
     """Queue what has changed, in the step that changes the alert's state."""
-    store, now, spec = store_of(deps), readings.now, alert.spec
+    store, now, spec = AlertStore(deps.scripts), readings.now, alert.spec
     changes = edge(alert, holds=verdict.holds, now=now)
     if changes is None:
         return
@@ -153,7 +150,7 @@ async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
     try:
         wanted = await rights_for(deps, spec)
     except ProjectError as exc:
-        raise TryLater(_PAUSE) from exc
+        raise TryLater from exc
     reason = await deps.access.refusal_now(spec.owner, spec.channel, *wanted)
     return reason and reason.partition(":")[0]
 
@@ -169,7 +166,7 @@ async def check_owners(deps: Deps) -> None:
     Raises `StoreUnavailable`.
     """
     hour = hour_of(deps.now())
-    for alert in await store_of(deps).all():
+    for alert in await AlertStore(deps.scripts).all():
         spec = alert.spec
         try:
             if alert.paused or not await may_have(deps, spec):

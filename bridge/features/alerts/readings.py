@@ -162,8 +162,10 @@ class Readings:
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
             said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
             return Evaluation(condition.holds_for(took), said, took)
-        runs = (one for one in self._ended(of, span) if one.of.startswith("workflow "))
-        failed = self._once(("failed", of, span), lambda: sum(one.end == "failed" for one in runs))
+        failed = self._once(
+            ("failed", of, span),
+            lambda: sum(one.of.startswith("workflow ") and one.end == "failed" for one in self._ended(of, span)),
+        )
         return Evaluation(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
 
     def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:

@@ -6,60 +6,26 @@ however many processes evaluate it, and whichever of them dies, each edge gets e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from bridge.engine.home import Reads
-from bridge.errors import RecordNotUnderstood
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
-from bridge.features.deps import Deps
 from bridge.features.pauses import deletes, pauses, resumes
+from bridge.features.record_store import RecordStore
 from bridge.queue.records import Write
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 MOST_ALERTS: Final = 1000
 """How many alerts one bridge stores, about 500 bytes each."""
 
 
-class AlertStore:
-    """The alerts of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes."""
+class AlertStore(RecordStore[StoredAlert]):
+    """The alerts of one namespace, oldest first."""
+
+    most = MOST_ALERTS
 
     def __init__(self, scripts: Scripts) -> None:
-        self._redis = scripts.redis
-        self._keys = scripts.keys
-
-    async def get(self, id_: str) -> StoredAlert | None:
-        """Return an alert; None if it was deleted. Raises `RecordNotUnderstood`."""
-        with translated():
-            fields: Any = await self._redis.hgetall(self._keys.alert(id_))
-        return StoredAlert.from_redis(id_, fields) if fields else None
-
-    async def all(self) -> list[StoredAlert]:
-        """Return all alerts, oldest first, without those that only a newer version can read."""
-        with translated():
-            ids: Any = await self._redis.zrange(self._keys.alerts(), 0, -1)
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for id_ in ids:
-                    pipe.hgetall(self._keys.alert(str(id_)))
-                return _readable(ids, await pipe.execute())
-
-    async def read_all(self, reads: Reads) -> list[StoredAlert]:
-        """Return the same for Home, by two *reads*."""
-        (ids,) = await reads.ask(lambda pipe: pipe.zrange(self._keys.alerts(), 0, -1))
-
-        def records(pipe: Any) -> None:
-            for id_ in ids:
-                pipe.hgetall(self._keys.alert(str(id_)))
-
-        return _readable(ids, await reads.ask(records) if ids else [])
-
-    async def is_full(self) -> bool:
-        """Whether `MOST_ALERTS` are stored."""
-        with translated():
-            return int(await self._redis.zcard(self._keys.alerts())) >= MOST_ALERTS
+        super().__init__(scripts, scripts.keys.alerts(), scripts.keys.alert, StoredAlert.from_redis)
 
     def add(self, id_: str, spec: AlertSpec, now: datetime) -> tuple[Write, ...]:
         """Return the writes that store an alert."""
@@ -122,17 +88,3 @@ class AlertStore:
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that delete an alert, and *more*, unless it's already deleted."""
         return deletes(self._keys.alert(id_), ("unrank", self._keys.alerts(), 0, id_), *more)
-
-
-def _readable(ids: Sequence[Any], records: Sequence[Any]) -> list[StoredAlert]:
-    """Return the alerts whose records this version can read."""
-    found = []
-    for id_, fields in zip(ids, records, strict=True):
-        with suppress(RecordNotUnderstood):
-            found.append(StoredAlert.from_redis(str(id_), fields))
-    return found
-
-
-def store_of(deps: Deps) -> AlertStore:
-    """Return the store of alerts for a handler."""
-    return AlertStore(deps.scripts)

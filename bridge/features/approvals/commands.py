@@ -23,7 +23,7 @@ from bridge.features.approvals.request import (
 )
 from bridge.features.approvals.requesting import audited, terms_of, with_terms
 from bridge.features.approvals.rights import approvers, fingerprint, judge_run, refusal_of_approver, rule_of
-from bridge.features.approvals.store import DRAFT, ApprovalStore, readable
+from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of
 from bridge.inbound import ApprovalDue, ApprovedRun, Click, Notice, Submission
@@ -64,11 +64,7 @@ async def list_requests(deps: Deps, turn: Turn) -> Result:
 @approvals.needs_you
 async def waiting_for_me(deps: Deps, turn: Turn, reads: Reads) -> list[Need]:
     """Return the requests that a person may decide about, or has asked for, for Home."""
-    (ids,) = await reads.ask(lambda pipe: pipe.zrange(reads.keys.approvals(), 0, -1))
-    if not ids:
-        return []
-    records = await reads.ask(lambda pipe: [pipe.hgetall(reads.keys.approval(str(id_))) for id_ in ids])
-    found = await _of_person(deps, turn.user, readable(zip(map(str, ids), records, strict=True)))
+    found = await _of_person(deps, turn.user, await ApprovalStore(deps.scripts).waiting(reads))
     return [Need(one.stored.request.asked_at, (layout.line(one),)) for one in found]
 
 

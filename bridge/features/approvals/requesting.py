@@ -9,7 +9,6 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 
 from bridge.engine.access import target_of
@@ -39,7 +38,6 @@ MARK: Final = "bridge_approval"
 """The event type in the metadata of a request's card."""
 
 WAITS: Final = "waits for approval"
-_PAUSE: Final = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ class Approvals:
                 log.info("a request's card can't be edited", extra={"error": exc.error})
                 break
             except SlackError as exc:
-                raise TryLater(exc.retry_after or _PAUSE) from exc
+                raise TryLater(exc.retry_after or None) from exc
         return stored
 
     async def opened(self, deps: EngineDeps, turn: Turn, approved: ApprovedRun) -> Permit | Outcome:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Final
 
 from bridge.engine.deps import EngineDeps
@@ -16,7 +15,6 @@ from bridge.features.approvals.request import Request
 from bridge.inbound import ScheduledRun, TriggeredRun
 
 _FRESH: Final = 1.0  # seconds
-_PAUSE: Final = timedelta(seconds=5)
 
 
 def fingerprint(terms: ApprovalTerms | None) -> str:
@@ -87,7 +85,7 @@ async def _decided(deps: EngineDeps, asked: Asked, how: Callable[[Rules, Asked],
     try:
         return await deps.access.decide(asked, at_most=_FRESH, how=how)
     except SlackError as exc:
-        raise TryLater(exc.retry_after or _PAUSE) from exc
+        raise TryLater(exc.retry_after or None) from exc
 
 
 async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:

@@ -6,14 +6,15 @@ the claim of a slot (`ends`) when its time is over. Whatever dies, and however m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from bridge.engine.home import Reads
 from bridge.engine.turn import Turn
 from bridge.errors import RecordNotUnderstood
 from bridge.features.approvals.request import APPROVED, WAITING, Request, StoredRequest
+from bridge.features.record_store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
 from bridge.queue.records import Write
@@ -27,34 +28,16 @@ Decided = Literal["counted", "already", "over", "late", "other", "changed", "gon
 """What became of a click, see ``decide.lua``."""
 
 
-def readable(records: Iterable[tuple[str, Any]]) -> list[StoredRequest]:
-    """Return the requests that wait, of records by ID, first those that end first, without those of newer versions."""
-    found = list[StoredRequest]()
-    for id_, fields in records:
-        with suppress(RecordNotUnderstood):
-            found.append(StoredRequest.from_redis(id_, fields))
-    return sorted((one for one in found if one.state == WAITING), key=lambda one: one.request.until)
-
-
-class ApprovalStore:
-    """The requests of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes."""
+class ApprovalStore(RecordStore[StoredRequest]):
+    """The requests of one namespace; `get` returns None for one that has expired long ago."""
 
     def __init__(self, scripts: Scripts) -> None:
+        super().__init__(scripts, scripts.keys.approvals(), scripts.keys.approval, StoredRequest.from_redis)
         self._scripts = scripts
-        self._redis = scripts.redis
-        self._keys = scripts.keys
 
-    async def get(self, id_: str) -> StoredRequest | None:
-        """Return a request; None if it has expired long ago. Raises `RecordNotUnderstood`."""
-        with translated():
-            fields: Any = await self._redis.hgetall(self._keys.approval(id_))
-        return StoredRequest.from_redis(id_, fields) if fields else None
-
-    async def waiting(self) -> list[StoredRequest]:
+    async def waiting(self, reads: Reads | None = None) -> list[StoredRequest]:
         """Return the requests that wait, first those that end first, without those of a newer version."""
-        with translated():
-            ids: Any = await self._redis.zrange(self._keys.approvals(), 0, -1)
-            return readable([(str(id_), await self._redis.hgetall(self._keys.approval(str(id_)))) for id_ in ids])
+        return sorted((one for one in await self.all(reads) if one.state == WAITING), key=lambda one: one.request.until)
 
     async def due(self, now: datetime, most: int) -> list[tuple[str, StoredRequest | None]]:
         """Return the requests with something due, each with its ID, or None if it's gone."""

@@ -249,8 +249,9 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
     project = deps.projects.find(filled.project) if filled.project else None
     if project and project.key != turn.project_key:  # the other fields are about the earlier project
         return await _move(deps, turn, project, where=where)
-    if filled.agent is not None and await agent_by_id(turn, filled.agent) is None:
-        raise NoSuch("agent", str(filled.agent))
+    agent = filled.changes.get("agent")
+    if agent is not None and await agent_by_id(turn, agent) is None:
+        raise NoSuch("agent", str(agent))
     for kind, id_ in filter(None, filled.apps.values()):
         if kind == "workflow":
             await workflow_by_id(turn, id_)
@@ -259,11 +260,10 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
     names = await deps.slack.history().apps_in(turn.channel) if filled.apps else {}
 
     def change(now: ChannelSettings) -> ChannelSettings:
-        settings = now.model_copy(update={"agent": filled.agent}) if filled.has_agent else now
-        if filled.answers:
-            settings = settings.model_copy(update={"answers": filled.answers})
-        if filled.replies not in {"", now.replies or deps.channels.replies}:
-            settings = settings.model_copy(update={"replies": filled.replies})
+        changes = dict(filled.changes)
+        if changes.get("replies") == (now.replies or deps.channels.replies):
+            del changes["replies"]
+        settings = now.model_copy(update=changes)
         for app, does in filled.apps.items():
             rule = AppRule(**{does[0]: does[1]}) if does is not None else None
             known = now.apps.get(app)

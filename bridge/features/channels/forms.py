@@ -37,18 +37,15 @@ _REPLIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A valid form: the *agent*'s ID or None. A direct message has no other settings but its *project*.
+    """A valid form: the *changes* of the agent's ID (or None), of *answers* and of *replies*.
 
-    The form leaves out what the operator's file sets; so the form of another time may lack any of it.
+    The form leaves out what the operator's file sets, and in a direct message all but the agent and the *project*.
     """
 
-    agent: int | None
-    answers: str = ""
-    replies: str = ""
+    changes: Mapping[str, Any]
     apps: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
     """By app ID: ``agent`` or ``workflow`` and its ID, or None to ignore the app's messages."""
     project: str = ""
-    has_agent: bool = True
 
 
 class AppField(NamedTuple):
@@ -129,13 +126,15 @@ def _choice(name: str, label: str, options: Sequence[Block], value: str) -> Bloc
 
 def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     """Parse the result of `bridge.slack.blockkit.modals.form_values`, perhaps from another version's form."""
-    agent, has_agent = str(values.get(AGENT, NO_AGENT if values else "") or ""), AGENT in values
+    agent = str(values.get(AGENT, NO_AGENT if values else "") or "")
     if agent != NO_AGENT and not ID.fullmatch(agent):
         return FormErrors({AGENT: "Choose an agent from the list."})
-    answers, replies = str(values.get(ANSWERS) or ""), str(values.get(REPLIES) or "")
-    for name, value, options in ((ANSWERS, answers, _ANSWERS), (REPLIES, replies, _REPLIES)):
-        if value and all(option["value"] != value for option in options):
-            return FormErrors({name: "Choose one from the list."})
+    changes: dict[str, Any] = {AGENT: None if agent == NO_AGENT else int(agent)} if AGENT in values else {}
+    for name, options in ((ANSWERS, _ANSWERS), (REPLIES, _REPLIES)):
+        if value := str(values.get(name) or ""):
+            changes[name] = value
+            if all(option["value"] != value for option in options):
+                return FormErrors({name: "Choose one from the list."})
     chosen = {name.removeprefix(APP): str(does or "") for name, does in values.items() if name.startswith(APP)}
     apps = {app: _parse_rule(does) for app, does in chosen.items()}
     typed = str(values.get(OTHER) or "")
@@ -145,8 +144,7 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     apps |= {other: does} if other else {}
-    project = str(values.get(PROJECT) or "")
-    return Filled(None if agent == NO_AGENT else int(agent), answers, replies, apps, project, has_agent)
+    return Filled(changes, apps, str(values.get(PROJECT) or ""))
 
 
 def _parse_rule(value: str) -> tuple[str, int] | None:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 
 from bridge.engine import notices
@@ -62,7 +61,6 @@ log = logging.getLogger(__name__)
 _LONGEST_NAME = 200  # characters before the colon
 _CLOSING = re.compile(r"[*_~`\"']+(?=\s|$)")  # formatting that includes the colon; of folded text
 _LARGEST_ON_LOOP = 256 * 1024  # characters; larger answers are formatted in a thread
-_SLACK_PAUSE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +408,7 @@ async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:
             raise read.cut_short
     except SlackUnreachable as exc:
         if thread.is_older_than(deps.store_since()):
-            raise TryLater(exc.retry_after or _SLACK_PAUSE) from exc
+            raise TryLater(exc.retry_after or None) from exc
         return None
     except SlackError as exc:  # such as a missing permission: start a new conversation
         log.info("can't search a thread for its session", extra={"detail": exc.detail})

@@ -11,7 +11,6 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from typing import Final, Literal, ParamSpec, TypeVar
 
@@ -41,7 +40,6 @@ _ENTITY: Final = re.compile(r"&[#\w]{1,32};")  # html.unescape raises ValueError
 _READ: Final = frozenset({"text", "mail", "document", "clip"})
 _WHY_UNREAD: Final = {"image": "image", "video": "video", "gone": "gone", "link": "link", "unknown": "slack"}
 _WHY_NOT: Final = {"broken": "broken", "locked": "locked", "missing": "extra", "slow": "slow"}
-_AWAY: Final = timedelta(seconds=5)
 _CUT: Final = "cut here: these are the first 100 kB"
 
 P = ParamSpec("P")
@@ -193,7 +191,7 @@ class PartReader:
                 return await self._document(file, sender)
             found = await self._with_retries(self._fetch, file, sender)
         except SlackTokenRefused as exc:
-            raise TryLater(_AWAY) from exc
+            raise TryLater from exc
         except SlackError as exc:
             log.info("file can't be read", extra={"file": file.id, "detail": exc.detail})
             if file.words:  # the beginning of an email, which came with the message

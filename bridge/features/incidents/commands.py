@@ -24,7 +24,6 @@ from bridge.slack.parts import MessageTag
 log = logging.getLogger(__name__)
 
 MARK: Final = "bridge_incident"
-_PAUSE: Final = timedelta(seconds=5)
 
 incidents = Feature("incidents")
 incidents.every(timedelta(seconds=10), everywhere=True)(report_troubles)
@@ -56,7 +55,7 @@ async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
     except SlackRefused as exc:  # someone deleted it
         log.info("an incident's message can't be edited", extra={"error": exc.error})
     except SlackError as exc:
-        raise TryLater(exc.retry_after or _PAUSE) from exc
+        raise TryLater(exc.retry_after or None) from exc
     match change.does:
         case "ends":
             reply = layout.ended(change.since, change.at)

@@ -469,7 +469,7 @@ async def _channel_of(deps: Deps, wanted: TaskSpec, turn: Turn) -> str:
 async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     """Return the section of Home with what the person scheduled."""
     whose = (turn.team, turn.user, turn.project_key)
-    stored = _with_removed(deps, await store_of(deps).read_all(reads))
+    stored = _with_removed(deps, await store_of(deps).all(reads))
     tasks = [one for one in stored if (one.spec.team, one.spec.owner, one.spec.project) == whose]
     tasks.sort(key=lambda one: (bool(one.paused), one.due, one.id))
     listed = []

@@ -12,11 +12,11 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.engine.home import Reads
 from bridge.engine.results import PostedReport, PostedTask
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import deletes, is_back, pauses, resumes
+from bridge.features.record_store import RecordStore
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Report, ScheduledTask
@@ -31,40 +31,18 @@ MOST_TASKS: Final = 1000
 _UNFINISHED: Final = frozenset({Step.QUEUED, Step.SENT, Step.POSTING})
 
 
-class TaskStore:
-    """The tasks of one namespace. Coroutines may raise `StoreUnavailable`; the other methods return writes.
+class TaskStore(RecordStore[StoredTask]):
+    """The tasks of one namespace, oldest first.
 
     *session_lifetime* is how long an idle thread stays bound, and how long the text of a report is stored with its
     thread.
     """
 
+    most = MOST_TASKS
+
     def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
-        self._redis = scripts.redis
-        self._keys = scripts.keys
+        super().__init__(scripts, scripts.keys.reports(), scripts.keys.report, StoredTask.from_redis)
         self._session_ms = milliseconds(session_lifetime)
-
-    async def get(self, id_: str) -> StoredTask | None:
-        """Return a task; None if it was deleted. Raises `RecordNotUnderstood`."""
-        with translated():
-            fields: Any = await self._redis.hgetall(self._keys.report(id_))
-        return StoredTask.from_redis(id_, fields) if fields else None
-
-    async def all(self) -> list[StoredTask]:
-        """Return all tasks, oldest first, without those that only a newer version can read."""
-        with translated():
-            ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
-        return [report for report, _fields in await self._read({str(id_): {} for id_ in ids})]
-
-    async def read_all(self, reads: Reads) -> list[StoredTask]:
-        """Return the same for Home, by two *reads*."""
-        (ids,) = await reads.ask(lambda pipe: pipe.zrange(self._keys.reports(), 0, -1))
-
-        def records(pipe: Any) -> None:
-            for id_ in ids:
-                pipe.hgetall(self._keys.report(str(id_)))
-
-        fields = await reads.ask(records) if ids else []
-        return [task for task, _ in _readable({str(id_): {} for id_ in ids}, fields)]
 
     async def due(self, at: datetime, most: int) -> list[tuple[StoredTask, str]]:
         """Return the tasks due *at* a moment, the longest due first, each with its stored due time.
@@ -72,16 +50,15 @@ class TaskStore:
         That's one lookup in the index, however many tasks are stored.
         """
         with translated():
-            found: Any = await self._redis.zrangebyscore(
+            ids: Any = await self._redis.zrangebyscore(
                 self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
             )
-        reports = await self._read({str(id_): {"due": str(int(due))} for id_, due in found}) if found else []
-        return [(report, fields["due"]) for report, fields in reports]
-
-    async def is_full(self) -> bool:
-        """Whether `MOST_TASKS` are stored."""
-        with translated():
-            return int(await self._redis.zcard(self._keys.reports())) >= MOST_TASKS
+        records = await self._ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids]) if ids else []
+        found = []
+        for (id_, due_at), fields in zip(ids, records, strict=True):
+            with suppress(RecordNotUnderstood):
+                found.append((self._parse(str(id_), {**fields, "due": str(int(due_at))}), fields.get("due", "")))
+        return found
 
     def add(self, id_: str, spec: Spec, due: datetime, now: datetime) -> tuple[Write, ...]:
         """Return the writes that store a task."""
@@ -235,25 +212,6 @@ class TaskStore:
             *([skip] if is_reported else []),
             *is_back(key),
         )
-
-    async def _read(self, wanted: dict[str, dict[str, str]]) -> list[tuple[StoredTask, dict[str, str]]]:
-        """Return the *wanted* tasks, by ID with fields that replace stored ones, and their stored fields."""
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for id_ in wanted:
-                    pipe.hgetall(self._keys.report(id_))
-                return _readable(wanted, await pipe.execute())
-
-
-def _readable(
-    wanted: Mapping[str, Mapping[str, str]], records: Sequence[Any]
-) -> list[tuple[StoredTask, dict[str, str]]]:
-    """Return the tasks whose records this version can read, with those."""
-    found = []
-    for (id_, replaced), fields in zip(wanted.items(), records, strict=True):
-        with suppress(RecordNotUnderstood):
-            found.append((StoredTask.from_redis(id_, {**fields, **replaced}), fields))
-    return found
 
 
 def store_of(deps: Deps) -> TaskStore:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from pydantic import Field
 
@@ -29,9 +28,6 @@ from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Block, Reply
-
-PAUSE: Final = timedelta(seconds=5)
-"""How long a scheduled run waits for the service before it tries again."""
 
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
@@ -96,7 +92,7 @@ async def run_scheduled(deps: Deps, turn: Turn, scheduled: ScheduledRun) -> Resu
     try:
         workflow = await workflow_by_id(turn, scheduled.workflow)
     except ProjectError as exc:
-        raise TryLater(PAUSE) from exc
+        raise TryLater from exc
     return await run(deps, turn, workflow, scheduled.input)
 
 
@@ -111,7 +107,7 @@ async def run_approved(deps: Deps, turn: Turn, approved: ApprovedRun) -> Result:
     try:
         workflow = await workflow_by_id(turn, permit.workflow)
     except ProjectError as exc:
-        raise TryLater(PAUSE) from exc
+        raise TryLater from exc
     return await run(deps, turn, workflow, permit.given, is_sure=True, permit=permit)
 
 

@@ -1,0 +1,64 @@
+"""Stores of what people set up or ask for: a hash for each record, and a sorted set of their IDs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from bridge.engine.home import Reads
+from bridge.errors import RecordNotUnderstood
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts
+
+T = TypeVar("T")
+
+
+class RecordStore(Generic[T]):
+    """The records of one namespace, at most *most*. Coroutines may raise `StoreUnavailable`; others return writes.
+
+    *listed* is the sorted set; *key_of* returns the key of a record's hash, and *parse* reads that or raises
+    `RecordNotUnderstood`.
+    """
+
+    most = 1000
+
+    def __init__(
+        self, scripts: Scripts, listed: str, key_of: Callable[[str], str], parse: Callable[[str, Mapping[str, str]], T]
+    ) -> None:
+        self._redis = scripts.redis
+        self._keys = scripts.keys
+        self._listed = listed
+        self._key_of = key_of
+        self._parse = parse
+
+    async def get(self, id_: str) -> T | None:
+        """Return a record; None if it was deleted. Raises `RecordNotUnderstood`."""
+        with translated():
+            fields: Any = await self._redis.hgetall(self._key_of(id_))
+        return self._parse(id_, fields) if fields else None
+
+    async def all(self, reads: Reads | None = None) -> list[T]:
+        """Return all records in the set's order, without those that only a newer version can read.
+
+        For Home, they take two of its *reads*.
+        """
+        ask, found = reads.ask if reads else self._ask, list[T]()
+        (ids,) = await ask(lambda pipe: pipe.zrange(self._listed, 0, -1))
+        records = await ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_ in ids]) if ids else []
+        for id_, fields in zip(ids, records, strict=True):
+            with suppress(RecordNotUnderstood):
+                found.append(self._parse(str(id_), fields))
+        return found
+
+    async def is_full(self) -> bool:
+        """Whether no more can be stored."""
+        with translated():
+            return int(await self._redis.zcard(self._listed)) >= self.most
+
+    async def _ask(self, commands: Callable[[Any], object]) -> list[Any]:
+        with translated():
+            async with self._redis.pipeline(transaction=False) as pipe:
+                commands(pipe)
+                answers: list[Any] = await pipe.execute()
+        return answers
