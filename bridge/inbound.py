@@ -327,6 +327,15 @@ class HomeOpened(_Inbound):
         return ""
 
 
+class UserGroupChanged(_Inbound):
+    """Someone created, changed, disabled or enabled a user *group*, which has this *handle* now; *user* is ``""``."""
+
+    is_unrequested: ClassVar[bool] = True
+    kind: Literal["user_group"] = "user_group"
+    group: str
+    handle: str = ""
+
+
 class MessagesTabOpened(_Inbound):
     """Someone opened the bot's Messages tab; *channel* is that direct message."""
 
@@ -477,6 +486,7 @@ Inbound = (
     | Submission
     | Notice
     | HomeOpened
+    | UserGroupChanged
     | MessagesTabOpened
     | Shortcut
     | Report

@@ -33,7 +33,7 @@ SIZE = (1280, 900)
 TALLEST = 6000  # pixels
 AT_ONCE = 4  # tours
 FILES = {"notes.txt": b"Tea is due on Monday.", "cat.png": b"\x89PNG", "data.bin": b"\0\1", "broken.pdf": b"%PDF-1.4"}
-MANIFEST = json.dumps(app_manifest(None))
+WITHOUT = "WITHOUT"  # in a tour's title: an optional scope that was declined
 CLICKABLE = ("button", "tab", "menuitem", "switch", "link", "combobox")
 
 NO_FIRST_STEPS = "localStorage.setItem('playground-steps-used', 'talk run stop report kill')"
@@ -204,10 +204,15 @@ async def a_playground(title: str = "") -> AsyncIterator[Playground]:
     options, settings = re.findall(r"--\w+", title), dict(re.findall(r"([A-Z_]+)=(\S+)", title))
     if file := settings.get("BRIDGE_CONFIG"):
         settings["BRIDGE_CONFIG"] = str(Path(__file__).parent / file)
+    app, declined = app_manifest(None), settings.pop(WITHOUT, "")
+    for kind, scopes in app["oauth_config"]["scopes"].items():
+        app["oauth_config"]["scopes"][kind] = [scope for scope in scopes if scope != declined]
     with tempfile.TemporaryDirectory(prefix="br-") as data:
         manifest = Path(data, "playground", "manifest.json")
         manifest.parent.mkdir()
-        manifest.write_text(MANIFEST, encoding="utf-8")  # on a busy machine, the playground may fail to make its own
+        manifest.write_text(
+            json.dumps(app), encoding="utf-8"
+        )  # on a busy machine, the playground may fail to make its own
         playground = Playground(Path(data), tuple(options), environ=settings)
         try:
             await (await playground.start()).ready(sample.ALICE)

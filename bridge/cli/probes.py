@@ -53,14 +53,15 @@ from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
 from bridge.slack.api import Hello, Identity, SlackWeb, opened
 from bridge.slack.blockkit.kit import counted
-from bridge.slack.scopes import HANDLES, SCOPES, missing, required_by
+from bridge.slack.scopes import SCOPES, USER_GROUPS, missing, required_by
 from bridge.slack.user_groups import UserGroup, UserGroups
 
 PATIENCE: Final = timedelta(seconds=30)
 """How long the probes of each service may take in total; single calls have shorter limits."""
 
 T = TypeVar("T")
-UserGroupsSeen = dict[str, UserGroup] | SlackError
+UserGroupsSeen = dict[str, UserGroup] | SlackError | None
+"""The workspace's user groups; None if they weren't looked up."""
 
 
 async def probe(
@@ -78,7 +79,7 @@ async def probe(
     Slack comes first, because it says which bot should own the namespace.
     """
     identity: Identity | None = None
-    groups: UserGroupsSeen = {}
+    groups: UserGroupsSeen = None
 
     async def in_time(area: str, rows: Awaitable[list[Row]]) -> list[Row]:
         try:
@@ -134,14 +135,14 @@ async def _slack_rows(
     """Check the bot token with Slack, and the other two secrets; also return the user groups."""
     rows: list[Row] = []
     identity = None
-    groups: UserGroupsSeen = {}
+    groups: UserGroupsSeen = None
     url, bot, app = values.get("SLACK_API_URL"), values.get("SLACK_BOT_TOKEN"), values.get("SLACK_APP_TOKEN")
     if url is not None and (bot or app):
         async with opened(url, bot.get_secret_value() if bot else "", Metrics()) as web:
             if bot:
                 required = required_by(values.get("BRIDGE_RUNNERS", ()))
                 rows, identity = await bot_rows(web, now=now, required_scopes=required, uses_http=not app)
-            if identity is not None and HANDLES in identity.scopes:
+            if identity is not None and USER_GROUPS in identity.scopes:
                 groups = await _user_groups(web)
             if identity is not None and (ops := values.get("BRIDGE_OPS_CHANNEL")):
                 rows.append(await ops_channel_row(web, ops, posts_test=posts_test))
@@ -169,7 +170,7 @@ async def _user_groups(web: SlackWeb) -> UserGroupsSeen:
 def handle_rows(stored: Mapping[str, str], groups: UserGroupsSeen) -> list[Row]:
     """Compare the *stored* handles of agents, by user group, with the workspace's *groups*."""
     known = {group: Handle.model_validate_json(text) for group, text in stored.items()}
-    if not known:
+    if not known or groups is None:
         return []
     if isinstance(groups, SlackError):
         return [Row(SLACK, _HANDLES, WARNING, f"can't be looked up: {groups.detail}", "try again later")]
@@ -346,9 +347,7 @@ async def _redis_rows(values: Mapping[str, Any], identity: Identity | None, grou
     return [Row(REDIS, "embedded", OK, f"data in {folder}; for a single machine only"), *rows]
 
 
-async def redis_rows(
-    url: str, namespace: str, identity: Identity | None, groups: UserGroupsSeen | None = None
-) -> list[Row]:
+async def redis_rows(url: str, namespace: str, identity: Identity | None, groups: UserGroupsSeen = None) -> list[Row]:
     """Check the Redis at *url*; *identity*, if known, is the bot that should own the namespace.
 
     The agents' handles stored there are compared with the workspace's *groups*.
@@ -363,7 +362,7 @@ async def redis_rows(
         running = Row(BRIDGE, "process", OK, f"{condition.running} running")
     else:
         running = Row(BRIDGE, "process", WARNING, "no bridge is running", "start it with bridge serve")
-    return [*handle_rows(handles, groups or {}), *condition_rows(condition, namespace, identity), running]
+    return [*handle_rows(handles, groups), *condition_rows(condition, namespace, identity), running]
 
 
 def condition_rows(condition: RedisCondition, namespace: str, identity: Identity | None) -> list[Row]:

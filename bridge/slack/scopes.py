@@ -20,7 +20,7 @@ class Scope:
     is_optional: bool = False
 
 
-HANDLES: Final = "usergroups:write"
+USER_GROUPS: Final = "usergroups:read"
 
 SCOPES: Final = (
     Scope("app_mentions:read", "receive mentions of the bot, which start conversations"),
@@ -41,13 +41,14 @@ SCOPES: Final = (
     Scope("files:write", "send long answers and outputs as files", True),
     Scope("reactions:write", "mark waiting messages with ⏳", True),
     Scope("reactions:read", "stop an agent when someone adds ❌ to their own message", True),
-    Scope(HANDLES, "give agents handles that complete as people type them", True),
+    Scope("usergroups:write", "give agents handles that complete as people type them", True),
     Scope(
-        "usergroups:read", "look up the members of user groups that may run workflows, and show groups by name", True
+        USER_GROUPS,
+        "look up the members of user groups that may run workflows, show groups by name, and notice changed handles",
+        True,
     ),
 )
 
-USER_GROUPS: Final = "usergroups:read"
 CUSTOMIZE: Final = "chat:write.customize"
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from bridge.playground.emulator.entities import Group
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
-from support.harness import SALES, SUPPORT, Harness
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
+from support.harness import NOT_NOW, SALES, SUPPORT, Harness
 
 CREATE, LIST = "usergroups.create", "usergroups.list"
 
@@ -142,37 +144,48 @@ async def test_only_people_who_may_change_settings_set_handles(harness: Harness)
     assert "You don't have permission" in await give(harness)
 
 
-async def changed(harness: Harness, **changes: object) -> None:
-    """Change the group in Slack, and let the bridge look."""
-    groups = harness.slack.workspace.groups
-    made = groups[group(harness)]
-    for name, value in changes.items():
-        setattr(made, name, value)
-    groups.put(made.id, made)
-    for _ in range(2):  # it's told once
-        (job,) = [job for job in harness.parts().turns.features.jobs if job.name == "agents.check_handles"]
+async def look(harness: Harness) -> None:
+    """Let the bridge look at the groups, twice."""
+    (job,) = [job for job in harness.parts().turns.features.jobs if job.name == "agents.check_handles"]
+    for _ in range(2):
         await job.handler(harness.parts().turns.deps)
         await harness.work()
 
 
-@pytest.mark.parametrize(
-    ("changes", "said", "listed"),
-    [
-        ({"deleted_at": 1}, "⚠️ Someone disabled the handle @support of Support.", "@support ⚠️ disabled"),
-        (
-            {"deleted_at": 1, "handle": "old"},
-            "⚠️ Someone disabled the handle @support of Support.",
-            "@support ⚠️ disabled",
-        ),
-        ({"handle": "helpers"}, "Someone renamed the handle @support of Support. It's @helpers now.", "@helpers"),
-    ],
-)
+async def changed(harness: Harness, id_: str = "", *, by: str = ALICE, **changes: object) -> None:
+    """Change a group in Slack, which sends an event."""
+    group_ = replace(harness.slack.workspace.groups[id_ or group(harness)], **changes)  # type: ignore[arg-type] # any
+    await harness.slack.people.change_group(by, group_)
+    await harness.work()
+
+
+def missed(harness: Harness, **changes: object) -> None:
+    """Change the agent's group without an event that reaches the bridge."""
+    groups = harness.slack.workspace.groups
+    made = replace(groups[group(harness)], updated_by=ALICE, **changes)  # type: ignore[arg-type] # any
+    groups.put(made.id, made)
+
+
+CHANGES: list[tuple[dict[str, object], str, str]] = [
+    ({"deleted_at": 1}, "⚠️ Someone disabled the handle @support of Support.", "@support ⚠️ disabled"),
+    ({"deleted_at": 1, "handle": "old"}, "⚠️ Someone disabled the handle @support of Support.", "@support ⚠️ disabled"),
+    ({"handle": "helpers"}, "Someone renamed the handle @support of Support. It's @helpers now.", "@helpers"),
+]
+
+
+@pytest.mark.parametrize("is_missed", [False, True], ids=["by event", "by the job"])
+@pytest.mark.parametrize(("changes", "said", "listed"), CHANGES)
 async def test_a_changed_handle_is_told_once_to_who_set_it(
-    harness: Harness, changes: dict[str, object], said: str, listed: str
+    harness: Harness, changes: dict[str, object], said: str, listed: str, *, is_missed: bool
 ) -> None:
     await give(harness, user=BOB)
     before = len(harness.seen.messages)
-    await changed(harness, **changes)
+    if is_missed:
+        missed(harness, **changes)
+    else:
+        await changed(harness, **changes)
+        assert len(harness.seen.messages) == before + 1
+    await look(harness)
 
     (told,) = harness.seen.messages[before:]
     assert told.text.startswith(said)
@@ -180,6 +193,56 @@ async def test_a_changed_handle_is_told_once_to_who_set_it(
     await harness.type_command("/agents")
     await harness.work()
     assert listed in str(harness.seen.ephemerals[-1].blocks)
+
+
+async def test_a_repeated_change_is_told_again(harness: Harness) -> None:
+    await give(harness)
+    before = len(harness.seen.messages)
+    await changed(harness, deleted_at=1)
+    await changed(harness, deleted_at=0)
+    await changed(harness, deleted_at=1)
+
+    assert len(harness.seen.messages) == before + 2
+
+
+async def test_the_bridges_own_changes_are_told_to_nobody(harness: Harness) -> None:
+    await give(harness)
+    before = len(harness.seen.messages)
+    await changed(harness, by=BRIDGE, handle="helpers")
+    await changed(harness, by=BRIDGE, deleted_at=1)
+    await look(harness)
+
+    assert harness.seen.messages[before:] == []
+    await harness.type_command("/agents")
+    await harness.work()
+    assert "@helpers ⚠️ disabled" in str(harness.seen.ephemerals[-1].blocks)
+
+
+async def test_a_change_of_another_group_costs_no_look_at_slack(harness: Harness) -> None:
+    await give(harness)
+    before = len(harness.seen.called(LIST))
+    await changed(harness, "S0RUNNERS", members=[ALICE])
+
+    assert len(harness.seen.called(LIST)) == before
+
+
+async def test_a_handle_that_was_removed_meanwhile_stays_removed(harness: Harness) -> None:
+    await give(harness)
+    missed(harness, handle="helpers")
+    handles, deps = harness.parts().turns.deps.handles, harness.parts().turns.deps
+    (change,) = await handles.check()
+    await give(harness, "/agents handle Support none")
+    await deps.inbox.write(*handles.notes(change))
+
+    assert not await harness.store.redis.exists("{test}:handles")
+
+
+async def test_slack_being_busy_delays_the_look(harness: Harness) -> None:
+    await give(harness)
+    harness.slack.faults.on(LIST, NOT_NOW)
+    await changed(harness, handle="helpers")
+
+    assert "It's @helpers now." in harness.seen.texts[-1]
 
 
 async def test_nothing_posted_contains_a_live_handle(harness: Harness) -> None:
@@ -192,12 +255,13 @@ async def test_nothing_posted_contains_a_live_handle(harness: Harness) -> None:
     assert "<!subteam" not in json.dumps([[one.text, one.blocks] for one in posted if one.user != ALICE])
 
 
-async def test_a_handle_that_another_group_has_now_is_told(harness: Harness) -> None:
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_a_handle_that_another_group_has_now_is_told(harness: Harness, *, is_new: bool) -> None:
     await give(harness)
+    missed(harness, deleted_at=1, handle="old")
     groups = harness.slack.workspace.groups
-    runners = groups["S0RUNNERS"]
-    runners.handle = "support"
-    groups.put(runners.id, runners)
-    await changed(harness, handle="old")
+    taken_by = Group("S0NEW", "", "New", groups["S0RUNNERS"].team, []) if is_new else groups["S0RUNNERS"]
+    await harness.slack.people.change_group(BOB, replace(taken_by, handle="support"))
+    await harness.work()
 
     assert "⚠️ Another user group now has the handle @support of Support." in harness.seen.texts[-1]

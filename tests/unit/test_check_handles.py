@@ -35,3 +35,7 @@ def test_a_handle_is_compared_with_its_group(
 
 def test_no_handles_are_no_row() -> None:
     assert handle_rows({}, {"S1": UserGroup("S1")}) == []
+
+
+def test_handles_without_a_look_at_slack_are_no_row() -> None:
+    assert handle_rows(STORED, None) == []

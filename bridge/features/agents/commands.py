@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.results import Form, NewThread, Outcome, Result, shown
+from bridge.engine.results import Done, Form, NewThread, Outcome, Result, TryLater, shown
 from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, SlackError, SlackRefused
@@ -18,9 +19,10 @@ from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_butt
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, origin_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission
+from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission, UserGroupChanged
 from bridge.project.models import Agent
 from bridge.queue.audit import named
+from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.folding import name_key
@@ -29,6 +31,8 @@ from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.payloads import mapping, text
+from bridge.slack.scopes import USER_GROUPS
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,7 @@ agents = Feature("agents")
 agents.outcomes |= {"handle_trouble": "notified: someone changed the handle in Slack"}
 
 _NONE: Final = frozenset({"none", "off", "remove"})
+_PAUSE: Final = timedelta(seconds=5)  # before Slack is asked again
 
 
 @agents.command("/agents list [words]", default=True, read_only=True)
@@ -123,20 +128,53 @@ async def _remove_handle(deps: Deps, turn: Turn, agent: Agent) -> Outcome:
 
 @agents.every(timedelta(minutes=15))
 async def check_handles(deps: Deps) -> None:
-    """Tell those who set handles what has become of them."""
+    """Tell those who set handles what has become of them, as far as Slack's events didn't say so."""
+    await _tell_of_handles(deps)
+
+
+@agents.event("subteam_created", USER_GROUPS)
+@agents.event("subteam_updated", USER_GROUPS)
+def user_group(event: Mapping[str, Any], team: str) -> UserGroupChanged | None:
+    """Return what to queue when someone creates, changes, disables or enables a user group.
+
+    https://docs.slack.dev/reference/events/subteam_created https://docs.slack.dev/reference/events/subteam_updated
+    """
+    group = mapping(event.get("subteam"))
+    if not (id_ := text(group, "id")):
+        return None
+    return UserGroupChanged(team=team, channel="", user="", group=id_, handle=text(group, "handle"))
+
+
+@agents.kind(UserGroupChanged, label="User group changed")
+async def group_changed(deps: Deps, turn: Turn, changed: UserGroupChanged) -> Result:  # noqa: ARG001 - like every other
+    """Tell the person who set a handle at once; events about other groups cost no look at Slack."""
+    if not await deps.handles.is_about(changed.group, changed.handle):
+        return Done("it isn't an agent's handle")
     try:
-        changed = await deps.handles.check()
+        return Done(f"{kit.counted(await _tell_of_handles(deps), 'handle')} changed")
+    except SlackError as exc:
+        raise TryLater(exc.retry_after or _PAUSE) from exc
+
+
+async def _tell_of_handles(deps: Deps) -> int:
+    """Store how many handles have changed, and tell those who set them. Raises `SlackError`."""
+    try:
+        changes = await deps.handles.check()
     except SlackRefused as exc:  # a permission that's missing, for example: `bridge check` says so
         log.info("can't look at the handles", extra={"detail": exc.detail})
-        return
-    for group, (before, now) in changed.items():
-        if now.trouble:
+        return 0
+    for change in changes:
+        told, now = list[Write](), change.now
+        if now.trouble and not change.is_own:
             project = deps.projects.get(now.project)
             name = await project.catalog.agent_name(now.agent) if project else ""
-            what = layout.handle_trouble(now.trouble, name, before.handle, now.handle)
+            what = layout.handle_trouble(now.trouble, name, change.before.handle, now.handle)
             notice = Notice(team=now.team, channel=now.owner, user=now.owner, what=what, of="notice", is_offer=True)
-            await deps.inbox.put(notice, event=f"handle:{group}:{now.trouble}:{before.handle}:{now.handle}")
-        await deps.handles.note(group, now)
+            told.append(deps.inbox.queues(notice, why="a handle was changed in Slack"))
+        await deps.inbox.write(*deps.handles.notes(change, told))
+    if changes:
+        await deps.handles.changed()
+    return len(changes)
 
 
 agents.notice(layout.HANDLE_TROUBLE)(layout.handle_changed)

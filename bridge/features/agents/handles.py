@@ -2,14 +2,16 @@
 
 A handle is a user group without members, so that it notifies nobody. The bridge sees a mention of it only in channels
 whose history it may read, as Slack has no event for it. A group may change behind the bridge's back: what's wrong with
-it is told to the person who set it, once, and stands in the list of agents and in `bridge check`.
+it is told to the person who set it, once, and stands in the list of agents and in `bridge check`. Slack's events say so
+at once; a job finds what they missed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -18,6 +20,7 @@ from bridge.errors import StoreUnavailable
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
+from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.stops import SETTINGS
@@ -49,6 +52,17 @@ class Handle(BaseModel, frozen=True):
     owner: str
     team: str
     trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandleChange:
+    """A handle whose *group* has changed: how it's *stored*, and as it was and is. *is_own*: the bridge changed it."""
+
+    group: str
+    stored: str
+    before: Handle
+    now: Handle
+    is_own: bool
 
 
 class HandleTaken(Exception):
@@ -132,19 +146,37 @@ class Handles:
             await self._groups.disable(group)
         await self._store({}, forget={group})
 
-    async def check(self) -> dict[str, tuple[Handle, Handle]]:
-        """Look at all groups; return those whose state has changed, as it was and as it is. Raises `SlackError`."""
-        known = await self.all()
-        if not known:
-            return {}
-        groups = await self._groups.all()
-        now = {group: state_of(group, one, groups) for group, one in known.items()}
-        return {group: (known[group], one) for group, one in now.items() if one != known[group]}
+    async def is_about(self, group: str, handle: str) -> bool:
+        """Whether a user *group* that has this *handle* is, or may be in the way of, an agent's."""
+        return any(one == group or known.handle == handle for one, known in (await self.all()).items())
 
-    async def note(self, group: str, handle: Handle) -> None:
-        """Store a handle's new state; a renamed one is fine once that's told."""
-        trouble = "" if handle.trouble == RENAMED else handle.trouble
-        await self._store({group: handle.model_copy(update={"trouble": trouble})})
+    async def check(self) -> list[HandleChange]:
+        """Look at all groups; return the handles whose state has changed. Raises `SlackError`."""
+        stored = await stored_handles(self._scripts.redis, self._scripts.keys.namespace)
+        groups = await self._groups.all() if stored else {}
+        changes = []
+        for group, text in stored.items():
+            before = Handle.model_validate_json(text)
+            now = state_of(group, before, groups)
+            is_own = group in groups and groups[group].changed_by == self._bot_user
+            changes += [HandleChange(group, text, before, now, is_own)] if now != before else []
+        return changes
+
+    def notes(self, change: HandleChange, told: Sequence[Write] = ()) -> tuple[Write, ...]:
+        """Return the writes that store a handle's new state and make *told*, unless it was stored or set meanwhile.
+
+        A renamed handle is fine once that's told.
+        """
+        trouble = "" if change.now.trouble == RENAMED else change.now.trouble
+        now = change.now.model_copy(update={"trouble": trouble}).model_dump_json()
+        key = self._scripts.keys.handles()
+        return ("if", key, 0, 1 + len(told), change.group, change.stored), ("field", key, 0, change.group, now), *told
+
+    async def changed(self) -> None:
+        """Have all processes read the handles again."""
+        self._known.changed()
+        with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
+            await self._scripts.redis.publish(self._scripts.keys.stops(), SETTINGS)
 
     async def _store(self, handles: Mapping[str, Handle], forget: frozenset[str] | set[str] = frozenset()) -> None:
         redis, key = self._scripts.redis, self._scripts.keys.handles()
@@ -155,6 +187,4 @@ class Handles:
                 for group, handle in handles.items():
                     pipe.hset(key, group, handle.model_dump_json())
                 await pipe.execute()
-        self._known.changed()
-        with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
-            await redis.publish(self._scripts.keys.stops(), SETTINGS)
+        await self.changed()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
@@ -143,7 +143,8 @@ async def target_of(deps: Deps, task: StoredTask, *, is_asked: bool = True) -> s
     spec, project = task.spec, deps.projects.get(task.spec.project)
     if isinstance(spec, ReportSpec):
         return ""
-    kind, id_ = ("agent", spec.agent) if isinstance(spec, QuestionSpec) else ("workflow", spec.workflow)
+    kind: Literal["agent", "workflow"] = "agent" if isinstance(spec, QuestionSpec) else "workflow"
+    id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow
     name = ""
     if project and not is_asked:
         name = project.catalog.last_name(kind, id_)

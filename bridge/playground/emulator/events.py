@@ -11,6 +11,7 @@ from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.richtext import names
 from bridge.playground.emulator.web_api.method import (
+    GroupChanged,
     Happening,
     MessageDeleted,
     MessageEdited,
@@ -100,6 +101,12 @@ class Events:
         event = payloads.reaction_event(message, user, name, now, is_added=happening.is_added)
         return self._wanted(event, happening.message.channel)
 
+    def group_changed(self, happening: GroupChanged) -> Tried:
+        """A user group was created or changed; nobody needs to be in a channel for that."""
+        return self._wanted(
+            payloads.group_event(happening.group, self._workspace.new_ts(), is_new=happening.is_new), ""
+        )
+
     def own(self, happening: Happening) -> None:
         """Events for the app's own actions, which Slack sends too."""
         if not self.echoes_own:
@@ -109,6 +116,8 @@ class Events:
                 self.posted(happening.message)
             case ReactionChanged():
                 self.reacted(happening)
+            case GroupChanged():
+                self.group_changed(happening)
             case _:
                 self.changed(happening)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.entities import Channel, Json, Member, Message, View
+from bridge.playground.emulator.entities import Channel, Group, Json, Member, Message, View
 
 VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
 
@@ -175,6 +175,12 @@ def view_closed(person: Member, view: View, *, is_cleared: bool) -> Json:
 def url_verification(challenge: str) -> Json:
     """The challenge for a new request URL."""
     return {"token": VERIFICATION_TOKEN, "challenge": challenge, "type": "url_verification"}
+
+
+def group_event(group: Group, now: str, *, is_new: bool) -> Json:
+    """A user group was created or changed: https://docs.slack.dev/reference/events/subteam_updated."""
+    kind = "subteam_created" if is_new else "subteam_updated"
+    return {"type": kind, "subteam": {**group.as_json(), "users": group.members}, "event_ts": now}
 
 
 def reaction_event(message: Message, user: str, name: str, now: str, *, is_added: bool) -> Json:

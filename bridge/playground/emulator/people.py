@@ -8,11 +8,11 @@ from typing import Final
 
 from bridge.playground.emulator import contents, invitations, payloads, sample, widgets
 from bridge.playground.emulator.deliver import AppDelivery, Deliverer
-from bridge.playground.emulator.entities import File, Json, Message
+from bridge.playground.emulator.entities import File, Group, Json, Message
 from bridge.playground.emulator.events import Events, Tried
 from bridge.playground.emulator.richtext import rich_text
 from bridge.playground.emulator.server import ApiServer
-from bridge.playground.emulator.web_api.method import MessageDeleted, MessageEdited, ReactionChanged
+from bridge.playground.emulator.web_api.method import GroupChanged, MessageDeleted, MessageEdited, ReactionChanged
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.local_server import LocalServer
 
@@ -296,6 +296,15 @@ class People:
             self._workspace.enter(user, self._workspace.channels[channel])
             text = f"<@{user}> has joined the channel"
             tried = self._events.posted(self._workspace.messages.post(user, channel, text, subtype="channel_join"))
+        await _heard(tried)
+
+    async def change_group(self, user: str, group: Group) -> None:
+        """Save a user group as *user*, who creates it if it's new."""
+        with self._workspace.together():
+            is_new = group.id not in self._workspace.groups
+            group.created_by, group.updated_by = group.created_by or user, user
+            self._workspace.groups.put(group.id, group)
+            tried = self._events.group_changed(GroupChanged(group, is_new))
         await _heard(tried)
 
     async def send_event(self, event: Json, channel: str = "", *, event_id: str = "") -> None:

@@ -152,6 +152,7 @@ class Group:
     members: list[str]
     description: str = ""
     created_by: str = ""
+    updated_by: str = ""
     deleted_at: int = 0  # when it was disabled
 
     def as_json(self) -> Json:
@@ -160,12 +161,18 @@ class Group:
             "id": self.id,
             "team_id": self.team,
             "is_usergroup": True,
+            "is_subteam": True,
             "name": self.name,
             "handle": self.handle,
             "description": self.description,
             "is_external": False,
             "date_create": 1_700_000_000,
+            "date_update": 1_700_000_000,
             "date_delete": self.deleted_at,
+            "auto_type": None,
             "created_by": self.created_by,
+            "updated_by": self.updated_by or self.created_by,
+            "deleted_by": self.updated_by if self.deleted_at else None,
+            "prefs": {"channels": [], "groups": []},
             "user_count": len(self.members),
         }

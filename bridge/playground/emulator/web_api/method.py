@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from bridge.playground.emulator.entities import Channel, Json, Member, Message
+from bridge.playground.emulator.entities import Channel, Group, Json, Member, Message
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
@@ -50,7 +50,15 @@ class ReactionChanged:
     is_added: bool
 
 
-Happening = MessagePosted | MessageEdited | MessageDeleted | ReactionChanged
+@dataclass(frozen=True)
+class GroupChanged:
+    """A user group was created, changed, disabled or enabled."""
+
+    group: Group
+    is_new: bool = False
+
+
+Happening = MessagePosted | MessageEdited | MessageDeleted | ReactionChanged | GroupChanged
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Final
 from bridge.playground.emulator.entities import Group, Json, Member
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.conversations import READ, visible
-from bridge.playground.emulator.web_api.method import Family, MethodCall, paged
+from bridge.playground.emulator.web_api.method import Family, GroupChanged, MethodCall, paged
 
 family = Family()
 
@@ -110,11 +110,13 @@ def _changed(call: MethodCall, group: Group, *, is_new: bool) -> Json:
     if len(given.get("description", "")) > _DESCRIPTION:
         raise Refusal("description_too_long")
     description = given.get("description", group.description)
-    return _put(call, replace(group, name=name, handle=handle, description=description))
+    return _put(call, replace(group, name=name, handle=handle, description=description), is_new=is_new)
 
 
-def _put(call: MethodCall, group: Group) -> Json:
+def _put(call: MethodCall, group: Group, *, is_new: bool = False) -> Json:
+    group.updated_by = call.workspace.bot.id
     call.workspace.groups.put(group.id, group)
+    call.happened.append(GroupChanged(group, is_new))
     return {"ok": True, "usergroup": group.as_json()}
 
 
