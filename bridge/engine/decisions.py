@@ -13,7 +13,7 @@ from enum import StrEnum, auto
 from typing import Final, Literal
 
 from bridge.engine.notices import why_not_posted
-from bridge.errors import BridgeError, NotAllowed
+from bridge.errors import BridgeError, NotAllowed, TooOften
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
@@ -160,7 +160,7 @@ _NO_RULE: Final = Meaning(
     "This channel has no rule for the app that posted this.", "Add one with /agents channel ask or /agents channel run."
 )
 _RULE_PAUSED: Final = Meaning(
-    "This channel's rule for this app is paused, because its owner or the channel lost access.",
+    "This channel's rule for this app is paused, because its owner may no longer do that here.",
     "Set it up again with /agents channel.",
 )
 _RESENT: Final = Meaning(
@@ -183,7 +183,12 @@ _WITH_NEW_TEXT: Final = Meaning(
     "Send the new text if it needs that, too.", "new text", is_public=False, word="asked whether to send the new text",
 )  # fmt: skip
 _NEXT: Final = Meaning("This message is next in line.", "I'll send it to the agent in a moment.")
-_REPLIED: Final = Meaning("I replied to this message.", "Open my reply to read it.")
+_REPLIED: Final = Meaning("I replied to this message.", "Open the reply to read it.")
+_ANSWERED: Final = Meaning("The agent replied to this message.", _REPLIED.cure)
+_USED_UP: Final = Meaning(
+    "A limit was used up, so nothing was sent{cause}.", "Try again later, or ask your admin.",
+    is_public=False, word="limit used up",
+)  # fmt: skip
 _OF_A_CHANGE: Final = Meaning(
     "An edit or a deletion of this message changed nothing, because it was older than what I know.", _NOTHING_TO_DO
 )
@@ -284,8 +289,8 @@ REFUSALS: Final[Mapping[str, Meaning]] = {
         "Slack couldn't confirm who you are, so I didn't send this message to an agent.", "Send it again in a minute.",
         is_public=False, word="Slack didn't say where they're from",
     ),
-    "rule": Meaning(
-        "The rules here don't allow this{cause}.", "Ask your admin for access.",
+    "rule": Meaning(  # in its own words, if they're known: see `_by_rule`
+        "The rules here don't allow this.", "Ask your admin for access.",
         is_public=False, word="refused by a rule",
     ),
     "canvas": Meaning(
@@ -332,7 +337,12 @@ REQUESTS: Final[Mapping[str, Meaning]] = {
 """Each state of a request for approval that a message has made."""
 
 ENDS: Final[Mapping[str, Meaning]] = {
-    **dict.fromkeys(("answered", "ran", "shown", "menu", "form opened", "form offered", "form not opened"), _REPLIED),
+    "answered": _ANSWERED,
+    "not read": Meaning(
+        "Nothing in this message could be read, so it wasn't sent to the agent.", "Say in words what you need.",
+        word="listed attachments that can't be read",
+    ),
+    **dict.fromkeys(("ran", "shown", "menu", "form opened", "form offered", "form not opened"), _REPLIED),
     "mention_without_text": _REPLIED.called("asked for a question"),
     "app_paused": _REPLIED.called("too many messages from an app"),
     "not_posted": _REPLIED.called("notified: Slack rejected the post"),
@@ -368,6 +378,7 @@ ENDS: Final[Mapping[str, Meaning]] = {
         "a newer version wrote this schedule", "its schedule was deleted", "its schedule is paused",
         "it's too late for this slot", "its schedule was paused", "it isn't a report", "it isn't a question or a run",
         "skipped: the one before is still running", "skipped", "its run is queued", "its project was removed",
+        "it isn't an agent's handle", "the handles were looked at",
     ), _NOTHING_SHOWN),
     "waits for approval": REQUESTS["waiting"].called("waits for approval"),
     "not shown": _NOTHING_SHOWN,
@@ -386,7 +397,8 @@ ENDS: Final[Mapping[str, Meaning]] = {
         word="the service rejected the key",
     ),
     "NotFound": Meaning(
-        "The project service no longer has what this message was for{cause}.", "Pick another one, or ask your admin.",
+        "The project service no longer has the agent or workflow that this message was for{cause}.",
+        "Pick another one, or ask your admin.",
         word="not found by the service",
     ),
     "Busy": Meaning("The project service was busy{cause}.", _AGAIN, word="the service is busy"),
@@ -563,8 +575,15 @@ def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
     """Explain a refusal by the name of its notice, with facts after a colon."""
     name, _, facts = what.partition(":")
     line = REFUSALS.get(f"{name}:{facts.partition(':')[0]}") or REFUSALS.get(name) or _NOT_ALLOWED
-    said = f" ({facts})" if name == "rule" and facts else ""
-    return Explanation(line, {"cause": said} if said or turn is None else _cause(turn), turn=turn, refusal=name)
+    if name == "rule" and facts:
+        return _by_rule(facts, turn)
+    return Explanation(line, {} if turn is None else _cause(turn), turn=turn, refusal=name)
+
+
+def _by_rule(said: str, turn: TurnTrace | None) -> Explanation:
+    """Explain a refusal by a rule of the operator's file in that rule's words, whose last sentence says what helps."""
+    happened, _, cure = said.rpartition(". ")
+    return Explanation(replace(REFUSALS["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
 
 
 def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
@@ -619,24 +638,31 @@ def _ended(turn: TurnTrace) -> Explanation:
     if what.startswith("refused: "):
         return _refused(what.partition(": ")[2], turn)
     if what == NotAllowed.__name__ and turn.cause:
-        return _refused("rule", turn)
-    if turn.has_new_text and (line is None or line is _REPLIED):
+        return _refused(f"rule:{_said(turn)}", turn)
+    if what == TooOften.__name__ and turn.cause:
+        return Explanation(_USED_UP, _cause(turn), turn=turn)
+    if turn.has_new_text and line in {None, _REPLIED, _ANSWERED}:
         return Explanation(STATES[State.EDITED], turn=turn, shown_at="")
-    if line is None or line.happened == _REPLIED.happened:
-        line = STATES[State.REPLIED if turn.posted else State.REPLIED_PRIVATELY]
+    if line is None or line.cure == _REPLIED.cure:
+        replied = line if line is _ANSWERED else STATES[State.REPLIED]
+        line = replied if turn.posted else STATES[State.REPLIED_PRIVATELY]
     elif turn.answered_at and not turn.posted and what not in {"stopped", "deleted"}:
         line = replace(line, is_public=False)  # its reply was private, too
     return Explanation(line, _cause(turn), turn=turn, shown_at=turn.posted)
 
 
-def _cause(turn: TurnTrace) -> dict[str, str]:
-    """Return why a call of the service failed, as a part of a sentence: its status or cause, and its own words."""
+def _said(turn: TurnTrace) -> str:
+    """Return why a call of the service failed, or what refused it: a status or cause, and its own words."""
     cause = turn.cause.removeprefix(f"{turn.concerns}: ").rpartition(", after ")
     said = cause[0] or cause[2]
     name, _, rest = said.partition(": ")
-    if name in {one.__name__ for one in _kinds_of(BridgeError)}:
-        said = rest
-    return {"cause": f" ({kit.one_line(said, 300)})" if said else ""}
+    return rest if name in {one.__name__ for one in _kinds_of(BridgeError)} else said
+
+
+def _cause(turn: TurnTrace) -> dict[str, str]:
+    """Return that as a part of a sentence."""
+    said = kit.one_line(_said(turn), 300)
+    return {"cause": f" ({said})" if said else ""}
 
 
 def _kinds_of(base: type[BridgeError]) -> set[type[BridgeError]]:

@@ -49,6 +49,7 @@ from bridge.errors import (
     SlackUnreachable,
     StoreUnavailable,
     ThreadGone,
+    TooOften,
 )
 from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
@@ -263,6 +264,8 @@ class Turns:
                 what, reply = type(exc).__name__, failures.failure(exc)
                 if isinstance(exc, NotAllowed):
                     cause = exc.said
+                elif isinstance(exc, TooOften) and " limit of " in exc.what:
+                    cause = exc.what
                 result = Outcome(what=what, reply=reply, concerns=exc.about, cause=cause)
         if not (turn.has_sent or self.deps.slack.token.accepted.is_set()):  # rejected after the turn was taken
             raise WorkPaused

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bridge.cli.trace import summary_of
-from bridge.features.channels.settings import ChannelSettings
+from bridge.features.channels.settings import AppRule, ChannelSettings
 from bridge.ids import MessageKey
 from bridge.inbound import WAITING_LIMIT
 from bridge.playground.emulator.entities import Message
@@ -315,6 +315,117 @@ async def post_in_doubt(harness: Harness) -> Staged:
     return ts
 
 
+async def refused_by_a_rule(harness: Harness) -> Staged:
+    harness.use_file(f'[[rules]]\nwho = ["{BOB}"]\nmay = ["ask"]\n[[rules]]\nmay = ["trace"]\n')
+    return await mention(harness)
+
+
+async def run_refused_by_a_rule(harness: Harness) -> Staged:
+    harness.use_file('[[rules]]\nmay = ["run"]\nrefuse = true\n[[rules]]\n')
+    return await mention(harness, "!workflows run 3 x")
+
+
+async def over_a_limit(harness: Harness) -> Staged:
+    harness.use_file('[[limits]]\nper = "person"\nturns = 1\n')
+    await mention(harness)
+    return await mention(harness, "again")
+
+
+async def waiting_for_approval(harness: Harness) -> Staged:
+    harness.use_file(f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{BOB}"]}}\n[[rules]]\n')
+    return await mention(harness, "!workflows run 3 x")
+
+
+async def approved(harness: Harness) -> Staged:
+    ts = await waiting_for_approval(harness)
+    await harness.slack.ui.click(BOB, GENERAL, harness.seen.replies("bridge_approval")[0].ts, "approval:approve")
+    await harness.work()
+    return ts
+
+
+async def denied(harness: Harness) -> Staged:
+    ts = await waiting_for_approval(harness)
+    await harness.slack.ui.click(BOB, GENERAL, harness.seen.replies("bridge_approval")[0].ts, "approval:deny")
+    await harness.work()
+    (view,) = harness.slack.workspace.views.values()
+    await harness.slack.ui.submit(view.id, {"reason": "Too much."}, BOB)
+    await harness.work()
+    return ts
+
+
+async def not_approved_in_time(harness: Harness) -> Staged:
+    ts = await waiting_for_approval(harness)
+    harness.store.clock.time += timedelta(hours=25)
+    await harness.parts().clock.claim_slots()
+    await harness.work()
+    return ts
+
+
+async def request_withdrawn(harness: Harness) -> Staged:
+    ts = await waiting_for_approval(harness)
+    await harness.slack.ui.click(ALICE, GENERAL, harness.seen.replies("bridge_approval")[0].ts, "approval:withdraw")
+    await harness.work()
+    return ts
+
+
+async def of_a_removed_project(harness: Harness) -> Staged:
+    harness.serve("orders", orders=RANDOM)
+    ts = await mention(harness, channel=RANDOM, works=False)
+    harness.serve()
+    await harness.work()
+    return ts, RANDOM, ALICE
+
+
+async def without_a_working_key(harness: Harness) -> Staged:
+    harness.service.chats = [httpx.Response(401)]
+    return await mention(harness)
+
+
+async def for_an_agent_that_is_gone(harness: Harness) -> Staged:
+    root = await mention(harness)
+    harness.service.agents, harness.service.chats = [SALES], [httpx.Response(404)]
+    harness.monotonic += 60
+    return await say(harness, "and now?", root)
+
+
+async def edited_away_before_it_came(harness: Harness) -> Staged:
+    ts = await not_delivered(harness)
+    text = f"<@{BRIDGE}> hello"
+    await harness.slack.people.edit(GENERAL, str(ts), "hello, everyone")
+    event = {"type": "app_mention", "channel": GENERAL, "ts": ts, "user": ALICE, "team": TEAM, "text": text}
+    await harness.slack.people.send_event(event, GENERAL)
+    return ts
+
+
+async def with_a_file_that_is_not_allowed(harness: Harness) -> Staged:
+    harness.configure(BRIDGE_FILES="off")
+    files = harness.slack.people.attach(ALICE, {"notes.txt": b"Tea is due."})
+    ts = await harness.slack.people.say(ALICE, GENERAL, f"<@{BRIDGE}>", files=files)
+    await harness.work()
+    return ts
+
+
+async def by_an_app_whose_rule_is_paused(harness: Harness) -> Staged:
+    await harness.store.set_channel(apps={"A0OTHERBOT": AppRule(agent=7, owner=BOB, paused="deactivated")})
+    return await by_an_app(harness)
+
+
+async def by_an_app_whose_run_a_rule_refuses(harness: Harness) -> Staged:
+    await harness.store.set_channel(apps={"A0OTHERBOT": AppRule(workflow=3, owner=BOB)})
+    harness.use_file('[[rules]]\nmay = ["run"]\nrefuse = true\n[[rules]]\n')
+    ts = await by_an_app(harness)
+    await harness.work()
+    return ts
+
+
+async def by_an_app_whose_owner_lost_access(harness: Harness) -> Staged:
+    await harness.store.set_channel(apps={"A0OTHERBOT": AppRule(agent=7, owner=BOB)})
+    harness.configure(BRIDGE_ALLOWED_USERS=ALICE)
+    ts = await by_an_app(harness)
+    await harness.work()
+    return ts
+
+
 CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]] = [
     (not_addressed, "doesn't mention me", "Mention me in it, or in a reply", []),
     (reply_among_people, "Others are writing in this thread", "Mention me when", [SEND]),
@@ -337,7 +448,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (with_the_agent, r"sent to the project service at \d.*no answer yet", "Type !stop", []),
     (answered_with_an_error, r"answered with an error \(400, “no such topic”\)", "Change the message", []),
     (with_an_unknown_outcome, r"can't tell whether the agent received this message \(500\)", "may repeat", [AGAIN]),
-    (answered, "I replied to this message", "Open my reply", []),
+    (answered, "The agent replied to this message", "Open the reply", []),
     (answered_in_private, "couldn't carry out this command", "My reply says what to change", []),
     (looks_like_a_command, "looked like a mistyped command", "Choose below my question", []),
     (edited_too_late, "received this message before it was edited", "Send the new text", [NEW_TEXT]),
@@ -354,6 +465,22 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (by_an_app, "no rule for the app that posted this", "/agents channel ask", []),
     (by_the_bot, "one of my own messages", "Use this on the message", []),
     (post_in_doubt, "didn't confirm my reply", "press Show it", []),
+    (refused_by_a_rule, "^You can't talk to agents here: only certain people can", "Ask your admin for access", []),
+    (run_refused_by_a_rule, "^You can't run “Import” here: nobody can", "Ask your admin for access", []),
+    (over_a_limit, r"A limit was used up.*\(your limit of 1 message per hour\)", "Try again later", []),
+    (waiting_for_approval, "waits for approval", "Ask one of the people whom its card names", []),
+    (approved, "was approved", "Its own card shows how it ended", []),
+    (denied, "was denied", "Its card says by whom and why", []),
+    (not_approved_in_time, "wasn't approved in time", "Ask again to get a new approval", []),
+    (request_withdrawn, "was withdrawn, so nothing ran", "Ask again to get a new approval", []),
+    (of_a_removed_project, "project that this message was for was removed", "Ask your admin which project", []),
+    (without_a_working_key, r"rejected the bridge's key \(401\)", "Let your admin know", []),
+    (for_an_agent_that_is_gone, r"no longer has the agent or workflow.*\(404\)", "Pick another one", []),
+    (edited_away_before_it_came, "its new text isn't for an agent", "Mention me in it", []),
+    (with_a_file_that_is_not_allowed, "Nothing in this message could be read", "Say in words what you need", []),
+    (by_an_app_whose_rule_is_paused, "rule for this app is paused", "/agents channel", []),
+    (by_an_app_whose_run_a_rule_refuses, "rule for this app is paused", "/agents channel", []),
+    (by_an_app_whose_owner_lost_access, "rule for this app is paused", "/agents channel", []),
 ]
 UNRECORDED = {
     by_a_stranger, by_someone_not_allowed, elsewhere_than_allowed,  # those may not use the shortcut
@@ -413,7 +540,7 @@ async def test_send_it_sends_the_reply_once(harness: Harness) -> None:
 
     assert harness.service.messages[1:] == ["and now?"]
     assert {one.text for one in answers} == {"Sent to the agent."}
-    assert "I replied to this message" in (await ask(harness, ts)).text
+    assert "replied to this message" in (await ask(harness, ts)).text
 
 
 async def test_send_again_from_the_answer_stays_private(harness: Harness) -> None:
@@ -437,7 +564,7 @@ async def test_an_answer_is_linked(harness: Harness) -> None:
     [shown] = harness.seen.replies()
     link = f"/archives/{GENERAL}/p{shown.ts.replace('.', '')}?thread_ts={ts}&amp;cid={GENERAL}"
     assert answer.text.endswith(link)
-    assert str(answer.blocks).count("Open my reply") == 1
+    assert str(answer.blocks).count("Open the reply") == 1
 
 
 async def test_only_people_who_may_run_get_the_traces_reference(harness: Harness) -> None:
@@ -489,7 +616,7 @@ async def test_why_in_a_thread_is_about_its_persons_last_message(harness: Harnes
 async def test_why_of_someone_who_has_written_nothing_is_about_the_last_message(harness: Harness) -> None:
     root = await mention(harness)
 
-    assert "I replied to this message" in await why(harness, root=root, user=CAROL)
+    assert "replied to this message" in await why(harness, root=root, user=CAROL)
 
 
 @pytest.mark.parametrize("how", ["!why", f"<@{BRIDGE}> !why", "*!why*"])
@@ -518,7 +645,7 @@ async def test_why_with_a_link_is_about_that_message(harness: Harness) -> None:
     await mention(harness, "more", root)
 
     assert "starts by mentioning someone else" in await why(harness, f"!why {link_to(reply, root=root)}", root)
-    assert "I replied" in await why(harness, f"!why {link_to(root)}", root)
+    assert "replied" in await why(harness, f"!why {link_to(root)}", root)
 
 
 async def test_why_with_a_link_finds_a_deleted_message(harness: Harness) -> None:
@@ -536,7 +663,7 @@ async def test_why_does_not_say_what_its_person_cannot_see(harness: Harness) -> 
     said = await why(harness, f"!why {link_to(hidden, PRIVATE)}", root, user=CAROL)
 
     assert "I can't see which message you mean" in said
-    assert "I replied" in await why(harness, f"!why {link_to(hidden, PRIVATE)}", root)
+    assert "replied" in await why(harness, f"!why {link_to(hidden, PRIVATE)}", root)
 
 
 @pytest.mark.parametrize("typed", ["!why hello", "!why https://example.com/archives", "!why 1.2"])
@@ -613,4 +740,4 @@ async def test_why_does_not_ask_which_project(harness: Harness) -> None:
 
     await say(harness, "!why", channel=DM_ALICE)
 
-    assert "I replied to this message" in harness.seen.messages[-1].text
+    assert "replied to this message" in harness.seen.messages[-1].text

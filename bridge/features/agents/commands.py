@@ -151,18 +151,19 @@ async def group_changed(deps: Deps, turn: Turn, changed: UserGroupChanged) -> Re
     if not await deps.handles.is_about(changed.group, changed.handle):
         return Done("it isn't an agent's handle")
     try:
-        return Done(f"{kit.counted(await _tell_of_handles(deps), 'handle')} changed")
+        await _tell_of_handles(deps)
     except SlackError as exc:
         raise TryLater(exc.retry_after or _PAUSE) from exc
+    return Done("the handles were looked at")
 
 
-async def _tell_of_handles(deps: Deps) -> int:
-    """Store how many handles have changed, and tell those who set them. Raises `SlackError`."""
+async def _tell_of_handles(deps: Deps) -> None:
+    """Store which handles have changed, and tell those who set them. Raises `SlackError`."""
     try:
         changes = await deps.handles.check()
     except SlackRefused as exc:  # a permission that's missing, for example: `bridge check` says so
         log.info("can't look at the handles", extra={"detail": exc.detail})
-        return 0
+        return
     for change in changes:
         told, now = list[Write](), change.now
         if now.trouble and not change.is_own:
@@ -174,7 +175,6 @@ async def _tell_of_handles(deps: Deps) -> int:
         await deps.inbox.write(*deps.handles.notes(change, told))
     if changes:
         await deps.handles.changed()
-    return len(changes)
 
 
 agents.notice(layout.HANDLE_TROUBLE)(layout.handle_changed)

@@ -262,7 +262,8 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
             status.now(f"is reading {kit.counted(files, 'file')}")
         whole = await deps.parts.below(text, message.parts, message.app or message.user)
         if not whole.text:
-            return notices.not_read_notice(Unread(missing=whole.missing, is_all=True).model_dump_json())
+            left_out = Unread(missing=whole.missing, is_all=True).model_dump_json()
+            return Outcome(what="not read", reply=notices.not_read_notice(left_out))
         if whole.missing and not message.app:
             await notify_of_missing_parts(
                 deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names)

@@ -18,7 +18,7 @@ _BUTTONS: Final = {
 }
 """The label and the action of each button in the table (`bridge.engine.decisions`)."""
 
-_OPEN: Final = "Open my reply"
+_OPEN: Final = "Open the reply"
 _LONGEST: Final = 1000  # characters of a sentence, with the service's own words
 _TYPED: Final = re.compile(r"(/invite|/agents channel(?: ask| run)?|/workflows run|![a-z]+|bridge check)")
 
