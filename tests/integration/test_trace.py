@@ -12,7 +12,7 @@ import pytest
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
 from support.forks import run
 from support.system import System, shared_system, text_of
 from support.waiting import wait_until
@@ -29,6 +29,10 @@ async def bridge_says(system: System, folder: Path, *words: str, **environ: str)
     """Run the command line with only the Redis URL; return its exit code, stdout and stderr."""
     here = {"REDIS_URL": system.redis_url, "BRIDGE_NAMESPACE": system.namespace}
     return await run(words, folder, {"PATH": os.environ["PATH"], "NO_COLOR": "1", "TERM": "dumb", **here, **environ})
+
+
+def project_of(system: System) -> dict[str, str]:
+    return {name: system.bridges[0].environ[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
 
 
 async def steps(system: System, folder: Path, *message: str) -> list[dict[str, Any]]:
@@ -122,12 +126,28 @@ async def _dead(system: System) -> bool:
     return bool(await system.redis.zcard(f"{{{system.namespace}}}:dead"))
 
 
+async def test_a_vote_is_shown_by_bridge_feedback(system: System, tmp_path: Path) -> None:
+    root = await system.mention(ALICE, GENERAL, "was that helpful?")
+    await system.answered(GENERAL, root)
+    answer = system.answers(GENERAL, root)[0]
+    pair = answer.all_blocks[-1]["elements"][0]
+
+    await system.slack.ui.select(BOB, GENERAL, answer.ts, pair["action_id"], pair["negative_button"]["value"])
+    await system.ephemeral_text(BOB)
+    code, output, _ = await bridge_says(system, tmp_path, "feedback", "--json")
+    _, table, _ = await bridge_says(system, tmp_path, "feedback", **project_of(system))
+
+    (vote,) = [json.loads(line) for line in output.splitlines()]
+    assert (code, vote["vote"], vote["user"], vote["agent"]) == (0, "down", BOB, 1)
+    assert vote["session"] == answer.metadata["event_payload"]["session"]
+    assert table.splitlines()[1].split() == ["Memory", "(1)", "0", "1", str(vote["session"])]
+
+
 async def test_each_command_names_the_namespace_and_redis_it_reads(system: System, tmp_path: Path) -> None:
     place = system.redis_url
-    project = {name: system.bridges[0].environ[name] for name in ("PROJECT_BASE_URL", "PROJECT_API_KEY")}
     commands = (("audit",), ("dead", "list"), ("feedback",), ("reports",), ("trace", link("1.000100")))
 
-    found = [await bridge_says(system, tmp_path, *words, "--json", **project) for words in commands]
+    found = [await bridge_says(system, tmp_path, *words, "--json", **project_of(system)) for words in commands]
     code, nothing, elsewhere = await bridge_says(system, tmp_path, "audit", "--json", BRIDGE_NAMESPACE="nobodys")
 
     here = f"Reading namespace {system.namespace} in {place}: a bridge is running.\n"
