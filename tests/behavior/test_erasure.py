@@ -10,11 +10,12 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.ids import InProject, PersonKey
 from bridge.inbound import Click
+from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import BOB, RANDOM
 from bridge.queue.erasure import Erased, erase_person, line_of
 from bridge.queue.records import Step
 from support.dead_letters import bury
-from support.harness import SALES, Harness
+from support.harness import POST, SALES, Harness
 from support.store import CHANNEL, ROOT, SESSION_LIFETIME, TEAM, USER, message
 
 
@@ -47,12 +48,15 @@ async def act(harness: Harness, user: str) -> None:
     await RememberedInputs(harness.store.scripts).remember(
         PersonKey(TEAM, user), InProject("", 3), Remembered("text", f"input of {user}")
     )
+    harness.slack.faults.on(POST, Error("is_archived"), channel=CHANNEL)
+    await harness.slack.people.say(user, CHANNEL, "<@U0BRIDGE> lost")
+    await harness.work()  # a private notice says so
 
 
 @pytest.fixture
 async def busy(harness: Harness) -> Harness:
     """A harness in which Alice and Bob did a bit of everything."""
-    harness.configure(BRIDGE_AUDIT_DAYS="90", BRIDGE_USER_TURNS_PER_MINUTE="100", BRIDGE_USER_RUNS_PER_HOUR="100")
+    harness.configure(BRIDGE_USER_TURNS_PER_MINUTE="100", BRIDGE_USER_RUNS_PER_HOUR="100")
     for user in (USER, BOB):
         await act(harness, user)
     return harness
@@ -73,7 +77,7 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
     before = await contents(busy)
     assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
         "alert", "audit", "channels", "home", "input", "person_pace", "recent_runs", "recent_threads", "report",
-        "thread", "typed", "votes",
+        "shown", "thread", "typed", "votes",
     }  # fmt: skip
 
     await erase(busy, USER)
