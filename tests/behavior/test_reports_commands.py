@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import pytest
 
+from bridge.cli.manifest import app_manifest
 from bridge.features.schedules import layout
 from bridge.features.schedules.schedule import StoredTask
 from bridge.inbound import Click, Inbound, SlashCommand
-from bridge.playground.emulator.sample import CAROL, DM_ALICE, RANDOM
+from bridge.playground.emulator.sample import CAROL, DM_ALICE, PRIVATE, RANDOM
 from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
 
@@ -229,3 +231,44 @@ async def test_an_owner_is_told_who_paused_their_report(harness: Harness) -> Non
 
     (notice,) = harness.seen.messages
     assert "Carol Conti paused your report" in notice.words
+
+
+async def test_a_channel_is_found_by_each_of_its_names(harness: Harness) -> None:
+    """With ids, as in the manifest, and without, as in an older one; in messages with and without."""
+    minutes = count(30)  # the same report wouldn't be scheduled again
+
+    def report(name: str) -> str:
+        return f"report weekdays 08:{next(minutes)} Europe/Berlin {name}"
+
+    async def type_lines(*names: str) -> None:
+        for name in names:
+            await harness.type_command(f"/stats {report(name)}")
+            await harness.work()
+
+    harness.slack.install(app_manifest(None))
+    await type_lines("#random", "#private")
+    older = app_manifest(None)
+    for command in older["features"]["slash_commands"]:
+        command["should_escape"] = False
+    harness.slack.install(older)
+    await type_lines("#Random", "#private")
+    for name in (f"<#{RANDOM}>", "#random"):
+        await harness.slack.people.say(USER, DM_ALICE, f"!stats {report(name)}")
+        await harness.work()
+
+    made = sorted(await stored_reports(harness), key=lambda one: str(one.spec.schedule))
+    assert [one.spec.channel for one in made] == [RANDOM, PRIVATE, RANDOM, PRIVATE, RANDOM, RANDOM]
+
+
+async def test_a_form_schedules_a_report_without_typing(harness: Harness) -> None:
+    await harness.type_command("/stats report")
+    await harness.work()
+    view = harness.slack.views(USER)[-1]
+    assert "Europe/Berlin" in str(view.blocks), "her own time zone"
+
+    wrong = await harness.slack.ui.submit(view.id, {"often": "cron", "cron": "every day"}, USER)
+    assert "cron" in (wrong.json or {})["errors"]
+    await harness.slack.ui.submit(view.id, {"often": "every Friday", "time": "16:45"}, USER)
+    await harness.work()
+
+    assert "every Friday at 16:45" in harness.seen.ephemerals[-1].text

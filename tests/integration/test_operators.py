@@ -1,10 +1,11 @@
-"""`bridge trace` and `bridge dead`, as processes next to a running bridge; one bridge for the file."""
+"""What operators run next to a bridge: trace, dead, feedback, audit, forget, reports and check; on one bridge."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, GUEST, RANDOM, SHARED
 from support.forks import run
+from support.secrecy import BOT_TOKEN, secrets_in
 from support.system import System, shared_system, text_of
 from support.waiting import wait_until
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 NOWHERE = "http://127.0.0.1:9/slack/events"
 
 
-opened, system = shared_system(BRIDGE_DEFAULT_AGENT="1")
+opened, system = shared_system(is_at_rest=True, BRIDGE_DEFAULT_AGENT="1")
 
 
 async def bridge_says(system: System, folder: Path, *words: str, **environ: str) -> tuple[int, str, str]:
@@ -174,3 +176,102 @@ async def test_a_missing_or_wrong_redis_is_one_line(system: System, tmp_path: Pa
 
     assert (missing[0], missing[2].count("\n"), missing[2].split()[0]) == (2, 1, "REDIS_URL")
     assert (away[0], away[2].count("\n")) == (1, 1)
+
+
+def rows(table: str) -> list[list[str]]:
+    return [re.split(r"  +", line) for line in table.splitlines()[1:]]
+
+
+async def test_the_audit_names_people_channels_and_agents(system: System, tmp_path: Path) -> None:
+    key = f"{{{system.namespace}}}:audit"
+    before = await system.redis.xlen(key)
+    root = await system.mention(ALICE, RANDOM, "hello there")
+    await system.answered(RANDOM, root)
+    slack = {"SLACK_API_URL": system.slack.api_url, "SLACK_BOT_TOKEN": BOT_TOKEN}
+
+    async def is_saved() -> bool:
+        return int(await system.redis.xlen(key)) > before
+
+    await wait_until(is_saved, "the message is in the audit")
+    _, named, said = await bridge_says(system, tmp_path, "audit", **slack, **project_of(system))
+    unknown = slack | {"SLACK_BOT_TOKEN": "xoxb-of-nobody"}
+    _, plain, why = await bridge_says(system, tmp_path, "audit", **unknown)
+    _, data, _ = await bridge_says(system, tmp_path, "audit", "--json", **slack, **project_of(system))
+
+    about = [f"Alice Adler ({ALICE})", f"#random ({RANDOM})", "message", "agent Memory (1)", "answered"]
+    assert about in [row[1:] for row in rows(named)]
+    assert "Showing IDs" not in said
+    assert [ALICE, RANDOM, "message", "agent 1", "answered"] in [row[1:] for row in rows(plain)]
+    assert "Showing IDs instead of names (Slack: rejected by Slack (invalid_auth))." in why
+    assert "Alice" not in data
+    assert secrets_in(said + why) == []
+
+
+async def test_a_forgotten_person_is_in_no_key(system: System, tmp_path: Path) -> None:
+    root = await system.mention(ALICE, GENERAL, "hello there")
+    await system.answered(GENERAL, root)
+    await system.replied(BOB, GENERAL, root, f"<@{BRIDGE}> and what about me?")
+    await wait_until(system.is_at_rest, "both are answered")
+
+    code, output, _ = await bridge_says(system, tmp_path, "forget", ALICE)
+    wrong, _, complaint = await bridge_says(system, tmp_path, "forget", "Alice")
+
+    assert (code, wrong) == (0, 2)
+    assert output.startswith("Erased: ")
+    assert "messages in Slack" in output
+    assert "isn't a member ID" in complaint
+    _, shown, _ = await bridge_says(system, tmp_path, "audit")
+    assert BOB in shown
+    assert ALICE not in shown
+    assert [key for key in await system.keys() if ALICE in key] == []
+
+
+async def test_reports_are_listed_and_set_again_by_command(system: System, tmp_path: Path) -> None:
+    key = f"{{{system.namespace}}}:reports"
+    await system.slack.ui.command(ALICE, RANDOM, "/stats", "report weekly fri 17:00 berlin")
+
+    async def made() -> list[str]:
+        return list(await system.redis.zrange(key, 0, -1))
+
+    await wait_until(made, "the report is scheduled")
+    (report,) = await made()
+    _, listed, _ = await bridge_says(system, tmp_path, "reports", "--json")
+    (tmp_path / "list.json").write_text(listed)
+    for index in ("reports", "due"):
+        await system.redis.zrem(f"{{{system.namespace}}}:{index}", report)
+    await system.redis.delete(f"{{{system.namespace}}}:report:{report}")
+
+    code, printed, _ = await bridge_says(system, tmp_path, "reports", "import", "list.json")
+    _, shown, _ = await bridge_says(system, tmp_path, "reports")
+    _, again, _ = await bridge_says(system, tmp_path, "reports", "--json")
+
+    assert (code, printed[:14]) == (0, "Set 1 report a")
+    assert json.loads(again)["channels"] == json.loads(listed)["channels"]
+    assert [one["id"] for one in json.loads(again)["reports"]] == [report]
+    assert f"  every Friday at 17:00 (Europe/Berlin) in {RANDOM}, by {ALICE}\n" in shown
+
+    (tmp_path / "list.json").write_text('{"reports": [{}]}')
+    code, _, complaint = await bridge_says(system, tmp_path, "reports", "import", "list.json")
+    assert (code, complaint.splitlines()[1]) == (2, "reports[0].team is missing")
+
+
+async def test_the_check_shows_a_persons_permissions_and_reasons(system: System, tmp_path: Path) -> None:
+    async def check(*words: str) -> tuple[int, str]:
+        environ = system.bridges[0].environ
+        code, output, stderr = await bridge_says(system, tmp_path, "check", "--json", "--access", *words, **environ)
+        return code, output + stderr
+
+    member, guest, named = await asyncio.gather(
+        check(ALICE, GENERAL), check(GUEST, SHARED), check("@alice", "#general")
+    )
+
+    states = {row["what"]: row["state"] for row in json.loads(guest[1])["rows"]}
+    assert (member[0], json.loads(member[1])["ok"]) == (0, True)
+    assert guest[0] == 1
+    assert states == {
+        **dict.fromkeys(("person", "channel", "talk", "reply without a mention", "use commands"), "ok"),
+        **dict.fromkeys(("run workflows", "schedule reports", "change channel settings"), "failure"),
+    }
+    assert named[0] == 2
+    assert "isn't a member ID" in named[1]
+    assert "fill these in" not in named[1]
