@@ -71,7 +71,7 @@ async def submit(harness: Harness, reason: str, user: str) -> None:
 async def later(harness: Harness, **time: float) -> None:
     harness.store.clock.time += timedelta(**time)
     for name in ("a", "b"):
-        await harness.parts(name).clock.claim_slots()
+        await harness.find_due(name)
     await harness.work()
 
 

@@ -529,9 +529,7 @@ async def test_an_alert_waits_for_its_project_to_come_back(harness: Harness, ord
 
 async def next_day(harness: Harness) -> None:
     """Let a day pass, and post what's due."""
-    harness.store.clock.time += timedelta(days=1)
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(harness.store.clock.time + timedelta(days=1))
 
 
 async def test_a_slow_project_leaves_slots_to_the_others(harness: Harness, orders: Service) -> None:

@@ -40,17 +40,6 @@ async def schedule(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron
     await harness.store.process().inbox.write(*writes)
 
 
-async def find_due(harness: Harness, name: str = "a") -> int:
-    return await harness.parts(name).clock.claim_slots()
-
-
-async def at(harness: Harness, moment: datetime) -> None:
-    """Set the clock to *moment* and process whatever is due."""
-    harness.store.clock.time = moment
-    await find_due(harness)
-    await harness.work()
-
-
 async def stored_reports(harness: Harness, id_: str = "r1") -> StoredTask:
     found = await harness.report_store().get(id_)
     assert found is not None
@@ -64,11 +53,11 @@ def posts(harness: Harness) -> list[Posted]:
 async def test_each_slot_is_posted_with_one_project_call(harness: Harness) -> None:
     await schedule(harness)
 
-    await at(harness, SLOT - timedelta(seconds=1))
+    await harness.at(SLOT - timedelta(seconds=1))
     assert posts(harness) == []
-    await at(harness, SLOT)
-    await at(harness, SLOT + timedelta(seconds=1))
-    await at(harness, SLOT + timedelta(days=1))
+    await harness.at(SLOT)
+    await harness.at(SLOT + timedelta(seconds=1))
+    await harness.at(SLOT + timedelta(days=1))
 
     assert [post.place for post in posts(harness)] == [Place(CHANNEL), Place(CHANNEL)]
     assert harness.service.requests == 2
@@ -87,9 +76,9 @@ def is_in_thread(arguments: Mapping[str, Any]) -> bool:
 async def test_a_report_is_one_headline_with_the_charts_in_its_thread(harness: Harness) -> None:
     harness.service.stats["tags"] = TAGS
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     harness.service.stats["runCount"] += 5
-    await at(harness, SLOT + timedelta(days=1))
+    await harness.at(SLOT + timedelta(days=1))
 
     heads = [one for one in posts(harness) if not one.place.thread_ts]
     below = [one for one in posts(harness) if one.place.thread_ts]
@@ -110,12 +99,12 @@ async def test_a_report_begins_with_what_is_unusual_new_and_failed(harness: Harn
             then = SLOT + timedelta(days=1) - timedelta(weeks=week, days=day)
             await store.add(hour_of(then), Snapshot(then, {"runs": 4000 - 100 * week - 10 * day}, {}))
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     harness.service.stats |= {"runCount": 4321 + 12, "tags": TAGS}
     harness.service.chats = [httpx.Response(400, json={"message": "no"})]
     await harness.store.queue()
     await harness.work()
-    await at(harness, SLOT + timedelta(days=1))
+    await harness.at(SLOT + timedelta(days=1))
 
     last = [one for one in posts(harness) if not one.place.thread_ts][-1]
     count = {2: "two", 3: "three"}.get(len(TAGS), str(len(TAGS)))
@@ -125,11 +114,11 @@ async def test_a_report_begins_with_what_is_unusual_new_and_failed(harness: Harn
 async def test_a_report_is_posted_only_if_something_changed(harness: Harness) -> None:
     await schedule(harness, only_if_changed=True)
     for day in range(3):
-        await at(harness, SLOT + timedelta(days=day))
+        await harness.at(SLOT + timedelta(days=day))
     assert len([one for one in posts(harness) if not one.place.thread_ts]) == 1
 
     harness.service.stats["runCount"] += 1
-    await at(harness, SLOT + timedelta(days=3))
+    await harness.at(SLOT + timedelta(days=3))
 
     assert [one.text for one in posts(harness) if not one.place.thread_ts][-1].startswith("1 run; nothing failed.")
 
@@ -138,7 +127,7 @@ async def test_a_report_shows_agents_in_its_thread(harness: Harness) -> None:
     await harness.store.queue()
     await harness.work()
     await schedule(harness, agents=True)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     below = [one for one in posts(harness) if one.place.thread_ts]
     assert "Support: Messages 1, People 1" in below[-1].text
@@ -149,7 +138,7 @@ async def test_a_kill_between_headline_and_charts_repeats_neither(harness: Harne
     harness.service.stats["tags"] = TAGS
     await schedule(harness)
     harness.store.clock.time = SLOT
-    await find_due(harness)
+    await harness.find_due()
     harness.slack.faults.on(POST, Hang(did_arrive), when=is_in_thread)
     task = await harness.start_next()
     await wait_until(lambda: harness.seen.attempts == 2, "the charts are under way")
@@ -167,7 +156,7 @@ async def test_an_ambiguous_post_of_the_charts_is_settled_in_the_thread(harness:
     await schedule(harness)
     harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore(), when=is_in_thread)
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     head, reply = posts(harness)
     assert (head.place, reply.place) == (Place(CHANNEL), Place(CHANNEL, head.ts))
@@ -178,7 +167,7 @@ async def test_one_of_many_processes_posts_a_slot(harness: Harness) -> None:
     harness.store.clock.time = SLOT
     names = [f"p{number}" for number in range(8)]
 
-    await asyncio.gather(*(find_due(harness, name) for name in names))
+    await asyncio.gather(*(harness.find_due(name) for name in names))
     await asyncio.gather(*(harness.work(name) for name in names))
 
     assert len(posts(harness)) == 1
@@ -186,10 +175,10 @@ async def test_one_of_many_processes_posts_a_slot(harness: Harness) -> None:
 
 async def test_a_slot_whose_claim_was_rolled_back_is_posted_once(harness: Harness, redis: Redis) -> None:
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     await redis.zadd("{test}:due", {"r1": SLOT.timestamp() * 1000})  # as after a failover
 
-    await at(harness, SLOT + timedelta(seconds=1))
+    await harness.at(SLOT + timedelta(seconds=1))
 
     assert len(posts(harness)) == 1
 
@@ -198,7 +187,7 @@ async def test_a_slot_whose_claim_was_rolled_back_is_posted_once(harness: Harnes
 async def test_a_slot_of_a_killed_process_is_posted_once_by_another(harness: Harness, killed_at: str) -> None:
     await schedule(harness)
     harness.store.clock.time = SLOT
-    await find_due(harness, "a")
+    await harness.find_due("a")
 
     await harness.finish_despite_a_kill(killed_at)
 
@@ -211,7 +200,7 @@ async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arri
     await schedule(harness)
     harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore())
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert len(posts(harness)) == 1
     assert harness.seen.reads == (2 if arrives else 1), "if it arrived, its thread is searched too"
@@ -220,7 +209,7 @@ async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arri
 async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harness) -> None:
     await schedule(harness)
 
-    await at(harness, SLOT + timedelta(days=3, hours=11))
+    await harness.at(SLOT + timedelta(days=3, hours=11))
 
     (post,) = posts(harness)
     assert "were skipped" in str(post.blocks), "three earlier slots were skipped"
@@ -230,10 +219,10 @@ async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harnes
 async def test_a_slot_missed_for_longer_is_skipped_and_mentioned(harness: Harness) -> None:
     await schedule(harness)
 
-    await at(harness, SLOT + timedelta(hours=12))
+    await harness.at(SLOT + timedelta(hours=12))
     assert posts(harness) == []
-    await at(harness, SLOT + timedelta(days=1))
-    await at(harness, SLOT + timedelta(days=2))
+    await harness.at(SLOT + timedelta(days=1))
+    await harness.at(SLOT + timedelta(days=2))
 
     said = ["were skipped" in str(post.blocks) for post in posts(harness)]
     assert said == [True, False]
@@ -243,9 +232,9 @@ async def test_a_slot_missed_for_longer_is_skipped_and_mentioned(harness: Harnes
 async def test_a_report_of_each_minute_skips_a_missed_night(harness: Harness) -> None:
     await schedule(harness, cron=MINUTELY)
 
-    await at(harness, SLOT + timedelta(hours=8, seconds=40))
+    await harness.at(SLOT + timedelta(hours=8, seconds=40))
     assert posts(harness) == []
-    await at(harness, SLOT + timedelta(hours=8, minutes=1))
+    await harness.at(SLOT + timedelta(hours=8, minutes=1))
 
     assert len(posts(harness)) == 1
 
@@ -260,7 +249,7 @@ async def test_a_report_waits_for_a_service_that_is_down(harness: Harness) -> No
             harness.service.always = None
 
     harness.on_sleep = time_goes_on
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert len(posts(harness)) == 1
 
@@ -273,7 +262,7 @@ async def test_a_service_that_stays_down_skips_the_slot(harness: Harness) -> Non
         harness.store.clock.time += timedelta(hours=1)
 
     harness.on_sleep = time_goes_on
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert posts(harness) == []
     assert (await stored_reports(harness)).skipped == SLOT
@@ -285,11 +274,11 @@ async def test_a_refused_report_pauses_and_notifies_its_owner_once(harness: Harn
     await schedule(harness, "r2")
     for name in ("a", "b"):  # two slots of the first report are in progress when one is refused
         harness.store.clock.time = SLOT if name == "a" else SLOT + timedelta(minutes=1)
-        await find_due(harness, name)
+        await harness.find_due(name)
     harness.slack.faults.on(POST, Error(error), times=2)
 
     await harness.work()
-    await at(harness, SLOT + timedelta(minutes=2))
+    await harness.at(SLOT + timedelta(minutes=2))
 
     notice = [post for post in harness.seen.messages if post.place == Place(DM_BOB)]
     assert len(notice) == 2, "one per report"
@@ -304,13 +293,13 @@ async def test_a_report_pauses_with_one_notice_when_its_owner_loses_access(
     harness: Harness, restriction: Restriction
 ) -> None:
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     posted, asked = len(posts(harness)), harness.service.requests
 
     restriction.apply(harness)
     harness.monotonic += 60
-    await at(harness, SLOT + timedelta(days=1))
-    await at(harness, SLOT + timedelta(days=2))
+    await harness.at(SLOT + timedelta(days=1))
+    await harness.at(SLOT + timedelta(days=2))
 
     assert (len(posts(harness)), harness.service.requests) == (posted, asked)
     assert (await stored_reports(harness)).paused
@@ -323,7 +312,7 @@ async def test_a_report_whose_owner_slack_cannot_name_now_waits(harness: Harness
     await schedule(harness)
     harness.slack.faults.on("users.info", RateLimited(30))
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert len(posts(harness)) == 1
     assert 30.0 in harness.slept
@@ -350,7 +339,7 @@ async def test_a_report_waits_for_slack(harness: Harness) -> None:
     await schedule(harness)
     harness.slack.faults.on(POST, RateLimited(30))
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert len(posts(harness)) == 1
     assert 30.0 in harness.slept
@@ -360,13 +349,13 @@ async def test_a_report_waits_for_slack(harness: Harness) -> None:
 async def test_a_report_paused_or_deleted_after_its_claim_is_not_posted(harness: Harness, what: str) -> None:
     await schedule(harness)
     harness.store.clock.time = SLOT
-    await find_due(harness)
+    await harness.find_due()
     schedules = harness.report_store()
     writes = schedules.pause("r1", "asked") if what == "pause" else schedules.delete("r1")
     await harness.store.process().inbox.write(*writes)
 
     await harness.work()
-    await at(harness, SLOT + timedelta(days=1))
+    await harness.at(SLOT + timedelta(days=1))
 
     assert posts(harness) == []
 
@@ -385,7 +374,7 @@ async def test_one_query_finds_the_due_reports_among_a_thousand(harness: Harness
 
 async def test_the_first_question_in_a_reports_thread_includes_the_numbers(harness: Harness) -> None:
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     (post,) = posts(harness)
     about = {"thread_ts": post.ts, "is_mention": True}
 
@@ -406,7 +395,7 @@ async def test_a_reports_thread_is_bound_once_an_agent_is_chosen(harness: Harnes
     harness.configure(BRIDGE_DEFAULT_AGENT=default)
     harness.service.agents = [SUPPORT, SALES]
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     reply = message("why so many?", ts="1700009000.000100", thread_ts=posts(harness)[0].ts)
 
     put = await harness.store.put(reply)
@@ -419,7 +408,7 @@ async def test_a_reports_thread_is_bound_once_an_agent_is_chosen(harness: Harnes
 async def test_a_question_after_the_menu_includes_the_report(harness: Harness) -> None:
     harness.service.agents = [SUPPORT, SALES]
     await schedule(harness)
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     root = posts(harness)[0].ts
     question = message("why?", ts="1700009000.000100", thread_ts=root, is_mention=True)
     await harness.store.queue(question, condition=Condition.START)

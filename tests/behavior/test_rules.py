@@ -307,15 +307,13 @@ async def test_a_schedules_slot_counts_its_owners_rights(harness: Harness) -> No
     harness.use_file(FINANCE)
     now = harness.store.clock()
     await harness.store.process().inbox.write(*harness.report_store().add("t1", spec, now, now))
-    await harness.parts().clock.claim_slots()
+    await harness.find_due()
     await harness.work()
     assert len(harness.service.runs) == 1
 
     harness.use_file(FINANCE.replace('who = ["S0RUNNERS"]', 'who = ["members"]\nmay = ["trace"]').replace(
         'may = ["run", "schedule"]\n', ""))  # fmt: skip
-    harness.store.clock.time = now.replace(minute=(now.minute + 1) % 60)
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(now.replace(minute=(now.minute + 1) % 60))
 
     assert len(harness.service.runs) == 1
     assert "the rules no longer let you do this" in str([one.words for one in harness.seen.messages])

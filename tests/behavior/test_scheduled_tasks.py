@@ -48,15 +48,16 @@ async def schedule(harness: Harness, spec: Spec, due: datetime = SLOT, id_: str 
     await harness.store.process().inbox.write(*writes)
 
 
-async def find_due(harness: Harness, name: str = "a") -> None:
-    await harness.parts(name).clock.claim_slots()
-
-
-async def at(harness: Harness, moment: datetime) -> None:
-    """Set the clock to *moment* and process whatever is due."""
-    harness.store.clock.time = moment
-    await find_due(harness)
-    await harness.work()
+async def begin(harness: Harness) -> asyncio.Task[None]:
+    """Post the first slot's message, and begin its question or run, which goes on until the gates are open."""
+    harness.service.gate.clear()
+    harness.service.run_gate.clear()
+    harness.store.clock.time = SLOT
+    await harness.find_due()
+    await (await harness.start_next("a"))
+    task = await harness.start_next("a")
+    await wait_until(lambda: effects(harness), "the agent is asked, or the workflow is running")
+    return task
 
 
 async def stored(harness: Harness, id_: str = "t1") -> StoredTask:
@@ -79,10 +80,10 @@ def roots(harness: Harness) -> list[Posted]:
 async def test_each_slot_asks_once_in_a_new_thread(harness: Harness) -> None:
     await schedule(harness, question())
 
-    await at(harness, SLOT - timedelta(seconds=1))
+    await harness.at(SLOT - timedelta(seconds=1))
     assert harness.service.asked == []
     for moment in (SLOT, SLOT + timedelta(seconds=1), SLOT + A_DAY):
-        await at(harness, moment)
+        await harness.at(moment)
 
     assert harness.service.messages == ["What changed?"] * 2
     assert all("sessionId" not in asked for asked in harness.service.asked)
@@ -94,9 +95,9 @@ async def test_each_slot_asks_once_in_a_new_thread(harness: Harness) -> None:
 async def test_a_continued_question_stays_in_its_thread_and_session(harness: Harness) -> None:
     await schedule(harness, question("--continue"))
 
-    await at(harness, SLOT)
-    await at(harness, SLOT + A_DAY)
-    await at(harness, SLOT + 2 * A_DAY)
+    await harness.at(SLOT)
+    await harness.at(SLOT + A_DAY)
+    await harness.at(SLOT + 2 * A_DAY)
 
     assert [asked.get("sessionId") for asked in harness.service.asked] == [None, 42, 42]
     (root,) = roots(harness)
@@ -106,11 +107,11 @@ async def test_a_continued_question_stays_in_its_thread_and_session(harness: Har
 
 async def test_a_continued_question_starts_again_once_its_thread_is_gone(harness: Harness) -> None:
     await schedule(harness, question("--continue"))
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     root = roots(harness)[0].ts
     await harness.store.process().inbox.withdraw(message("x", ts=root).key)
 
-    await at(harness, SLOT + A_DAY)
+    await harness.at(SLOT + A_DAY)
 
     assert len(roots(harness)) == 2
     assert [asked.get("sessionId") for asked in harness.service.asked] == [None, None]
@@ -120,7 +121,7 @@ async def test_each_slot_runs_once_with_its_own_card(harness: Harness) -> None:
     await schedule(harness, run())
 
     for moment in (SLOT, SLOT + timedelta(seconds=1), SLOT + A_DAY):
-        await at(harness, moment)
+        await harness.at(moment)
 
     assert harness.service.started == [(3, {"day": "monday"})] * 2
     assert len(roots(harness)) == 2
@@ -134,7 +135,7 @@ async def test_one_of_many_processes_starts_a_slot(harness: Harness, make: Any) 
     harness.store.clock.time = SLOT
     names = [f"p{number}" for number in range(6)]
 
-    await asyncio.gather(*(find_due(harness, name) for name in names))
+    await asyncio.gather(*(harness.find_due(name) for name in names))
     await asyncio.gather(*(harness.work(name) for name in names))
     await harness.work()
 
@@ -145,7 +146,7 @@ async def test_one_of_many_processes_starts_a_slot(harness: Harness, make: Any) 
 async def test_a_kill_at_the_post_of_a_question_asks_once(harness: Harness, *, is_done: bool) -> None:
     await schedule(harness, question())
     harness.store.clock.time = SLOT
-    await find_due(harness)
+    await harness.find_due()
     harness.hang(is_done=is_done)
     task = await harness.start_next("a")
     await wait_until(lambda: harness.seen.attempts == 1, "the post is under way")
@@ -160,12 +161,7 @@ async def test_a_kill_at_the_post_of_a_question_asks_once(harness: Harness, *, i
 
 async def test_a_kill_while_the_agent_works_is_an_unknown_outcome_with_a_button(harness: Harness) -> None:
     await schedule(harness, question())
-    harness.service.gate.clear()
-    harness.store.clock.time = SLOT
-    await find_due(harness)
-    await (await harness.start_next("a"))
-    task = await harness.start_next("a")
-    await wait_until(lambda: harness.service.asked, "the agent is asked")
+    task = await begin(harness)
     await kill_task(task)
     harness.service.gate.set()
 
@@ -179,12 +175,7 @@ async def test_a_kill_while_the_agent_works_is_an_unknown_outcome_with_a_button(
 
 async def test_a_kill_while_the_workflow_runs_is_an_unknown_outcome_with_a_button(harness: Harness) -> None:
     await schedule(harness, run())
-    harness.service.run_gate.clear()
-    harness.store.clock.time = SLOT
-    await find_due(harness)
-    await (await harness.start_next("a"))
-    task = await harness.start_next("a")
-    await wait_until(lambda: harness.service.runs, "the workflow is running")
+    task = await begin(harness)
     await kill_task(task)
     harness.service.run_gate.set()
 
@@ -202,7 +193,7 @@ async def test_an_ambiguous_post_starts_nothing_twice(harness: Harness, make: An
     await schedule(harness, make())
     harness.slack.faults.on(POST, fault)
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert effects(harness) == 1
     assert len(roots(harness)) == 1
@@ -210,20 +201,15 @@ async def test_an_ambiguous_post_starts_nothing_twice(harness: Harness, make: An
 
 async def test_a_slot_is_skipped_and_said_once_while_the_one_before_runs(harness: Harness) -> None:
     await schedule(harness, run(when=MINUTELY))
-    harness.service.run_gate.clear()
-    harness.store.clock.time = SLOT
-    await find_due(harness)
-    await (await harness.start_next("a"))
-    running = await harness.start_next("a")
-    await wait_until(lambda: harness.service.runs, "the workflow is running")
+    running = await begin(harness)
 
     for minute in (1, 2, 3):
         harness.store.clock.time = SLOT + timedelta(minutes=minute)
-        await find_due(harness)
+        await harness.find_due()
         await (await harness.start_next("a"))
     harness.service.run_gate.set()
     await running
-    await at(harness, SLOT + timedelta(minutes=4))
+    await harness.at(SLOT + timedelta(minutes=4))
 
     assert effects(harness) == 2
     said = [one for one in harness.seen.messages if one.words.startswith("Skipped: run Import")]
@@ -235,15 +221,10 @@ async def test_a_slot_is_skipped_and_said_once_while_the_one_before_runs(harness
 
 async def test_a_question_is_skipped_while_the_one_before_is_not_answered(harness: Harness) -> None:
     await schedule(harness, question(when=MINUTELY))
-    harness.service.gate.clear()
-    harness.store.clock.time = SLOT
-    await find_due(harness)
-    await (await harness.start_next("a"))
-    asking = await harness.start_next("a")
-    await wait_until(lambda: harness.service.asked, "the agent is asked")
+    asking = await begin(harness)
 
     harness.store.clock.time = SLOT + timedelta(minutes=1)
-    await find_due(harness)
+    await harness.find_due()
     await (await harness.start_next("a"))
     harness.service.gate.set()
     await asking
@@ -254,12 +235,7 @@ async def test_a_question_is_skipped_while_the_one_before_is_not_answered(harnes
 
 async def test_a_slot_waits_for_the_one_before_if_that_was_chosen(harness: Harness) -> None:
     await schedule(harness, run("--overlap wait", when='cron "*/10 * * * *"'))
-    harness.service.run_gate.clear()
-    harness.store.clock.time = SLOT
-    await find_due(harness)
-    await (await harness.start_next("a"))
-    running = await harness.start_next("a")
-    await wait_until(lambda: harness.service.runs, "the workflow is running")
+    running = await begin(harness)
 
     async def ends() -> None:
         harness.service.run_gate.set()
@@ -268,7 +244,7 @@ async def test_a_slot_waits_for_the_one_before_if_that_was_chosen(harness: Harne
 
     harness.on_sleep = ends
     harness.store.clock.time = SLOT + timedelta(minutes=10)
-    await find_due(harness)
+    await harness.find_due()
     await harness.work()
 
     assert effects(harness) == 2
@@ -277,19 +253,14 @@ async def test_a_slot_waits_for_the_one_before_if_that_was_chosen(harness: Harne
 
 async def test_a_waiting_slot_is_skipped_once_it_is_too_late(harness: Harness) -> None:
     await schedule(harness, run("--overlap wait", when='cron "*/10 * * * *"'))
-    harness.service.run_gate.clear()
-    harness.store.clock.time = SLOT
-    await find_due(harness)
-    await (await harness.start_next("a"))
-    running = await harness.start_next("a")
-    await wait_until(lambda: harness.service.runs, "the workflow is running")
+    running = await begin(harness)
 
     async def time_goes_on() -> None:
         harness.store.clock.time += timedelta(minutes=1)
 
     harness.on_sleep = time_goes_on
     harness.store.clock.time = SLOT + timedelta(minutes=10)
-    await find_due(harness)
+    await harness.find_due()
     await (await harness.start_next("a"))
     harness.service.run_gate.set()
     await running
@@ -301,7 +272,7 @@ async def test_a_waiting_slot_is_skipped_once_it_is_too_late(harness: Harness) -
 async def test_a_missed_slot_starts_late_within_half_a_period(harness: Harness, make: Any) -> None:
     await schedule(harness, make())
 
-    await at(harness, SLOT + timedelta(days=3, hours=11))
+    await harness.at(SLOT + timedelta(days=3, hours=11))
 
     assert effects(harness) == 1
     assert "were skipped" in str(roots(harness)[0].blocks)
@@ -310,7 +281,7 @@ async def test_a_missed_slot_starts_late_within_half_a_period(harness: Harness, 
 async def test_a_slot_missed_for_longer_is_skipped(harness: Harness, make: Any) -> None:
     await schedule(harness, make())
 
-    await at(harness, SLOT + timedelta(hours=12))
+    await harness.at(SLOT + timedelta(hours=12))
 
     assert effects(harness) == 0
     assert (await stored(harness)).skipped == SLOT
@@ -321,13 +292,13 @@ async def test_a_schedule_pauses_with_one_notice_when_its_owner_loses_access(
     harness: Harness, make: Any, restriction: Restriction
 ) -> None:
     await schedule(harness, make())
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     before = effects(harness)
 
     restriction.apply(harness)
     harness.monotonic += 60
-    await at(harness, SLOT + A_DAY)
-    await at(harness, SLOT + 2 * A_DAY)
+    await harness.at(SLOT + A_DAY)
+    await harness.at(SLOT + 2 * A_DAY)
 
     assert effects(harness) == before == 1
     assert (await stored(harness)).paused
@@ -340,8 +311,8 @@ async def test_a_schedule_pauses_when_its_agent_or_workflow_is_gone(harness: Har
     await schedule(harness, make())
     harness.service.agents = harness.service.workflows = []
 
-    await at(harness, SLOT)
-    await at(harness, SLOT + A_DAY)
+    await harness.at(SLOT)
+    await harness.at(SLOT + A_DAY)
 
     assert (await stored(harness)).paused == "gone"
     notices = [one for one in harness.seen.messages if "its agent or workflow no longer exists" in one.words]
@@ -352,8 +323,8 @@ async def test_a_schedule_in_an_archived_channel_pauses_and_tells_its_owner(harn
     await schedule(harness, question())
     harness.slack.faults.on(POST, Error("is_archived"))
 
-    await at(harness, SLOT)
-    await at(harness, SLOT + A_DAY)
+    await harness.at(SLOT)
+    await harness.at(SLOT + A_DAY)
 
     assert effects(harness) == 0
     (notice,) = [one for one in harness.seen.messages if one.place == Place(DM_BOB)]
@@ -364,7 +335,7 @@ async def test_a_run_of_a_refused_card_pauses_its_schedule(harness: Harness) -> 
     await schedule(harness, run())
     harness.slack.faults.on(POST, Error("is_archived"), times=2)
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert effects(harness) == 1
     assert (await stored(harness)).paused == "is_archived"
@@ -380,7 +351,7 @@ async def test_a_slot_waits_for_a_service_that_is_down(harness: Harness, make: A
             harness.service.always = None
 
     harness.on_sleep = time_goes_on
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert effects(harness) == 1
 
@@ -389,8 +360,8 @@ async def test_the_owners_hourly_runs_count_and_the_card_says_so(harness: Harnes
     harness.configure(BRIDGE_USER_RUNS_PER_HOUR="1")
     await schedule(harness, run(when=MINUTELY))
 
-    await at(harness, SLOT)
-    await at(harness, SLOT + timedelta(minutes=1))
+    await harness.at(SLOT)
+    await harness.at(SLOT + timedelta(minutes=1))
 
     assert effects(harness) == 1
     assert "hourly limit of workflow runs" in str(roots(harness)[1].blocks)
@@ -402,9 +373,9 @@ async def test_placeholders_are_filled_in_at_each_slot(harness: Harness) -> None
     spec = read_question(7, f'daily 9 "{text}"').model_copy(update={**OWNED, "zone": "Pacific/Auckland"})
     await schedule(harness, spec)
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
     harness.service.stats["runCount"] += 5
-    await at(harness, SLOT + timedelta(hours=11))  # 9 o'clock there
+    await harness.at(SLOT + timedelta(hours=11))  # 9 o'clock there
 
     first, second = harness.service.messages
     assert first.startswith("On 2026-03-05: 4321 runs (unknown). Statistics")
@@ -416,7 +387,7 @@ async def test_placeholders_are_filled_in_within_json(harness: Harness) -> None:
     spec = read_run(3, 'daily 9 {"days": ["{{date}}"], "runs": "{{stats.runs}}"}').model_copy(update=OWNED)
     await schedule(harness, spec)
 
-    await at(harness, SLOT)
+    await harness.at(SLOT)
 
     assert harness.service.runs == [{"days": ["2026-03-05"], "runs": "4321"}]
 
@@ -424,7 +395,7 @@ async def test_placeholders_are_filled_in_within_json(harness: Harness) -> None:
 async def test_a_schedule_deleted_after_its_claim_starts_nothing(harness: Harness, make: Any) -> None:
     await schedule(harness, make())
     harness.store.clock.time = SLOT
-    await find_due(harness)
+    await harness.find_due()
     await harness.store.process().inbox.write(*harness.report_store().delete("t1"))
 
     await harness.work()
@@ -440,6 +411,6 @@ async def test_the_week_of_a_clock_change_asks_once_a_day(harness: Harness, firs
     await schedule(harness, spec, due=first + timedelta(hours=utc, minutes=30))
 
     for half_days in range(14):  # each day once before and once after the slot
-        await at(harness, first + timedelta(minutes=15, hours=12 * half_days))
+        await harness.at(first + timedelta(minutes=15, hours=12 * half_days))
 
     assert len(harness.service.asked) == 7

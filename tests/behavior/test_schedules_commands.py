@@ -87,9 +87,7 @@ async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> N
 
     task = await only_task(harness)
     assert task.spec.channel == DM_ALICE
-    harness.store.clock.time = task.due
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(task.due)
     assert harness.service.messages == ["Anything new?"]
 
 
@@ -179,9 +177,7 @@ async def test_one_list_has_everything_with_its_last_result(harness: Harness) ->
     await type_line(harness, '/agents ask Support daily 9 "What changed?"')
     await type_line(harness, "/workflows schedule Import daily 9")
     await type_line(harness, "/stats report daily 9")
-    harness.store.clock.time = SLOT
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(SLOT)
 
     listed = await type_line(harness, "/schedules")
     only_reports = await type_line(harness, "/stats reports")
@@ -312,9 +308,7 @@ async def test_a_schedule_belongs_to_the_project_it_was_made_in(harness: Harness
     orders.agents = [{**SUPPORT, "name": "Clerk"}]
     await harness.type_command('/agents ask Clerk daily 9 "What changed?"', ALICE, RANDOM)
     await harness.work()
-    harness.store.clock.time = SLOT
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(SLOT)
 
     assert (await only_task(harness)).spec.project == "orders"
     assert (harness.service.messages, orders.messages) == ([], ["What changed?"])
@@ -332,17 +326,13 @@ async def test_a_schedule_of_a_removed_project_waits_for_it(harness: Harness) ->
     await harness.type_command('/agents ask Support daily 9 "What changed?"', ALICE, RANDOM)
     await harness.work()
     harness.serve()
-    harness.store.clock.time = SLOT
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(SLOT)
 
     assert any("connected to its project" in one for one in harness.seen.texts)
     assert harness.service.messages == []
 
     seen = len(harness.seen.texts)
     harness.serve("orders", orders=RANDOM)
-    harness.store.clock.time += timedelta(days=1)
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(harness.store.clock.time + timedelta(days=1))
 
     assert any("What changed?" in one for one in harness.seen.texts[seen:])

@@ -355,9 +355,7 @@ async def denied(harness: Harness) -> Staged:
 
 async def not_approved_in_time(harness: Harness) -> Staged:
     ts = await waiting_for_approval(harness)
-    harness.store.clock.time += timedelta(hours=25)
-    await harness.parts().clock.claim_slots()
-    await harness.work()
+    await harness.at(harness.store.clock.time + timedelta(hours=25))
     return ts
 
 

@@ -14,7 +14,7 @@ from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
 from support.page_client import FakeSupervisor, Window
 from support.ports import NO_TLS
-from support.slack_app import SECRET, TOKEN, App, Clock
+from support.slack_app import SECRET, TOKEN, App
 
 
 @pytest.fixture
@@ -55,11 +55,6 @@ async def slack(app: App, project: SampleProject, supervisor: FakeSupervisor) ->
 async def http(slack: EmulatedSlack) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=slack.url, timeout=30, verify=NO_TLS) as http:
         yield http
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

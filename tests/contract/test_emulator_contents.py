@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import DropBefore, EmulatedSlack, Redirect, sample
 from support.ports import NO_TLS
-from support.slack_app import SECRET, TOKEN, App, Clock, refusal
+from support.slack_app import SECRET, TOKEN, App, refusal
 
 MAIL = b"From: Ada <ada@example.com>\nTo: bridge@example.com\nSubject: Invoice 7\n\nPlease pay.\n"
 WORDS = "What day is it today and what is on the agenda for tomorrow morning"
@@ -19,8 +19,8 @@ RICH = [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elemen
 
 
 @pytest.fixture
-async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock) as slack:
+async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url) as slack:
         slack.events.echoes_own = False
         yield slack
 

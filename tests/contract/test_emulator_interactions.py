@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.ui import NoSuchCommand
-from support.slack_app import SECRET, TOKEN, App, Clock, field_of, form, plain
+from support.slack_app import SECRET, TOKEN, App, field_of, form, plain
 
 BUTTON = {"type": "button", "action_id": "go", "text": plain("Go"), "value": "7"}
 OPTIONS = [{"text": plain(name), "value": name.lower()} for name in ("One", "Two")]
@@ -28,8 +28,8 @@ FORM = form(
 
 
 @pytest.fixture
-async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url, clock=clock) as slack:
+async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url) as slack:
         slack.events.echoes_own = False
         yield slack
 
@@ -106,11 +106,11 @@ async def test_a_response_url_accepts_five_responses(slack: EmulatedSlack, app: 
     assert len(slack.responses) == 5
 
 
-async def test_a_response_url_expires_after_half_an_hour(slack: EmulatedSlack, app: App, clock: Clock) -> None:
+async def test_a_response_url_expires_after_half_an_hour(slack: EmulatedSlack, app: App) -> None:
     await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
     webhook = AsyncWebhookClient(app.received[0].payload["response_url"])
 
-    clock.ahead = 1801
+    slack.clock.move(1801)
 
     assert "expired_url" in (await webhook.send(text="late")).body
 
@@ -201,7 +201,7 @@ async def test_a_menu_asks_the_app_for_its_options(slack: EmulatedSlack, app: Ap
 
 
 async def test_a_trigger_opens_one_form_within_three_seconds(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient, clock: Clock
+    slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
     first = await trigger(slack, app)
     await client.views_open(trigger_id=first, view=FORM)
@@ -209,7 +209,7 @@ async def test_a_trigger_opens_one_form_within_three_seconds(
         await client.views_open(trigger_id=first, view=FORM)
 
     second = await trigger(slack, app)
-    clock.ahead = 3.1
+    slack.clock.move(3.1)
     with pytest.raises(SlackApiError, match="expired_trigger_id"):
         await client.views_open(trigger_id=second, view=FORM)
     assert len(slack.views(sample.ALICE)) == 1

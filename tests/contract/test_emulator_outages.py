@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from support.outage import Line, outage, talk
-from support.slack_app import SECRET, TOKEN, App, Clock, refusal
+from support.slack_app import SECRET, TOKEN, App, refusal
 from support.socket_app import APP_TOKEN, connected
 from support.waiting import wait_until
 
@@ -18,13 +18,12 @@ CHATTER = [Line(sample.ALICE, sample.RANDOM, f"line {number}") for number in ran
 
 
 @pytest.fixture
-async def slack(app: App, clock: Clock) -> AsyncIterator[EmulatedSlack]:
+async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     async with EmulatedSlack(
         signing_secret=SECRET,
         bot_token=TOKEN,
         app_token=APP_TOKEN,
         events_url=app.url,
-        clock=clock,
         retry_delays=(0.05, 0.05, 0.05),
         ack_seconds=0.5,
     ) as slack:

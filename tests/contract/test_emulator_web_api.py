@@ -7,12 +7,12 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN, Clock, refusal
+from support.slack_app import SECRET, TOKEN, refusal
 
 
 @pytest.fixture
-async def slack(clock: Clock) -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, clock=clock, retry_delays=()) as slack:
+async def slack() -> AsyncIterator[EmulatedSlack]:
+    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
         yield slack
 
 
@@ -181,9 +181,7 @@ async def test_an_upload_without_its_bytes_cannot_be_completed(client: AsyncWebC
     assert answer["error"] == "file_not_found"
 
 
-async def test_a_status_is_cleared_by_a_post_or_after_two_minutes(
-    slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
-) -> None:
+async def test_a_status_is_cleared_by_a_post_or_after_two_minutes(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     await client.assistant_threads_setStatus(channel_id=sample.GENERAL, thread_ts=root, status="is thinking…")
     assert slack.status(sample.GENERAL, root) == "is thinking…"
@@ -192,13 +190,13 @@ async def test_a_status_is_cleared_by_a_post_or_after_two_minutes(
     assert slack.status(sample.GENERAL, root) == ""
 
     await client.assistant_threads_setStatus(channel_id=sample.GENERAL, thread_ts=root, status="again")
-    clock.ahead = 121
+    slack.clock.move(121)
     assert slack.status(sample.GENERAL, root) == ""
     assert [one.status for one in slack.statuses(sample.GENERAL, root)] == ["is thinking…", "", "again"]
 
 
 async def test_a_processing_status_lasts_until_ended_or_for_two_minutes(
-    slack: EmulatedSlack, client: AsyncWebClient, clock: Clock
+    slack: EmulatedSlack, client: AsyncWebClient
 ) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
     await client.agents_sessions_setStatus(
@@ -207,7 +205,7 @@ async def test_a_processing_status_lasts_until_ended_or_for_two_minutes(
     await client.chat_postMessage(channel=sample.GENERAL, thread_ts=root, text="done")
     assert slack.status(sample.GENERAL, root) == "processing"
 
-    clock.ahead = 121
+    slack.clock.move(121)
     assert slack.status(sample.GENERAL, root) == "", "Slack clears it"
     await client.agents_sessions_setStatus(channel_id=sample.GENERAL, thread_ts=root, status="processing")
     assert slack.status(sample.GENERAL, root) == "processing"

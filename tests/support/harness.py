@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache, cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -604,6 +604,16 @@ class Harness:
         process = self.store.process(name)
         while held := await process.hold(most=1):
             await self.turns(process).work(self.lease(process, held[0]))
+
+    async def find_due(self, name: str = "a") -> int:
+        """Have a process queue what is due by the store's clock; return how much."""
+        return await self.parts(name).clock.claim_slots()
+
+    async def at(self, moment: datetime) -> None:
+        """Set the clock to *moment* and do whatever is due."""
+        self.store.clock.time = moment
+        await self.find_due()
+        await self.work()
 
     async def take_over(self, name: str = "b") -> None:
         """Have another process take over all claimed lanes and finish their heads."""

@@ -1,7 +1,6 @@
 """A small app on a real socket for the emulated Slack."""
 
 import json
-import time
 import urllib.parse
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
@@ -20,16 +19,6 @@ from bridge.playground.local_server import LocalServer
 
 SECRET = "a-signing-secret"
 TOKEN = "xoxb-a-token"
-
-
-class Clock:
-    """A real clock that can be moved *ahead*."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 def plain(text: str) -> dict[str, Any]:
