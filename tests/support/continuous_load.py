@@ -7,16 +7,13 @@ that hasn't started.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from bridge.playground.emulator.deliver import AppDelivery
-from bridge.playground.emulator.entities import Message
-from support.ledger import Deliveries
-from support.system import System, text_of
+from support.ledger import AGENTS, Deliveries, Thread, Written
+from support.system import System
 from support.waiting import wait_until
 
 WAITING = 10  # messages per person that may wait for answers
@@ -26,94 +23,69 @@ RETRIES = (0.2, 0.5, *(0.3, 0.7, 0.5) * 30)  # Slack doesn't give up here; refus
 
 
 @dataclass
-class Writer:
-    """One person in one thread. *written* is everything written, in order, each with its ``ts``."""
+class Writer(Thread):
+    """One person in a thread of their own, who writes whatever happened to earlier messages."""
 
-    system: System
-    user: str
-    channel: str
-    name: str
-    root: str = ""
+    name: str = ""
     is_impatient: bool = False
-    written: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._deliveries = Deliveries(self.system)
 
     async def begin(self) -> None:
         """Start the thread."""
-        text = f"{self.name} begins"
-        self.root = self.written[text] = await self.system.mention(self.user, self.channel, text)
-        await wait_until(self.accepted, f"{text} is accepted", PATIENCE)
+        self.root = await self.system.mention(self.author, self.channel, f"{self.name}-begins")
+        self.written.append(Written(f"{self.name}-begins", self.root))
+        await wait_until(self.accepted, f"{self.name} begins", PATIENCE)
 
     async def write_until(self, is_over: asyncio.Event) -> None:
-        """Write until *is_over*, whatever happened to earlier messages."""
+        """Write until *is_over*."""
         while not is_over.is_set():
             await wait_until(self.may_write, "the answers keep up", PATIENCE)
-            text = f"{self.name} says number {len(self.written):03d}"
-            self.written[text] = await self.system.slack.people.say(self.user, self.channel, text, thread_ts=self.root)
+            one = Written(f"{self.name}-number-{len(self.written):03d}")
+            self.written.append(one)
+            say = self.system.slack.people.say
+            one.ts = await say(self.author, self.channel, one.words, thread_ts=self.root)
             await asyncio.sleep(THINKS)
 
     def may_write(self) -> bool:
         """Whether few enough messages wait for answers."""
-        return self.is_impatient or len(self.written) - len(self.answers()) < WAITING
+        return self.is_impatient or len(self.written) - len(self.said()) < WAITING
 
-    def accepted(self) -> list[str]:
+    def accepted(self) -> list[Written]:
         """Messages acknowledged to Slack."""
-        return [words for words in self.written if self._accepted_at(words) < math.inf]
+        return [one for one in self.written if self.was_accepted(one)]
 
-    def refused(self) -> list[str]:
+    def refused(self) -> list[Written]:
         """Messages refused at first."""
-        return [words for words in self.written if any(one.error for one in self._deliveries_of(words))]
-
-    def _accepted_at(self, words: str) -> float:
-        return min((one.at + one.ms / 1000 for one in self._deliveries_of(words) if one.is_acked), default=math.inf)
-
-    def _deliveries_of(self, words: str) -> list[AppDelivery]:
-        return self._deliveries.of(self.written[words])
-
-    def asked(self) -> list[str]:
-        """The messages that reached the agent, in order."""
-        return [words for words in self.system.chats() if words.startswith(self.name)]
-
-    def answers(self) -> list[Message]:
-        """The answers."""
-        return self.system.answers(self.channel, self.root)
-
-    def is_answered(self) -> bool:
-        """Whether nothing is pending."""
-        return len(self.answers()) >= len(self.written)
+        return [one for one in self.written if any(delivery.error for delivery in self.deliveries.of(one.ts))]
 
     def faults(self) -> Iterator[str]:
-        """List what is lost, doubled, out of order or unanswered."""
-        asked, answers = self.asked(), self.answers()
-        for words in self.written:
-            if asked.count(words) != 1:
-                yield f"{words} reached the agent {asked.count(words)} times: {self._attempts(words)}"
-        if len(answers) != len(asked):
-            yield f"{self.name}: {len(answers)} answers to {len(asked)} messages"
-        if any("can't tell" in text_of(one) for one in answers):
-            yield f"{self.name}: an outcome is not known"
-        yield from self._disorder(asked, [float(one.ts) for one in answers])
+        """List the faults; here nothing may be lost or unknown, as Slack doesn't give up."""
+        yield from super().faults()
+        asked, answered = self.asked(), self.answers()
+        missing = [one for one in self.written if one.words not in asked]
+        yield from (f"{one.words} never reached the agent: {self._attempts(one)}" for one in missing)
+        if len(answered) != len(self.written):
+            yield f"{self.name}: {len(answered)} answers to {len(self.written)} messages, {len(self.unknown())} unknown"
+        yield from self._overtaken(asked, [float(message.ts) for _, message in answered])
 
-    def _disorder(self, asked: list[str], answered_at: list[float]) -> Iterator[str]:
+    def _overtaken(self, asked: list[str], answered_at: list[float]) -> Iterator[str]:
         """Find messages sent before an earlier one that was accepted before they could start.
 
         A message starts after the answer to the one sent before it.
         """
         places = {words: place for place, words in enumerate(asked)}
-        for earlier, later in combinations([words for words in self.written if words in places], 2):
-            place = places[later]
-            if place < places[earlier] and 0 < place <= len(answered_at):
+        for earlier, later in combinations([one for one in self.written if one.words in places], 2):
+            place = places[later.words]
+            if place < places[earlier.words] and 0 < place <= len(answered_at):
                 free_at = answered_at[place - 1]
-                if self._accepted_at(earlier) < free_at:
-                    yield f"{later} was sent before {earlier}, free at {free_at}: {self._attempts(earlier)}"
+                if self.accepted_at(earlier) < free_at:
+                    attempts = self._attempts(earlier)
+                    yield f"{later.words} was sent before {earlier.words}, free at {free_at}: {attempts}"
 
-    def _attempts(self, words: str) -> list[str]:
+    def _attempts(self, one: Written) -> list[str]:
         """Slack's delivery attempts for a message, with the responses."""
         return [
-            f"{one.at:.3f} +{one.ms:.0f} ms #{one.retry} {one.error or one.status}"
-            for one in self._deliveries_of(words)
+            f"{tried.at:.3f} +{tried.ms:.0f} ms #{tried.retry} {tried.error or tried.status}"
+            for tried in self.deliveries.of(one.ts)
         ]
 
 
@@ -149,9 +121,13 @@ class ContinuousLoad:
 @asynccontextmanager
 async def continuous_load(system: System, *places: tuple[str, str]) -> AsyncIterator[ContinuousLoad]:
     """Have people write during the block, one thread per user and channel of *places*; check the outcome at the end."""
-    agents = system.project.operations.agents
-    agents[0] = replace(agents[0], seconds=THINKS)
-    writers = [Writer(system, user, channel, f"thread {number}") for number, (user, channel) in enumerate(places)]
+    operations = system.project.operations
+    before, operations.agents = operations.agents, [replace(AGENTS[0], seconds=THINKS)]
+    deliveries = Deliveries(system)
+    writers = [
+        Writer(system, deliveries, channel, user, name=f"thread-{number}")
+        for number, (user, channel) in enumerate(places)
+    ]
     is_over = asyncio.Event()
     for writer in writers:
         await writer.begin()
@@ -161,6 +137,9 @@ async def continuous_load(system: System, *places: tuple[str, str]) -> AsyncIter
         yield ContinuousLoad(writers)
         is_over.set()
     with suppress(AssertionError):  # missing answers are reported below
-        await wait_until(lambda: all(writer.is_answered() for writer in writers), "everything is answered", PATIENCE)
+        await wait_until(
+            lambda: all(len(one.answers()) >= len(one.written) for one in writers), "all is answered", PATIENCE
+        )
+    operations.agents = before
     faults = [fault for writer in writers for fault in writer.faults()]
     assert not faults, "\n".join(faults)
