@@ -12,7 +12,7 @@ if step ~= 'done' and step ~= 'dead' then
   redis.call('LREM', box_key(lane), 1, turn)
   if is_parked then -- otherwise the lane's entry stays, and a worker that finds no turn retires it
     redis.call('HDEL', parked_key(), lane)
-    activate_next(lane, ARGV[2])
+    activate_next(lane, ARGV[2], redis.call('LINDEX', box_key(lane), 0))
   end
 end
 redis.call('DEL', key, results_key(turn))

@@ -5,7 +5,8 @@
 --       thread lifetime (ms).
 -- Returns {'ok', Redis's answer to each write …} | {'lost'}.
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-if not owns(entry, consumer, lane, turn) then return {'lost'} end
+local is_ours, _, following = owns(entry, consumer, lane, turn)
+if not is_ours then return {'lost'} end
 local key, what = turn_key(turn), ARGV[7]
 local seen = redis.call('HMGET', key, 'step', 'what', 'deaths', 'stopped', 'again', 'doubt', 'deleted')
 local is_deleted, writes = seen[7], ARGV[11]
@@ -36,5 +37,5 @@ end
 local answers = apply(writes)
 redis.call('LPOP', box_key(lane))
 retire(entry)
-activate_next(lane, ARGV[12])
+activate_next(lane, ARGV[12], following)
 return {'ok', unpack(answers)}

@@ -9,6 +9,18 @@ local GRACE = 604800000 -- ms; `discard_expired` has this long before a parked l
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
 local function with_line(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
 
+-- A hash as HGETALL returns it, by field; and as a list again.
+local function by_field(list)
+  local hash = {}
+  for at = 1, #list, 2 do hash[list[at]] = list[at + 1] end
+  return hash
+end
+local function as_list(hash)
+  local list = {}
+  for name, value in pairs(hash) do add(list, name, value) end
+  return list
+end
+
 -- This server's clock, in ms.
 local function clock()
   local time = redis.call('TIME')
@@ -112,11 +124,11 @@ end
 -- queue must know whether a lane's thread is bound, is muted, has several speakers, and who has written there. Generic
 -- arguments would be conditions over fields with a refusal for each, a conditional update, and the same again in sent.lua
 -- and look_at_head.
-local function joined(a, is_bound, speaker, ts)
-  local changes = {}
-  if not is_bound then
+local function joined(a, talk, ts)
+  local changes, speaker = {}, talk.speaker
+  if not talk.v then
     add(changes, 'v', VERSION)
-    if a.project then redis.call('HSETNX', thread_key(a.thread), 'project', a.project) end -- a report's thread has one
+    if a.project and not talk.project then add(changes, 'project', a.project) end -- a report's thread has one
     if ts ~= '' and a.message ~= a.thread then -- an edit may have called the bot in, unless it overtook its refused message
       local is_by_edit = (tonumber(a.version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
       add(changes, 'since', is_by_edit and a.version or ts)
@@ -290,10 +302,9 @@ local function resume(lane)
   return true
 end
 
--- Add the lane's entry after its head was popped, if more turns wait. A held lane is parked instead, unless its next turn
--- was withdrawn, since that only has to be finished.
-local function activate_next(lane, lifetime)
-  local head = redis.call('LINDEX', box_key(lane), 0)
+-- Add the lane's entry after its head was popped, if another one is its `head` now. A held lane is parked instead, unless
+-- that turn was withdrawn, since it only has to be finished.
+local function activate_next(lane, lifetime, head)
   if not head then
     redis.call('HDEL', held_key(), lane)
   elseif redis.call('HEXISTS', held_key(), lane) == 1
@@ -312,11 +323,13 @@ end
 
 -- The fence: whether the lane's entry is pending for this consumer (and the turn is the head of its lane).
 -- A worker that fails this check was presumed dead and must change nothing; the same goes for one that finds no group,
--- because the store was wiped. Also returns how often the entry was delivered.
+-- because the store was wiped. Also returns how often the entry was delivered, and the turn after this one.
 local function owns(entry, consumer, lane, turn)
   local pending = redis.pcall('XPENDING', READY, GROUP, entry, entry, 1)
   if pending.err or #pending == 0 or pending[1][2] ~= consumer then return false end
-  return turn == nil or redis.call('LINDEX', box_key(lane), 0) == turn, pending[1][4]
+  if turn == nil then return true, pending[1][4] end
+  local first = redis.call('LRANGE', box_key(lane), 0, 1)
+  return first[1] == turn, pending[1][4], first[2]
 end
 
 -- Add to a turn's record that a worker starts on it for the first time; a line for each, for the trace.

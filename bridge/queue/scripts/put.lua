@@ -10,8 +10,8 @@ if a.deadline and clock() > a.deadline then return {'late'} end
 
 -- An absent identity ('') makes a key that never exists.
 local conversation = thread_key(thread)
-local talk = redis.call('HMGET', conversation, 'v', 'muted', 'speaker', 'since', 'said', 'several', 'agent', 'project')
-local project = talk[8] or (not talk[1] and a.project) or '' -- a thread keeps its own
+local talk = by_field(redis.call('HGETALL', conversation))
+local project = talk.project or (not talk.v and a.project) or '' -- a thread keeps its own
 if project ~= '' then a.counts_for = a.counts_for .. ':' .. project end
 local known = redis.call('MGET', refused_key(turn), seen_event_key(a.event or ''), seen_message_key(message),
   seen_message_key(thread), unread_thread_key(thread), thread_pace_key(thread), person_pace_key(a.counts_for))
@@ -29,7 +29,7 @@ if earlier then
   return {'duplicate', earlier}
 end
 
-local is_bound, is_muted, speaker, is_notice = talk[1], talk[2], talk[3], a.kind == 'notice'
+local is_bound, is_muted, speaker, is_notice = talk.v, talk.muted, talk.speaker, a.kind == 'notice'
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 if condition == 'bound' and not is_bound then
   local is_unseen = not known[4] or select(2, voids(known[4]))
@@ -40,15 +40,15 @@ if condition == 'bound' and not is_bound then
   return {'deferred'}
 end
 -- Messages written before the bot was called into the thread aren't for it, however late they arrive.
-local is_before = (tonumber(ts) or math.huge) < (tonumber(talk[4] or '') or 0)
+local is_before = (tonumber(ts) or math.huge) < (tonumber(talk.since or '') or 0)
 if is_before and (condition == 'bound' or condition == 'search') then return {'unbound'} end
 if condition == 'search' and redis.call('EXISTS', looked_key(thread)) == 1 then return {'unbound'} end
 local waiting, length, head = waiting_in(lane)
-local menu = a.may_choose and head and not talk[7] and redis.call('HGET', parked_key(), lane) == head
+local menu = a.may_choose and head and not talk.agent and redis.call('HGET', parked_key(), lane) == head
   and redis.call('HGET', turn_key(head), 'card')
 if menu then return {'menu', menu} end
 
-local said, unsent, agent = talk[5] or '', (is_muted or (is_notice and not a.is_auto)) and 'x' or '0', talk[7]
+local said, unsent, agent = talk.said or '', (is_muted or (is_notice and not a.is_auto)) and 'x' or '0', talk.agent
 local function unless_queued(...) -- it was written there all the same
   if is_bound and a.author then
     redis.call('HSET', conversation, 'said', with_said(said, a.said_at, a.author, unsent))
@@ -56,8 +56,9 @@ local function unless_queued(...) -- it was written there all the same
   return {...}
 end
 if a.speaker and is_muted then return unless_queued('muted') end
-if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, not talk[6] and (speaker or a.author)) then
-  return unless_queued('others', redis.call('HEXISTS', conversation, 'told:' .. a.author))
+local partner = not talk.several and (speaker or a.author)
+if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, partner) then
+  return unless_queued('others', talk['told:' .. a.author] and '1' or '0')
 end
 if waiting >= a.limit then return unless_queued('full') end
 local paces = paces_of(a, known[6], known[7])
@@ -71,7 +72,7 @@ if a.writes and apply(a.writes)[1] == '' then return unless_queued('stale') end
 for _, pace in ipairs(paces) do count(pace.key, MINUTE) end
 
 local is_talk, is_chosen = condition == 'start' or condition == 'bound', condition == 'start' and a.agent and not agent
-local changes = is_talk and joined(a, is_bound, speaker, ts) or {}
+local changes = is_talk and joined(a, talk, ts) or {}
 if is_chosen then add(changes, 'agent', a.agent) end
 if a.author and (is_bound or (is_talk and not is_notice)) then
   add(changes, 'said', with_said(said, a.said_at, a.author, is_talk and not is_notice and '1' or unsent))
@@ -109,4 +110,5 @@ if length > 0 then -- a new message after a stop resumes the lane; one written b
   elseif parked then park(lane, first == parked and turn or parked, a.session_ms) end
 end
 if woken ~= lane then return {'queued', waiting - overtaken, ahead, entry, woken} end
-return {'queued', waiting, ahead, entry, woken, {'turn', turn, record, redis.call('HGETALL', conversation), 1}}
+for at = 1, #changes, 2 do talk[changes[at]] = changes[at + 1] end
+return {'queued', waiting, ahead, entry, woken, {'turn', turn, record, as_list(talk), 1}}
