@@ -416,16 +416,18 @@ class BadSchedule(CommandError):
     ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is
     reached) or ``since`` (of `/stats since`). Questions and runs have also ``question``, ``input`` (*typed* says where
     it breaks), ``unclosed`` (a quotation mark or bracket), ``placeholder`` and ``overlap``.
+    ``hourly`` is a schedule that only a cron expression can describe. *near* is the schedule without a strange word.
     *choices* are possible values. *of* is the kind of task: ``report``, ``question`` or ``run``.
     """
 
     of = "report"
 
-    def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:
+    def __init__(self, part: str, typed: str, choices: Sequence[str] = (), near: str = "") -> None:
         super().__init__(f"{part}: {typed}")
         self.part = part
         self.typed = typed
         self.choices = choices
+        self.near = near
 
 
 class BadAlert(CommandError):
@@ -433,13 +435,14 @@ class BadAlert(CommandError):
 
     *part* is ``condition``, ``sign``, ``amount``, ``duration``, ``span`` or ``span_of_turns`` (how long a period may
     be), ``usual``, ``name``, ``agent`` or ``workflow`` (what about it), ``run`` (the workflow to run), ``rest`` (more
-    words), or ``many`` (the limit, *typed*, is reached).
+    words), or ``many`` (the limit, *typed*, is reached). *near* is a condition that's like it, and right.
     """
 
-    def __init__(self, part: str, typed: str) -> None:
+    def __init__(self, part: str, typed: str, near: str = "") -> None:
         super().__init__(f"{part}: {typed}")
         self.part = part
         self.typed = typed
+        self.near = near
 
 
 class BadInput(CommandError):

@@ -10,8 +10,8 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from bridge.config_tables import LimitTable
 from bridge.engine.access import target_of
@@ -24,6 +24,8 @@ from bridge.inbound import InboundMessage
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.records import Quota
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.people import Directory
 from bridge.slack.post import Poster
@@ -45,6 +47,47 @@ _WHOSE: Final = {
 _UNITS: Final = {"turns": "message", "runs": "workflow run", "characters": "character"}
 
 
+class UsedLimit(NamedTuple):
+    """A limit in *words*, whose *unit* is ``turns``, ``runs`` or ``characters``: *used* of *most*."""
+
+    words: str
+    unit: str
+    used: int
+    most: int
+
+    @property
+    def share(self) -> float:
+        """How much of it is used up, in percent."""
+        return 100 * self.used / self.most
+
+
+async def used_limits(scripts: Scripts, now: datetime) -> list[UsedLimit]:
+    """Return all limits that something counts for now, without whom it counts for. Raises `StoreUnavailable`."""
+    keys, redis = scripts.keys, scripts.redis
+    with translated():
+        listed: Any = await redis.zrangebyscore(keys.limits(), epoch_ms(now), "+inf")
+        limits = [json.loads(one) for one in listed]
+        async with redis.pipeline(transaction=False) as pipe:
+            for id_, _most, _words in limits:
+                pipe.hget(keys.used(id_), "n")
+            counts = await pipe.execute() if limits else []
+    return [
+        UsedLimit(*_of_anyone(words, most), int(count), most)
+        for (_id, most, words), count in zip(limits, counts, strict=True)
+        if count
+    ]
+
+
+def _of_anyone(words: str, most: int) -> tuple[str, str]:
+    """Return the words of a limit for those whose it isn't, and its unit."""
+    if words == RUNS:
+        return f"a person's limit of {kit.counted(most, _UNITS[RUNS])} per hour", RUNS
+    whose, _, of = words.partition(" limit of ")
+    per = next((per for per, known in _WHOSE.items() if known == whose), "")
+    unit = next((unit for unit, noun in _UNITS.items() if noun in of), "")
+    return f"{'an' if per == 'agent' else 'a'} {per}'s limit of {of}", unit
+
+
 @dataclass(slots=True)
 class Limiter:
     """The limits *listed* in the operator's file, which change when it's read again, and *user_runs* per hour."""
@@ -53,6 +96,13 @@ class Limiter:
     projects: ServedProjects
     user_runs: int = 0
     listed: tuple[LimitTable, ...] = ()
+
+    @property
+    def units(self) -> set[str]:
+        """What is limited: ``turns``, ``runs`` and ``characters``."""
+        return {unit for unit in _UNITS for one in self.listed if getattr(one, unit)} | (
+            {RUNS} if self.user_runs else set()
+        )
 
     async def of_question(self, turn: Turn, agent: Agent | None, text: str, *, person: str = "") -> tuple[Quota, ...]:
         """Return what a question for *agent* counts for; *person* is the owner of what asks it, if it's an app."""

@@ -53,6 +53,7 @@ INCIDENT = timedelta(days=30)
 OVER = timedelta(hours=1)
 TROUBLES = timedelta(minutes=2)
 REPLICATED = timedelta(days=7)
+LIMITED = timedelta(days=1)  # the longest a limit counts
 ENDED = timedelta(days=1)
 ENDED_LENGTH = 5000  # entries of about 60 bytes; older ones are trimmed
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
@@ -159,6 +160,7 @@ class Keys:
     thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
     person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
     used = Key[str]("used:<limit>", "hash", "its hour or day", "how much of a limit is used up")
+    limits = Key[[]]("limits", "zset", LIMITED, "limits that something counts for, by when that ends")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,

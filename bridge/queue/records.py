@@ -305,6 +305,11 @@ class Quota:
     amount: int
     words: str
 
+    @property
+    def listed(self) -> str:
+        """The limit as it's listed in Redis: its counter, how much is allowed, and its words."""
+        return json.dumps([self.id, self.most, self.words], ensure_ascii=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Delivery:

@@ -39,7 +39,7 @@ from typing import Any, Final, TypeVar
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
-from bridge.queue.keys import DEAD, TRACE, milliseconds
+from bridge.queue.keys import DEAD, LIMITED, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import UNLIMITED, Head, Held, Limits, Quota, Taken, Write, read_head
 from bridge.queue.redis.connection import translated
@@ -57,6 +57,7 @@ SLACK_TIMEOUT = timedelta(seconds=10)
 
 Of a lease with another length, a post needs two thirds at most."""
 
+_MOST_LISTED = 1000  # limits
 _MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
 
@@ -295,7 +296,7 @@ class Journal:
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            _counted(limits), *bound, self._session_ms, taken.project, _serialized(writes),
+            _counted(limits), *bound, self._session_ms, taken.project, _serialized([*writes, *self._listed(limits)]),
             confirmed=True,
         )  # fmt: skip
         what, *facts = str(answer).split(":")
@@ -309,6 +310,11 @@ class Journal:
         if answer != "ok":
             raise TurnChanged
         return None
+
+    def _listed(self, limits: Sequence[Quota]) -> list[Write]:
+        """Return the writes that list what counts, for `bridge.engine.limits.used_limits`."""
+        key, lives, now = self._scripts.keys.limits(), milliseconds(LIMITED), self._now()
+        return [("rank", key, lives, one.listed, epoch_ms(now + one.window), _MOST_LISTED) for one in limits]
 
     async def unsent(self, taken: Taken, *, writes: Iterable[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""

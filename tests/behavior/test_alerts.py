@@ -292,6 +292,23 @@ async def test_a_message_that_waits_is_noticed(harness: Harness) -> None:
     assert "the oldest message has been waiting for 11 min" in posts(harness)[0].text
 
 
+async def test_a_limit_that_is_nearly_used_up_is_noticed_once(harness: Harness) -> None:
+    """However many people near it, and without a name; it's over once it begins anew."""
+    harness.use_file('[[limits]]\nper = "person"\nturns = 5\n[[limits]]\nper = "person"\nruns = 5')
+    await set_up(harness, "limit turns >= 80%")
+    for number in range(1, 6):
+        await harness.store.queue(message(ts=f"1700000{number}.000100"))
+        await harness.work()
+        await a_minute_later(harness)
+
+    (post,) = posts(harness)
+    assert post.text == "⚠️ limit turns &gt;= 80%: 80% of a person's limit of 5 messages per hour is used."
+    await a_minute_later(harness, timedelta(hours=1))
+    edited, over = posts(harness)
+    assert edited.text.startswith("✅")
+    assert over.text.endswith(": no limit of messages is in use.")
+
+
 async def test_growth_is_compared_with_snapshots(harness: Harness) -> None:
     await set_up(harness, "runs < 1 in 24h")
     for _ in range(24):

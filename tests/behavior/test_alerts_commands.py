@@ -76,6 +76,10 @@ async def test_a_preview_comes_before_the_alert(harness: Harness) -> None:
             "Not yet: there are no recorded numbers from 1 h ago to compare with yet.",
         ),
         ("runs > 5000", "Wouldn't have alerted in the last day. Now: 4,321 runs."),
+        (
+            "limit runs > 80%",
+            "There's no preview: only the statistics are recorded over time. Not yet: no limit of runs is set.",
+        ),
         ("dead letters > 0", "There's no preview: only the statistics are recorded over time. Now: 0 dead letters."),
     ],
 )
@@ -100,7 +104,10 @@ async def test_too_few_weeks_are_said_at_once(harness: Harness) -> None:
             "alert when it rains",
             "I don't understand “when it rains”: expected a condition, such as runs &lt; 1 in 24h.",
         ),
-        ("alert runs < many", "I don't understand “many”: expected a number, such as 5 or 40%."),
+        (
+            "alert runs < many",
+            "I don't understand “many”: expected a whole number or a share, such as runs &lt; 1 in 24h.",
+        ),
         ("alert agent Suport p95 > 60s", "Did you mean Support?"),
         ("alert workflow 99 fails", "No workflow 99."),
         ("alert runs < 1 in 24h then run Nothing", "No workflow “Nothing”."),

@@ -82,7 +82,7 @@ async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
         ("report daily 09:00 <#C0NOBOT|closed>", "I can't post in “#no-bot”: I'm not in it"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I don't understand “25:00”: expected a time, such as 09:00."),
-        ("report hourly", "I don't understand “hourly”: expected a schedule, such as every Monday at 09:00."),
+        ("report sometimes", "I don't understand “sometimes”: expected a schedule, such as every Monday at 09:00."),
         ("reprot daily 09:00", "Did you mean /stats report"),
     ],
 )

@@ -134,6 +134,7 @@ _NOT_ALLOWED: Final = {
 _SCHEDULE: Final = {
     "time": "There is no such time of day.",
     "no_time": "The time of day is missing.",
+    "hourly": "Only a cron expression can be due more than once a day.",
     "times": "More than one time of day was typed.",
     "weekday": "There is no such day of the week.",
     "monthday": "There is no such day of the month.",
@@ -150,7 +151,7 @@ _SCHEDULE: Final = {
 }
 _ALERT: Final = {
     "sign": "Nothing says how to compare.",
-    "amount": "It isn't a number.",
+    "amount": "It isn't a number, or may be read as two of them (`5.000`).",
     "duration": "It isn't a duration.",
     "span": "Snapshots of the statistics are hourly, and a period is at most four weeks.",
     "span_of_turns": "What the bridge records of turns is stored for a day.",

@@ -8,6 +8,7 @@ import pytest
 
 from bridge.errors import BadAlert
 from bridge.features.alerts.conditions import AlertCondition, in_units, read_alert, read_condition
+from bridge.slack.blockkit.failures import sentence
 from support.tables import each
 
 TYPED = [
@@ -49,10 +50,46 @@ TYPED = [
     ("dead letters > 0", "dead letters > 0"),
     ("oldest message > 10m", "oldest message > 10m"),
     ("oldest message longer than 10 minutes", "oldest message > 10m"),
+    ("oldest message waits longer than 10 min.", "oldest message > 10m"),
+    ("messages older than 10 minutes", "oldest message > 10m"),
+    ("oldest waiting message 10m", "oldest message > 10m"),
+    ("limit runs > 80%", "limit runs > 80%"),
+    ("limits ≥ 90 percent", "limits >= 90%"),
+    ("the limit of messages is over 80 %", "limit turns > 80%"),
+    ("limit characters is used up", "limit characters >= 100%"),
+]  # fmt: skip
+SAID_OTHERWISE = [
+    ("runs fewer than 1 per day", "runs < 1 in 24h"), ("runs < 1 per hour", "runs < 1 in 1h"),
+    ("runs < 1 over the past 24 hours", "runs < 1 in 24h"), ("runs < 1 a day", "runs < 1 in 24h"),
+    ("runs < one daily", "runs < 1 in 24h"), ("runs < 1 in a week", "runs < 1 in 7d"),
+    ("RUNS < 1 IN 24H.", "runs < 1 in 24h"), ("runs\u00a0<\u00a01 in\u00a024\u202fh…", "runs < 1 in 24h"),
+    ("`runs < 1 in 24h`", "runs < 1 in 24h"), ("“runs < 1 in 24h”", "runs < 1 in 24h"),
+    ("no runs in 24h", "runs < 1 in 24h"), ("no new runs for 24 hours", "runs < 1 in 24h"),
+    ("fewer than 1 run in 24h", "runs < 1 in 24h"), ("alert me when runs < 1 in 24h", "runs < 1 in 24h"),
+    ("runs is 0 in 24h", "runs = 0 in 24h"), ("runs drop below 1 in 24h", "runs < 1 in 24h"),
+    ("more than 5 failed runs per hour", "failed runs > 5 in 1h"), ("failed runs > 5/h", "failed runs > 5 in 1h"),
+    ("failures > 5 in 1h", "failed runs > 5 in 1h"), ("a run fails", "failed runs > 0 in 1h"),
+    ("runs > 5 000", "runs > 5000"), ("runs > 5\u2019000", "runs > 5000"), ("runs > 5k", "runs > 5000"),
+    ("runs > 5000 in total", "runs > 5000"), ("runs rise above 5000", "runs > 5000"),
+    ("runs > 1,5x usual", "runs > 1.5x usual in 1h"), ("runs > 300% of usual", "runs > 3x usual in 1h"),
+    ("runs are more than three times the usual", "runs > 3x usual in 1h"),
+    ("runs > twice as many as usual", "runs > 2x usual in 1h"), ("runs > half usual", "runs > 0.5x usual in 1h"),
+    ("prompts are falling", "prompts falls in 1h"), ("prompts go up in the last day", "prompts rises in 24h"),
+    ("prompts dropped", "prompts falls in 1h"), ("tags have changed", "tags change in 1h"),
+    ("category billing goes above 40 pct", 'category "billing" > 40%'),
+    ("the statistics are stale for more than 6h", "stale 6h"), ("stale since 6h", "stale 6h"),
+    ("the service is unreachable for 5 min", "service down 5m"), ("project service unavailable", "service down 5m"),
+    ("agent @Support P95 answer time ≥ 60 sec.", 'agent "Support" p95 >= 1m in 1h'),
+    ("agent Support median > 1m 30s", 'agent "Support" median > 90s in 1h'),
+    ("agent Support median > 1h30", 'agent "Support" median > 90m in 1h'),
+    ("workflow Daily digest has failed", 'workflow "Daily digest" fails in 1h'),
+    ("workflow „Daily digest“ is failing", 'workflow "Daily digest" fails in 1h'),
+    ('workflow "Daily digest fails', 'workflow "Daily digest" fails in 1h'),
+    ("dead-letters", "dead letters > 0"), ("any dead letters", "dead letters > 0"),
 ]  # fmt: skip
 
 
-@each(("typed", "words"), TYPED)
+@each(("typed", "words"), TYPED + SAID_OTHERWISE)
 def test_a_condition_has_one_normal_form(typed: str, words: str) -> None:
     found = read_alert(typed).condition
 
@@ -98,6 +135,13 @@ def test_a_condition_is_read_with_its_facts() -> None:
         ("runs < 1 in 24h please", "rest", "please"),
         ("runs < 1 in 24h then run", "run", ""),
         ("runs < 1 then jump", "rest", "then jump"),
+        ("runs >= 5.000", "amount", "5.000"),
+        ("category billing > 0.4", "amount", "0.4"),
+        ("runs falls > 10", "rest", "> 10"),
+        ("runs > 3x than usual", "usual", "than usual"),
+        ("limit runs > 5", "amount", "limit runs > 5"),
+        ("limit of coffee > 80%", "sign", "coffee > 80%"),
+        ("oldest man > 10m", "condition", "oldest man > 10m"),
     ],
 )
 def test_what_is_wrong_is_named(typed: str, part: str, about: str) -> None:
@@ -108,9 +152,36 @@ def test_what_is_wrong_is_named(typed: str, part: str, about: str) -> None:
 
 
 @each(
+    ("typed", "near"),
+    [
+        ("when it rains", "runs < 1 in 24h"), ("runs are many", "runs > 5"),
+        ("Support p95 > 60s", "agent Support p95 > 60s"),
+        ("Daily digest fails", 'workflow "Daily digest" fails'), ("billing > 40%", "category billing > 40%"),
+        ("categroy billing", "category billing > 40%"), ("new tags", "tags change"), ("outage", "service down 5m"),
+        ("workflow Import fails twice", 'workflow "Import" fails in 1h'), ("runs < 1 today", "runs < 1"),
+        ("category billing > 0.4", 'category "billing" > 40%'), ("quota of runs", "limit runs > 80%"),
+        ("dead leters", "dead letters > 0"), ("limit runs > 5", "limit runs > 80%"),
+    ],
+)  # fmt: skip
+def test_the_nearest_right_form_is_shown(typed: str, near: str) -> None:
+    with pytest.raises(BadAlert) as found:
+        read_alert(typed)
+
+    assert found.value.near == near
+    assert read_condition(near).words
+    assert near in sentence(found.value)
+
+
+@each(
     ("typed", "run", "channel"),
     [
         ("runs < 1 in 24h", "", ""),
+        ("runs < 1 in 24h in #ops.", "", "#ops"),
+        ("#ops: runs < 1 in 24h", "", "#ops"),
+        ('runs < 1 in 24h then run "Triage" to #ops', "Triage", "#ops"),
+        ("runs < 1 in 24h -> run Triage.", "Triage", ""),
+        ("runs < 1 in 24h and then start workflow “Triage”", "Triage", ""),
+        ("runs < 1 in 24h; run the workflow Triage", "Triage", ""),
         ('runs < 1 in 24h then run "Triage"', "Triage", ""),
         ("runs < 1 in 24h, then run Daily digest #ops", "Daily digest", "#ops"),
         ("#Ops runs < 1 in 24h then run #3", "#3", "#Ops"),

@@ -19,6 +19,7 @@ from bridge.features.schedules.schedule import (
     read_report,
     span_of,
 )
+from bridge.slack.blockkit.failures import sentence
 from support.tables import each
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
@@ -92,7 +93,9 @@ MISSED = [
 ]
 WRONG = [
     ("every monday at 9 " + "at " * 100, "often"),
-    ("", "often"), ("hourly", "often"), ("daily", "no_time"), ("daily 24:00", "time"),
+    ("", "often"), ("hourly", "hourly"), ("every 30 minutes", "hourly"), ("every 2 hours", "hourly"),
+    ("every evening at 8am", "time"), ("every morning at 15:00", "time"), ("yearly on jan 1 9:00", "often"),
+    ("daily", "no_time"), ("daily 24:00", "time"),
     ("daily 13:00pm", "time"),
     ("weekly 09:00", "weekday"), ("weekly monk 9:00", "weekday"),
     ("monthly 0 09:00", "monthday"), ("monthly 32 09:00", "monthday"),
@@ -157,6 +160,19 @@ SAID = [
     ("daily 9, port of spain", "every day at 09:00", "America/Port_of_Spain"),
     ("daily 9 istanbul", "every day at 09:00", "Europe/Istanbul"),  # listed twice in the time zone tables
     ("cron 0 9 1-7 * 1 berlin", "cron 0 9 1-7 * 1", BERLIN),
+    ("every weekday at half past 8", "every weekday at 08:30", ""),
+    ("weekdays at quarter to nine", "every weekday at 08:45", ""),
+    ("weekdays at nine thirty", "every weekday at 09:30", ""),
+    ("weekdays 8h30", "every weekday at 08:30", ""),
+    ("Mo–Fr 8:30 Uhr", "every weekday at 08:30", ""),  # noqa: RUF001 - as phones write it
+    ("Mi-Do @ 8h", "every Wednesday and Thursday at 08:00", ""),
+    ("M-F 8:30:", "every weekday at 08:30", ""),
+    ("mon/wed/fri 8:30…", "every Monday, Wednesday and Friday at 08:30", ""),
+    ("every business day at 9 sharp", "every weekday at 09:00", ""),
+    ("every morning at 8:30 my time", "every day at 08:30", ""),
+    ("every evening at 6", "every day at 18:00", ""),
+    ("every monday at 5 in the afternoon", "every Monday at 17:00", ""),
+    ("30 8 * * 1-5", "every weekday at 08:30", ""),
 ]
 
 
@@ -187,6 +203,25 @@ def test_an_unreadable_part_of_a_schedule_is_named(words: str, part: str) -> Non
         read_report(words)
 
     assert refused.value.part == part
+
+
+@each(
+    ("typed", "said"),
+    [
+        ("daily 8:30 PST", "Did you mean America/Los_Angeles?"),
+        ("daily 8:30 CEST", "Did you mean Europe/Berlin?"),
+        ("biweekly monday 9", "I don't understand “biweekly” in a schedule. Leave it out: every Monday at 09:00."),
+        ("weekdays except friday 9", "Leave it out: every weekday at 09:00."),
+        ("first workday of the month 9", "such as first Monday of the month at 09:00."),
+        ("every 15 minutes", 'such as cron "0 * * * *".'),
+        ("daily 24:00", "such as 09:00."),
+    ],
+)
+def test_the_nearest_right_schedule_is_shown(typed: str, said: str) -> None:
+    with pytest.raises(BadSchedule) as refused:
+        read_report(typed)
+
+    assert said in sentence(refused.value)
 
 
 @each(("typed", "shown", "zone"), SAID)

@@ -50,6 +50,9 @@ INPUTS = [
     ("daily 9 'monday'", "monday"),
     ('daily 9 "It says "no""', 'It says "no"'),
     ("daily 9 {{date}}", "{{date}}"),
+    ('daily 9 `{"day": "monday"}`', {"day": "monday"}),
+    ('daily 9\u00a0```\n{\n  "day": "monday"\n}\n``` in #ops.', {"day": "monday"}),
+    ('daily 9 with input {"day": "monday"}', {"day": "monday"}),
 ]
 
 

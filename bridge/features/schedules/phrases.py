@@ -19,13 +19,19 @@ from bridge.slack.blockkit.folding import name_key
 Crons = tuple[str, ...]
 
 _DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")  # as cron numbers them
-_SHORTER: Final = {"tues": 2, "weds": 3, "thur": 4, "thurs": 4}
+_SHORTER: Final = {
+    "tues": 2, "weds": 3, "thur": 4, "thurs": 4,
+    "mo": 1, "tu": 2, "th": 4, "fr": 5, "sa": 6, "su": 0, "di": 2, "mi": 3,
+}  # fmt: skip
 _DAY_OF: Final = {
     **{word: number for number, day in enumerate(_DAYS) for word in (day.lower(), f"{day.lower()}s", day.lower()[:3])},
     **_SHORTER,
 }
+_IN_A_RANGE: Final = _DAY_OF | {"we": 3, "do": 4, "so": 0}
+"""Abbreviations that are words of their own elsewhere."""
+
 _DAY_SETS: Final = {
-    **dict.fromkeys(("weekday", "weekdays", "workday", "workdays"), range(1, 6)),
+    **dict.fromkeys(("weekday", "weekdays", "workday", "workdays", "m-f"), range(1, 6)),
     **dict.fromkeys(("weekend", "weekends"), (6, 0)),
 }
 _WORKING_DAYS: Final = (1, 2, 3, 4, 5)
@@ -41,10 +47,25 @@ _UNITS: Final = _DAILY | _WEEKLY | _MONTHLY
 _EACH: Final = frozenset({"every", "each"})
 _JOINS: Final = frozenset({"and", "&", ","})
 _TO: Final = frozenset({"to", "-", "through", "thru", "until", "till"})
-_FILLERS: Final = frozenset({"at", "on", "the", "of", "in", "a", "an", "from", "time", "o'clock", "oclock"})
+_FILLERS: Final = frozenset({
+    "at", "@", "on", "the", "of", "in", "a", "an", "from", "time", "o'clock", "oclock", "uhr", "sharp", "my", "local",
+    "with", "input",
+})  # fmt: skip
+_PARTS_OF_DAY: Final = {
+    "morning": "am", "mornings": "am", "afternoon": "pm", "afternoons": "pm", "evening": "pm", "evenings": "pm",
+}  # fmt: skip
+_OFTENER: Final = frozenset({"hour", "hours", "hourly", "minute", "minutes", "min", "mins"})
+_BUSINESS: Final = frozenset({"work", "working", "business"})
+_HOURS: Final = {
+    word: hour
+    for hour, word in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
+    )
+}
+_PAST: Final = {"half": 30, "quarter": 15}
 _HALVES: Final = re.compile(r"[ap]\.?m", re.IGNORECASE)
 
-_TIME: Final = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?([ap]\.?m)?|(\d{2})(\d{2})", re.IGNORECASE | re.ASCII)
+_TIME: Final = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(h|[ap]\.?m)?|(\d{2})(\d{2})", re.IGNORECASE | re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,2}", re.ASCII)
 _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE | re.ASCII)
 _BEGINS_AS_TIME: Final = re.compile(r"\d", re.ASCII)
@@ -61,6 +82,13 @@ _REGIONS: Final = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
 })  # fmt: skip
 _NO_ZONES: Final = frozenset({"localtime", "Factory"})  # names that aren't places
+_SHORT_ZONES: Final = {
+    **dict.fromkeys(("pt", "pst", "pdt"), "America/Los_Angeles"), **dict.fromkeys(("et", "edt"), "America/New_York"),
+    **dict.fromkeys(("ct", "cdt"), "America/Chicago"), **dict.fromkeys(("mt", "mdt"), "America/Denver"),
+    **dict.fromkeys(("cest", "mez", "mesz"), "Europe/Berlin"), "bst": "Europe/London",
+}  # fmt: skip
+"""What is suggested for abbreviations, which aren't names of time zones."""
+
 _MOST_WORDS_OF_A_ZONE: Final = 4
 _LONGEST_ZONE: Final = 60
 _MOST_NEAR: Final = 2
@@ -129,7 +157,7 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 
     Raises `BadSchedule`.
     """
-    parser = _Parser(_joined_halves([word.rstrip(".") for word in words]))
+    parser = _Parser(_with_times(_joined_halves([part for word in words for part in _parts_of(word.rstrip(".:!…"))])))
     at = 0
     while at < len(parser.words):
         at += parser.read_phrase(at)
@@ -145,6 +173,8 @@ def find_zone(name: str) -> str:
     if found:
         raise BadSchedule("zone", name, found)
     places = [one for one in _zones() if one[:1] == known[:1] and not re.search(r"[\d+]", known)]
+    if known in _SHORT_ZONES:
+        raise BadSchedule("zone", name, [_SHORT_ZONES[known]])
     near = difflib.get_close_matches(known[:_LONGEST_ZONE], places, n=4, cutoff=0.75)
     raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
 
@@ -160,6 +190,8 @@ class _Parser:
         self.counted = 0
         self.named: set[str] = set()  # units: "daily", "weekly", "monthly"
         self.time: tuple[int, int] | None = None
+        self.more_times: list[str] = []
+        self.halves: set[str] = set()  # of the day: am or pm
         self.zone = ""
         self.unknown: list[list[str]] = []
         self.previous = ""  # the previous phrase's kind, such as weekday, monthday or unknown
@@ -184,19 +216,24 @@ class _Parser:
     def _read(self, word: str, at: int) -> tuple[str, int]:
         """Parse a phrase that isn't a filler: return its kind, and its number of words."""
         first, hyphen, last = word.partition("-")
-        if word == "other" and set(self.folded[:at]) & _EACH:
-            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
+        self._refuse(word, at)
+        if word in _PARTS_OF_DAY:
+            self.halves.add(_PARTS_OF_DAY[word])
+            if set(self.folded[at - 1 : at]) & _EACH:
+                self.named.add("daily")
+            return "unit", 1
         if word in _UNITS:
             if not (word in _DAILY and self.previous == "monthday"):  # the last day
                 self.named.add("daily" if word in _DAILY else "weekly" if word in _WEEKLY else "monthly")
             return "unit", 1
-        if word in _DAY_SETS:
-            self.of_week += _DAY_SETS[word]
-            return "days", 1
-        if word in _DAY_OF or (hyphen and first in _DAY_OF and last in _DAY_OF):
-            self._weekday(_DAY_OF[first], at)
+        is_working = word in _BUSINESS and bool(set(self.folded[at + 1 : at + 2]) & {"day", "days"})
+        if word in _DAY_SETS or is_working:
+            self.of_week += _DAY_SETS["workday" if is_working else word]
+            return "days", 1 + is_working
+        if word in _DAY_OF or (hyphen and first in _IN_A_RANGE and last in _IN_A_RANGE):
+            self._weekday(_IN_A_RANGE[first], at)
             if hyphen:
-                self.of_week += _through(_DAY_OF[first], _DAY_OF[last])
+                self.of_week += _through(_IN_A_RANGE[first], _IN_A_RANGE[last])
             return "weekday", 1
         ordinal = _ORDINAL.fullmatch(word)
         if word in _COUNTED or ordinal or (_NUMBER.fullmatch(word) and self._is_day(at)):
@@ -207,11 +244,22 @@ class _Parser:
             return "monthday", 1
         if word in _TIMES_OF_DAY or _BEGINS_AS_TIME.match(word):
             time = _TIMES_OF_DAY.get(word) or _time_of_day(word)
-            if time is None or self.time not in {None, time}:
-                raise BadSchedule("time" if time is None else "times", self.words[at])
-            self.time = time
+            if time is None:
+                raise BadSchedule("time", self.words[at])
+            if self.time not in {None, time}:
+                self.more_times.append(self.words[at])
+            self.time = self.time or time
+            self.halves |= {half for half in ("am", "pm") if word.replace(".", "").endswith(half)}
             return "time", 1
         return self._zone(at)
+
+    def _refuse(self, word: str, at: int) -> None:
+        """Raise `BadSchedule` for what only a cron expression can say."""
+        if word == "other" and set(self.folded[:at]) & _EACH:
+            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
+        for place in (at, at + 1):
+            if self.folded[place : place + 1] and self.folded[place] in _OFTENER:
+                raise BadSchedule("hourly", " ".join(self.words[max(0, place - 2) : place + 1]))
 
     def _weekday(self, day: int, at: int) -> None:
         if self.is_range:
@@ -260,10 +308,49 @@ class _Parser:
             raise BadSchedule("often", phrase)
         if self.time is None:
             raise BadSchedule("time", strange) if strange else BadSchedule("no_time", phrase)
-        if strange:
-            find_zone(strange)
+        if self.more_times and not strange:
+            raise BadSchedule("times", self.more_times[0])
+        hour, minute = self.time
+        if len(self.halves) > 1 or (self.halves == {"am"} and hour >= _NOON):
+            raise BadSchedule("time", phrase)
+        hour += _NOON if self.halves == {"pm"} and hour < _NOON else 0
         days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)
-        return _at(*self.time, days), self.zone
+        crons = _at(hour, minute, days)
+        if strange:
+            try:
+                find_zone(strange)
+            except BadSchedule as exc:
+                raise exc if exc.choices else BadSchedule("zone", strange, near=describe(crons)) from exc
+        return crons, self.zone
+
+
+def _parts_of(word: str) -> list[str]:
+    """Return the days that are joined in a word, such as ``mon/wed/fri``; the word itself if it's something else."""
+    parts = re.split(r"[/+&]", name_key(word))
+    return parts if len(parts) > 1 and all(part in _IN_A_RANGE for part in parts) else [word]
+
+
+def _with_times(words: Sequence[str]) -> list[str]:
+    """Write times in words as times: ``half past 8``, ``quarter to nine``, ``at nine thirty``."""
+    found, at, folded = list[str](), 0, [name_key(word) for word in words]
+    while at < len(words):
+        hours = [str(_HOURS.get(one, one)) for one in folded[at : at + 3]]
+        match folded[at : at + 3]:
+            case [("half" | "quarter") as part, ("past" | "to") as way, _] if part == "quarter" or way == "past":
+                time = _time_of_day(hours[2])
+                if time is not None and time[1] == 0:
+                    minutes = time[0] * 60 + (_PAST[part] if way == "past" else -_PAST[part])
+                    found.append(f"{minutes // 60 % 24}:{minutes % 60:02}")
+                    at += 3
+                    continue
+            case ["at", hour, *_] if hour in _HOURS:
+                minute = {"thirty": "30", "fifteen": "15"}.get(folded[at + 2] if len(folded) > at + 2 else "", "")
+                found.append(f"{hours[1]}:{minute or '00'}")
+                at += 3 if minute else 2
+                continue
+        found.append(words[at])
+        at += 1
+    return found
 
 
 def _joined_halves(words: Sequence[str]) -> list[str]:
@@ -283,7 +370,8 @@ def _time_of_day(word: str) -> tuple[int, int] | None:
     if found is None:
         return None
     hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
-    if half := (found[3] or "").casefold():
+    half = (found[3] or "").casefold()
+    if half and half != "h":
         if not 1 <= hour <= _NOON:
             return None
         hour = hour % _NOON + (_NOON if half.startswith("p") else 0)

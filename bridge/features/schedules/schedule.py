@@ -50,16 +50,17 @@ OVERLAPS: Final = ("skip", "wait")
 """What becomes of a slot whose predecessor is still running; the first is the default."""
 
 _PAYLOAD: Final = re.compile(  # of folded text: where a question or an input begins
-    r"""(?: (?<=[\s(]) | ^ ) (?: (?P<json> [{\[] ) | (?<! cron[ ] ) (?P<quote> ["'] ) )""", re.VERBOSE
+    r"""(?: (?<=[\s(`]) | ^ ) (?: (?P<json> [{\[] ) | (?<! cron[ ] ) (?P<quote> ["'] ) )""", re.VERBOSE
 )
 _PIECE: Final = re.compile(  # of folded text
     r"""
-    (?P<blank> [\s;()]+ )
+    (?P<blank> [\s;()`]+ )
     | (?: cron (?= \s | $ | ["'] ) \s* )? ["'] (?P<quoted> [^"']* ) ["']
     | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){0,5} )
     | -- (?P<option> \w[\w-]* ) (?P<value> (?: = | \s+ )? [^\s()]* )
-    | (?P<channel> \# [^\s;,()]+ )
-    | (?P<word> , | [^\s;,()]+ )
+    | (?P<channel> \# [^\s;,()`]+ )
+    | (?P<bare_cron> (?= [\d,/-]* [^\n]{0,40} \* ) (?: [\d*,/-]+ \s+ ){4} [\dA-Za-z*,/\#-]+ (?! \S ) )
+    | (?P<word> , | [^\s;,()`]+ )
     """,
     re.VERBOSE,
 )
@@ -366,7 +367,7 @@ def read_when(typed: str, of: str) -> When:
         at = found.end()
         said = folded.between(*found.span(found.lastgroup or 0))
         match found.lastgroup:
-            case "quoted" | "bare":
+            case "quoted" | "bare" | "bare_cron":
                 if cron:
                     raise BadSchedule("cron", folded.between(*found.span()))
                 cron = read_cron(said)
@@ -378,7 +379,7 @@ def read_when(typed: str, of: str) -> When:
                 options[name] = said.lstrip("= \n").rstrip(",;") if _OPTIONS[of][name] else ""
                 at = at if _OPTIONS[of][name] else found.end("option")
             case "channel":
-                channel = said
+                channel = said.rstrip(".:!")
             case "word":
                 words.append(said)
         if len(words) > _MOST_WORDS:

@@ -120,6 +120,7 @@ _TOO_OFTEN: Final = {
 _EXPECTED: Final = {
     "often": "a schedule, such as every Monday at 09:00",
     "time": "a time, such as 09:00",
+    "hourly": 'a time of day, or a cron expression such as cron "0 * * * *"',
     "weekday": "a day of the week, such as Monday",
     "monthday": "a day of the month, such as 1st or last day",
     "cron": "a cron expression that matches a future date, such as 0 9 * * 1-5",
@@ -155,27 +156,26 @@ _BAD_SCHEDULE: Final = {
     "many": "The limit of {said} {task}s has been reached. Delete one to schedule another.",
 }
 
+NEAR: Final = "runs < 1 in 24h"
 _BAD_ALERT: Final = {
-    "condition": "I don't understand {typed}: expected a condition, such as runs < 1 in 24h.",
-    "sign": "I don't understand {typed}: expected a comparison, such as > 5.",
-    "amount": "I don't understand {typed}: expected a number, such as 5 or 40%.",
+    "condition": "I don't understand {typed}: expected a condition, such as {near}.",
+    "sign": "I don't understand {typed}: expected a comparison, such as {near}.",
+    "amount": "I don't understand {typed}: expected a whole number or a share, such as {near}.",
     "duration": "I don't understand {typed}: expected a duration, such as 60s, 10m or 6h.",
     "span": "A period of {typed} isn't possible: use 1h to 28d.",
     "span_of_turns": "A period of {typed} isn't possible: use 1m to 24h.",
     "usual": "I don't understand {typed}: expected a multiple of what's usual, such as runs > 3x usual.",
-    "name": "I don't understand {typed}: the name is missing.",
+    "name": "I don't understand {typed}: the name is missing, such as in {near}.",
     "agent": "I don't understand {typed}: expected a time, such as agent Support p95 > 60s.",
     "workflow": "I don't understand {typed}: expected what happens, such as workflow 3 fails.",
     "run": "Add the workflow to run, such as then run Triage.",
-    "rest": "I don't understand {typed} after the condition.",
+    "rest": "I don't understand {typed} after {near}.",
     "many": "The limit of {limit} alerts has been reached. Delete one to set up another.",
 }
-_ALERT_CODES: Final = (
-    "runs < 1 in 24h", "runs > 3x usual", "agent Support p95 > 60s", "workflow 3 fails", "then run Triage",
-)  # fmt: skip
-"""What `_BAD_ALERT` tells people to type."""
+_ALERT_CODES: Final = ("runs > 3x usual", "agent Support p95 > 60s", "workflow 3 fails", "then run Triage")
+"""What `_BAD_ALERT` tells people to type, besides what's near."""
 
-_SCHEDULE_CODES: Final = ("--compare", "--only", "--continue", "--overlap", "/invite")
+_SCHEDULE_CODES: Final = ("--compare", "--only", "--continue", "--overlap", "/invite", 'cron "0 * * * *"')
 """What `_TAKES` and `_BAD_SCHEDULE` tell people to type."""
 
 _MOST_NAMES: Final = 10
@@ -210,7 +210,8 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
         case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
             codes = (lists,)
         case errors.BadAlert():
-            codes = tuple(code for code in _ALERT_CODES if code in text.rpartition("”")[2])
+            said = text.rpartition("”")[2]
+            codes = tuple(code for code in {error.near or NEAR: 0, **dict.fromkeys(_ALERT_CODES)} if code in said)
         case errors.BadSchedule():
             codes = tuple(code for code in _SCHEDULE_CODES if code in text.rpartition("”")[2])
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
@@ -274,9 +275,10 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return _bad_schedule(error)
         case errors.BadAlert():
             said = _BAD_ALERT.get(error.part, _BAD_ALERT["condition"])
+            near = kit.one_line(error.near, 160) or NEAR
             if not error.typed and "{typed}" in said:
-                return "Add a condition, such as runs < 1 in 24h."
-            return said.format(typed=kit.quoted(error.typed, 80), limit=error.typed)
+                return f"Add a condition, such as {near}."
+            return said.format(typed=kit.quoted(error.typed, 80), limit=error.typed, near=near)
         case errors.NotAllowed(reason="rule", said=str() as said) if said:
             return said
         case errors.NotAllowed():
@@ -397,6 +399,10 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
         return f"I can't fill in {typed}. {near}"
     if error.part == "zone" and error.choices:
         return f"I don't recognize the time zone {typed}. Did you mean {either(error.choices)}?"
+    if error.part == "zone" and error.near:
+        return f"I don't understand {typed} in a schedule. Leave it out: {error.near}."
+    if error.part == "often" and "month" in error.typed.lower():
+        return f"I don't understand {typed}: expected a day of the month, such as first Monday of the month at 09:00."
     if error.part == "no_time":
         return f"Add a time to {typed}, such as 09:00."
     if error.part in _TAKES:
