@@ -6,7 +6,7 @@ or the service.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
@@ -22,7 +22,9 @@ EVENT_KINDS = KINDS.keys() | {"app_mention", "options", "event", "verification"}
 # An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent does.
 _ACK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
 _TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
-_MOST_COUNTED = 200  # agents and workflows
+MOST_COUNTED = 200
+"""How many agents and workflows have labels of their own; the rest is ``other``."""
+
 _RUN_ENDS = frozenset({"completed", "failed", "cancelled", "unknown"})
 _CALL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 900)
 
@@ -66,6 +68,16 @@ class Metrics:
             "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
             registry=registry,
         )  # fmt: skip
+        self._lately = {
+            name: Gauge(f"bridge_{name}", f"{what} in the last 7 days, in all processes", labels, registry=registry)
+            for name, what, labels in (
+                ("agent_people", "People who wrote to an agent", ["agent", "project"]),
+                ("agent_threads", "Threads in which an agent was asked", ["agent", "project"]),
+                ("agent_votes", "Votes on an agent's answers", ["agent", "vote", "project"]),
+                ("outages", "Outages of a project's service of over a minute", ["project"]),
+                ("outage_seconds", "How long a project's service was down", ["project"]),
+            )
+        }
         queue_depth = Gauge(
             "bridge_queue_depth", "Threads with waiting or running work, in all processes", registry=registry
         )
@@ -99,9 +111,9 @@ class Metrics:
         self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
 
     def ended(self, kind: str, id_: str, how: str, project: str, seconds: float) -> None:
-        """Measure a turn of an agent, or a run of a workflow (*kind*). Beyond `_MOST_COUNTED`, the ID is ``other``."""
+        """Measure a turn of an agent, or a run of a workflow (*kind*). Beyond `MOST_COUNTED`, the ID is ``other``."""
         one = (kind, id_, project)
-        if one not in self._counted and len(self._counted) >= _MOST_COUNTED:
+        if one not in self._counted and len(self._counted) >= MOST_COUNTED:
             id_, project = "other", "other"
         else:
             self._counted.add(one)
@@ -110,6 +122,13 @@ class Metrics:
         else:
             word = how if how in _RUN_ENDS else "other"
             self._of_workflows.labels(id_, word, project or "default").observe(seconds)
+
+    def lately(self, numbers: Iterable[tuple[str, tuple[str, ...], float]]) -> None:
+        """Set all gauges of the last 7 days: each a name without ``bridge_``, its labels' values, and a number."""
+        for gauge in self._lately.values():
+            gauge.clear()
+        for name, labels, number in numbers:
+            self._lately[name].labels(*labels).set(number)
 
     def of_project(self, id: str) -> _ProjectCalls:  # noqa: A002 - its name
         """Return what `upstream` is for another project than the default one: the samples have a label ``project``."""

@@ -27,6 +27,7 @@ from support.store import CHANNEL, LANE, ROOT, TEAM, message, ts
 from support.waiting import wait_until
 
 AGGREGATE = next(job for job in features.jobs if job.name == "stats.aggregate")
+EXPOSE = next(job for job in features.jobs if job.name == "stats.expose")
 DAY = timedelta(days=1)
 
 
@@ -38,6 +39,18 @@ async def aggregate(harness: Harness, name: str = "a") -> None:
 async def asked(harness: Harness, text: str = "hello", number: int = 0, user: str = ALICE) -> None:
     await harness.store.queue(message(text, ts=ts(number) if number else ROOT, user=user))
     await harness.work()
+
+
+async def votes(harness: Harness, *given: tuple[str, str]) -> None:
+    """Have people vote on the only answer."""
+    (answer,) = harness.seen.replies()
+    for event, (user, vote) in enumerate(given):
+        click = Click(
+            team=TEAM, channel=CHANNEL, user=user, action_id=FEEDBACK, value=f"{vote}:{answer.tag.turn}:7:42",
+            message_ts=answer.ts, thread_ts=ROOT,
+        )  # fmt: skip
+        await harness.store.process().inbox.put(click, event=str(event))
+        await harness.work()
 
 
 async def shown(harness: Harness, line: str = "/stats agents") -> Posted:
@@ -77,14 +90,7 @@ async def test_runs_are_counted_by_outcome(harness: Harness) -> None:
 
 async def test_votes_are_counted_per_agent(harness: Harness) -> None:
     await asked(harness)
-    (answer,) = harness.seen.replies()
-    for event, (user, vote) in enumerate([(ALICE, "up"), (BOB, "down"), (BOB, "up")]):
-        click = Click(
-            team=TEAM, channel=CHANNEL, user=user, action_id=FEEDBACK, value=f"{vote}:{answer.tag.turn}:7:42",
-            message_ts=answer.ts, thread_ts=ROOT,
-        )  # fmt: skip
-        await harness.store.process().inbox.put(click, event=str(event))
-        await harness.work()
+    await votes(harness, (ALICE, "up"), (BOB, "down"), (BOB, "up"))
 
     assert "👍 2, 👎 0" in (await shown(harness)).text
 
@@ -135,6 +141,40 @@ async def test_the_metrics_have_the_same_numbers(harness: Harness) -> None:
     exposed = harness.metrics.exposition().decode()
 
     assert 'bridge_agent_seconds_count{agent="7",outcome="answered",project="default"} 1.0' in exposed
+
+
+async def test_the_metrics_of_each_process_have_the_people_threads_votes_and_outages(harness: Harness) -> None:
+    harness.store.clock.time += timedelta(days=1)
+    await asked(harness)
+    await votes(harness, (ALICE, "up"))
+    work = WorkStore(harness.store.scripts)
+    began = harness.store.clock() - timedelta(minutes=20)
+    await work.note_outage(harness.store.process().inbox, "", began, began + timedelta(minutes=10))
+
+    for name in "ab":
+        await harness.parts(name).clock.do(EXPOSE)
+    exposed = harness.metrics.exposition().decode()
+
+    for line in (
+        'bridge_agent_people{agent="7",project="default"} 1.0',
+        'bridge_agent_threads{agent="7",project="default"} 1.0',
+        'bridge_agent_votes{agent="7",project="default",vote="up"} 1.0',
+        'bridge_agent_votes{agent="7",project="default",vote="down"} 0.0',
+        'bridge_outages{project="default"} 1.0',
+        'bridge_outage_seconds{project="default"} 600.0',
+    ):
+        assert line in exposed
+
+
+async def test_what_an_agent_did_long_ago_leaves_the_metrics(harness: Harness) -> None:
+    await asked(harness)
+    await harness.parts("a").clock.do(EXPOSE)
+    assert 'bridge_agent_people{agent="7"' in harness.metrics.exposition().decode()
+    harness.store.clock.time += timedelta(days=9)
+
+    await harness.parts("a").clock.do(EXPOSE)
+
+    assert "bridge_agent_people{" not in harness.metrics.exposition().decode()
 
 
 @pytest.mark.parametrize("since", ["since 30d", "30d", "since yesterday"])

@@ -13,7 +13,8 @@ from bridge.features.deps import Deps
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import WorkRow, work_card
 from bridge.features.statistics.work import REST, Tally
-from bridge.project.connection import ProjectConnection
+from bridge.metrics import MOST_COUNTED
+from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.redis.connection import translated
 from bridge.slack.blockkit.reply import Attachment, Audience, Reply
@@ -60,6 +61,28 @@ async def agents_reply(
         audience=audience,
     )
     return card, file
+
+
+async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> list[tuple[str, tuple[str, ...], float]]:
+    """Return the numbers of a project's agents for `bridge.metrics.Metrics.lately`. Raises `StoreUnavailable`."""
+    now, here = deps.now(), project.key or DEFAULT
+    done = await WorkStore(deps.scripts).since(since, now, project.key)
+    agents = sorted(((key, work) for key, work in done.work.items() if key[:1] == "a"), key=lambda one: -one[1].turns)
+    shown = dict[str, Tally]()
+    for at, (key, work) in enumerate(agents):
+        is_own = at < MOST_COUNTED and not key.endswith(REST)
+        shown.setdefault(key[1:] if is_own else "other", Tally()).add(work)
+    found: list[tuple[str, tuple[str, ...], float]] = []
+    for agent, work in shown.items():
+        found += [
+            ("agent_people", (agent, here), len(work.people)),
+            ("agent_threads", (agent, here), len(work.threads)),
+            ("agent_votes", (agent, "up", here), work.up),
+            ("agent_votes", (agent, "down", here), work.down),
+        ]
+    outages = [*done.outages, *await _outage_now(deps, project, now)]
+    length = sum((min(end, now) - max(begin, since)).total_seconds() for begin, end in outages)
+    return [*found, ("outages", (here,), len(outages)), ("outage_seconds", (here,), length)]
 
 
 async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> list[tuple[datetime, datetime]]:

@@ -14,7 +14,7 @@ from bridge.errors import BadSchedule
 from bridge.features.buttons import ALERT_FORM, REPORT_FORM, STATISTICS
 from bridge.features.deps import Deps
 from bridge.features.reach import look_for_outages
-from bridge.features.statistics.agents import agents_reply
+from bridge.features.statistics.agents import agents_reply, exposed
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import CSV_FILE, csv_file, csv_notice, with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
@@ -64,6 +64,13 @@ async def aggregate(deps: Deps) -> None:
     """Add up what agents and workflows did, and look whether a service that couldn't be reached is back."""
     await look_for_outages(deps)
     await WorkStore(deps.scripts).aggregate(deps.inbox, deps.now())
+
+
+@stats.every(timedelta(minutes=1), everywhere=True)
+async def expose(deps: Deps) -> None:
+    """Have this process's metrics show what the agents did lately, as ``/stats agents`` does."""
+    found = [await exposed(deps, project, deps.now() - _USUALLY) for project in deps.projects]
+    deps.metrics.lately(number for numbers in found for number in numbers)
 
 
 @stats.command("/stats agents [since]", read_only=True)
