@@ -307,6 +307,16 @@ async def by_the_bot(harness: Harness) -> Staged:
     return harness.seen.messages[-1].ts
 
 
+async def by_the_bot_with_an_agents_name(harness: Harness) -> Staged:
+    harness.slack.scopes.add("chat:write.customize")
+    harness.identity = (await harness.wires.web.hello()).identity
+    harness.configure()
+    await mention(harness)
+    [answer] = harness.seen.replies()
+    assert answer.message.is_customized
+    return answer.ts
+
+
 async def post_in_doubt(harness: Harness) -> Staged:
     ts = await mention(harness, works=False)
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
@@ -462,6 +472,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (too_many_messages, "sending messages too fast", "Wait a minute", []),
     (by_an_app, "no rule for the app that posted this", "/agents channel ask", []),
     (by_the_bot, "one of my own messages", "Use this on the message", []),
+    (by_the_bot_with_an_agents_name, "one of my own messages", "Use this on the message", []),
     (post_in_doubt, "didn't confirm my reply", "press Show it", []),
     (refused_by_a_rule, "^You can't talk to agents here: only certain people can", "Ask your admin for access", []),
     (run_refused_by_a_rule, "^You can't run “Import” here: nobody can", "Ask your admin for access", []),
@@ -483,7 +494,8 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
 UNRECORDED = {
     by_a_stranger, by_someone_not_allowed, elsewhere_than_allowed,  # those may not use the shortcut
     without_the_bot, not_delivered, before_the_bridge, weeks_ago,
-    by_the_bot, no_longer_allowed, while_the_service_is_down,  # the command line can't know as much
+    # the command line can't know as much
+    by_the_bot, by_the_bot_with_an_agents_name, no_longer_allowed, while_the_service_is_down,
 }  # fmt: skip
 running: list[asyncio.Task[None]] = []
 
@@ -644,6 +656,13 @@ async def test_why_with_a_link_is_about_that_message(harness: Harness) -> None:
 
     assert "starts by mentioning someone else" in await why(harness, f"!why {link_to(reply, root=root)}", root)
     assert "replied" in await why(harness, f"!why {link_to(root)}", root)
+
+
+async def test_why_with_a_link_to_an_answer_knows_its_own(harness: Harness) -> None:
+    root = await mention(harness)
+    [answer] = harness.seen.replies()
+
+    assert "one of my own messages" in await why(harness, f"!why {link_to(answer.ts, root=root)}", root)
 
 
 async def test_why_with_a_link_finds_a_deleted_message(harness: Harness) -> None:

@@ -122,7 +122,7 @@ def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
         name=text(body, "callback_id"),
         text=said.text,
         parts=said.parts,
-        author=text(message, "user"),
+        author=identity.bot_user if identity.wrote(message) else text(message, "user"),
         message_ts=message_ts,
         thread_ts=text(message, "thread_ts") or message_ts,
         response_url=text(body, "response_url"),

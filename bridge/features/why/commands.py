@@ -117,17 +117,18 @@ async def _read(
     deps: Deps, turn: Turn, place: Place, *wanted: Callable[[Mapping[str, Any]], bool], **between: str
 ) -> InboundMessage | None:
     """Return the newest *wanted* message in *place*; None if there's none, or Slack doesn't show it."""
+    history = deps.slack.history()
     try:
-        found = await deps.slack.history().newest(place, *wanted, **between)
+        found = await history.newest(place, *wanted, **between)
     except SlackError as exc:
         log.info("can't read which message is meant", extra={"detail": exc.detail})
         return None
     if found is None:
         return None
     said, ts, root = contents.read(found), timestamp(found, "ts"), timestamp(found, "thread_ts")
-    is_app = bool(text(found, "bot_id"))
+    author = "" if text(found, "bot_id") else text(found, "user")
     return InboundMessage(
-        team=turn.team, channel=place.channel, user="" if is_app else text(found, "user"),
+        team=turn.team, channel=place.channel, user=deps.bot_user if history.identity.wrote(found) else author,
         user_team=turn.body.user_team, text=said.text, parts=said.parts, ts=ts, source="typed",
         thread_ts="" if root == ts else root,
     )  # fmt: skip
