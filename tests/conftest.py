@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
@@ -18,6 +19,7 @@ from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.secrecy import pytest_runtest_makereport  # noqa: F401 - a hook, found by its name
 
+sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type] # httpcore searches the disk for it in each request
 settings.register_profile("any machine", deadline=None)  # benchmarks measure speed; tests don't
 settings.load_profile("any machine")
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process, create_subprocess_exec
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -59,7 +59,7 @@ class BridgeProcess:
 
     async def _run_once(self) -> int:
         with self._log_file.open("ab") as log_file:
-            self._process = process = await asyncio.create_subprocess_exec(
+            self._process = process = await create_subprocess_exec(
                 *(sys.executable, "-m", "bridge.playground.child", "serve"),
                 env=self.environ,
                 stdin=PIPE,  # see bridge/playground/child.py
@@ -111,7 +111,7 @@ class BridgeProcess:
     async def asked(self, *words: str) -> str:
         """Run ``bridge`` with *words* in the same environment. Returns its output, or nothing if it fails."""
         async with self._one_question:  # each is a process, and a page may ask for many
-            process = await asyncio.create_subprocess_exec(
+            process = await create_subprocess_exec(
                 *(sys.executable, "-m", "bridge", *words), env=self.environ, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
             )
             try:

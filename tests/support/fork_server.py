@@ -1,8 +1,8 @@
 """``python -m support.fork_server FD``: fork bridges, because importing all modules is most of a start's cost.
 
 It imports them once. The client sends JSON and the bridge's files over socket FD (one for all output, a second for
-stderr, or a terminal) and gets back a process id; or it asks for a process's exit code. When the client exits, all
-running processes are killed.
+stderr, or a terminal) and gets back a process id; or it asks for a process's exit code. A forked playground is a
+client, too: its bridge and its commands are forked. When a client exits, all its running processes are killed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import selectors
 import signal
 import socket
 import sys
@@ -24,16 +25,19 @@ from typing import Any
 
 import bridge.cli  # noqa: F401 - so that no fork has to import it
 from bridge.__main__ import main as bridge_main
+from bridge.playground import bridge_process
 from bridge.project.transport import _trusted
 from bridge.settings import environment, well_formed
-from support import instrumented_bridge
+from bridge.slack.blockkit.folding import emoji_of
+from support import forks, instrumented_bridge
 from support.kill_points import names_of_scripts
 
 LAZY = {"serve": ("bridge.app",), "playground": ("bridge.playground",)}
 """The packages that each command imports only when it runs. Other commands need parts of both."""
 
 _IN_USE = (
-    "certifi", "encodings.idna", "uvicorn.lifespan.off", "uvicorn.lifespan.on", "uvicorn.loops.auto",
+    "certifi", "encodings.idna", "slack_bolt.listener_matcher.async_builtins", "typer._adapters",
+    "uvicorn.lifespan.off", "uvicorn.lifespan.on", "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto", "uvloop",
 )  # fmt: skip
 """Modules that are only imported in use."""
@@ -92,22 +96,31 @@ def prepare() -> None:
     for name in _IN_USE:
         with suppress(ImportError):
             import_module(name)
+    emoji_of(":fox_face:")
     _trusted(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")))
     well_formed(environment(os.environ, Path(os.devnull), slips=[]))
     with suppress(SystemExit), redirect_stdout(StringIO()):
         bridge_main(["--version"])
 
 
-def fork(request: dict[str, Any], files: list[int], channel: socket.socket) -> int:
+def fork(request: dict[str, Any], files: list[int], clients: selectors.BaseSelector) -> int:
     """Fork a bridge; return its process id."""
+    is_playground = request["words"][0] == "playground"
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) if is_playground else (None, None)
     for package in LAZY.get(request["words"][0], ("bridge.app", "bridge.cli")):  # once here rather than in each fork
         import_all_of(package)
     gc.freeze()  # a collection in the child would copy the memory of all modules
     pid = os.fork()
     if pid == 0:
-        channel.close()
+        for client in [*clients.get_map().values()]:
+            client.fileobj.close()  # type: ignore[union-attr] # or it would look as if the server were alive
+        clients.close()
         code = 1
         try:
+            if ours and its:
+                ours.close()
+                forks.share(its)
+                bridge_process.create_subprocess_exec = forks.create_subprocess_exec  # type: ignore[assignment]
             code = become(request, files)
         except BaseException:  # noqa: BLE001 - as the interpreter would
             traceback.print_exc()
@@ -117,25 +130,48 @@ def fork(request: dict[str, Any], files: list[int], channel: socket.socket) -> i
             os._exit(code)
     for file in files:
         os.close(file)
+    if ours and its:
+        its.close()
+        clients.register(ours, selectors.EVENT_READ, set[int]())
     return pid
 
 
-def serve(channel: socket.socket) -> None:
-    """Serve requests until the client exits."""
-    alive: set[int] = set()
-    try:
-        while (said := socket.recv_fds(channel, _MOST, 2))[0]:
-            request = json.loads(said[0])
-            if "ended" in request:
-                alive.discard(request["ended"])
-                answer = os.waitstatus_to_exitcode(os.waitpid(request["ended"], 0)[1])
-            else:
-                alive.add(answer := fork(request, said[1], channel))
-            channel.sendall(b"%d\n" % answer)
-    finally:
-        for pid in alive:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+def serve(first: socket.socket) -> None:
+    """Serve the *first* client's requests, and those of its playgrounds, until it exits."""
+    with selectors.DefaultSelector() as clients:
+        clients.register(first, selectors.EVENT_READ, set[int]())
+        while first.fileno() >= 0:
+            for client, _ in clients.select():
+                assert isinstance(client.fileobj, socket.socket)
+                if not answered(client.fileobj, client.data, clients):
+                    clients.unregister(client.fileobj)
+                    client.fileobj.close()
+                    kill(client.data)
+        for left in clients.get_map().values():
+            kill(left.data)
+
+
+def answered(client: socket.socket, alive: set[int], clients: selectors.BaseSelector) -> bool:
+    """Answer a client's request; return False if the client has exited."""
+    said, files, _, _ = socket.recv_fds(client, _MOST, 2)
+    if not said:
+        return False
+    request = json.loads(said)
+    if "ended" in request:
+        alive.discard(request["ended"])
+        answer = os.waitstatus_to_exitcode(os.waitpid(request["ended"], 0)[1])
+    else:
+        alive.add(answer := fork(request, files, clients))
+    with suppress(BrokenPipeError):  # it was killed meanwhile
+        client.sendall(b"%d\n" % answer)
+    return True
+
+
+def kill(alive: set[int]) -> None:
+    """Kill the processes of a client that has exited."""
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)  # none has been waited for
+        os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO
 
 _ROOT = Path(__file__).parents[2]
 _COVERAGE = "COVERAGE"  # set by coverage: forks aren't measured, and coverage is slow
@@ -35,6 +37,12 @@ class Fork:
         self._ended = asyncio.Event()
         self._watched = os.pidfd_open(pid)
         asyncio.get_running_loop().add_reader(self._watched, self._end)
+
+    async def communicate(self) -> tuple[bytes, None]:
+        """Wait for its end; return its output."""
+        printed = await self.stdout.read() if self.stdout else b""
+        await self.wait()
+        return printed, None
 
     def send_signal(self, number: int) -> None:
         """Send a signal if the process is still running."""
@@ -135,7 +143,7 @@ import json, os, socket, sys
 
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
     channel.connect({path!r})
-    request = {{"environ": dict(os.environ), "words": sys.argv[1:], "folder": os.getcwd()}}
+    request = {{"environ": dict(os.environ), "words": sys.argv[1:], "folder": str(Path.cwd())}}
     socket.send_fds(channel, [json.dumps(request).encode()], [1, 2])
     sys.exit(int(channel.recv(64)))
 """
@@ -170,6 +178,18 @@ def program_for_shells() -> Iterator[Path]:
         loop.remove_reader(door)
 
 
+async def create_subprocess_exec(
+    *command: str, env: Mapping[str, str], stdout: int | IO[bytes], stderr: int | IO[bytes], **_: object
+) -> Fork:
+    """Fork ``python -m bridge …``, or a bridge that ends with its playground, as every fork does."""
+    _, _, _, *words = command
+    request: dict[str, object] = {"environ": dict(env), "words": words, "folder": str(Path.cwd())}
+    if stdout == PIPE:
+        return (await _forked(request, 2 if stderr == DEVNULL else 1))[0]
+    assert not isinstance(stdout, int)
+    return Fork(_ask(request, stdout.fileno()), None)
+
+
 async def _forked(request: Mapping[str, object], pipes: int) -> tuple[Fork, list[asyncio.StreamReader]]:
     """Fork a process with that many output *pipes*."""
     ends = [os.pipe() for _ in range(pipes)]
@@ -197,9 +217,19 @@ def _ask(request: Mapping[str, object], *files: int) -> int:
     return int(server.recv(64))
 
 
+def share(server: socket.socket) -> None:
+    """Use a running fork server from this fork on."""
+    _given.append(server)
+
+
+_given: list[socket.socket] = []
+
+
 @cache
 def _server() -> socket.socket:
     """Start the fork server; it exits with this process."""
+    if _given:
+        return _given[0]
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(_COVERAGE)}

@@ -21,6 +21,7 @@ from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load
 from bridge.slack.api import opened
 from support.kill_points import InstrumentedTransport, KillPoints, instrumented, watch_slack
+from support.ports import NO_TLS
 
 
 async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, timedelta]) -> int:
@@ -31,7 +32,7 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
     metrics, url = Metrics(), str(settings.redis_url and settings.redis_url.get_secret_value())
 
     def connected(*arguments: Any, **options: Any) -> ProjectClient:
-        transport = InstrumentedTransport(httpx_aiohttp.AiohttpTransport(), points)
+        transport = InstrumentedTransport(httpx_aiohttp.AiohttpTransport(verify=NO_TLS), points)
         return ProjectClient(*arguments, **options, transport=transport)
 
     projects.ProjectClient = connected  # type: ignore[misc,assignment] # of all projects but the default one
