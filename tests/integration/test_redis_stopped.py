@@ -1,14 +1,22 @@
-"""A hung Redis: everything is answered in time, and refused requests don't run later."""
+"""A hung or restarted Redis: everything is answered in time, refused requests don't run later, and nothing is lost."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from collections.abc import Callable
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
+from pathlib import Path
+
+import pytest
 
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
-from support.real_redis import RealRedis
+from support.real_redis import ON_DISK, RealRedis
 from support.system import System, open_system, text_of
 from support.waiting import wait_until
 
@@ -79,3 +87,73 @@ async def test_a_reply_received_while_redis_hung_is_sent_once_with_a_known_outco
             assert len(refused) >= number, "Slack was asked to retry it"
 
         assert system.chats() == ["hello there", *(f"reply {number}" for number in range(1, 4))]
+
+
+@pytest.fixture
+def redis_on_disk() -> Iterator[RealRedis]:
+    """A server with its data on a real disk."""
+    with tempfile.TemporaryDirectory(prefix="br-", dir=ON_DISK) as folder, RealRedis(Path(folder)) as server:
+        yield server
+
+
+async def test_messages_during_a_redis_restart_are_answered(redis_on_disk: RealRedis) -> None:
+    server = redis_on_disk
+    async with open_system(server.url, "test") as system:
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        with busy_disk(server.folder):
+            root = await threads_until_a_write_is_delayed(system)
+            server.kill()
+
+        answer = await system.slack.ui.command(ALICE, GENERAL, "/stats")
+        assert answer.status == 200
+        assert answer.ms < 3000
+        assert "couldn't queue " in answer.body
+        asked = system.chats()
+        await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
+        assert system.slack.deliveries[-1].status == 503
+        assert (await bridge.state())[0] == 200
+        server.start()
+        answers = await system.answered(GENERAL, root, 2, timeout=30)
+
+        assert "Alice" in answers[1]
+        assert len(system.answers(GENERAL, root)) == 2
+        assert system.chats() == [*asked, "what is my name?"]
+
+
+async def threads_until_a_write_is_delayed(system: System) -> str:
+    """Start thread after thread, each with an answer, for more than a second; return the last one.
+
+    With `appendfsync everysec` a server syncs once a second in the background and meanwhile delays writes that it has
+    already answered: the moment to kill it. With `always` there is no such moment.
+    """
+    deadline = time.monotonic() + 1.5
+    while True:
+        root = await system.mention(ALICE, GENERAL, "my name is Alice")
+        await system.answered(GENERAL, root)
+        is_put_off = (await system.redis.info("persistence"))["aof_pending_bio_fsync"]
+        if is_put_off or time.monotonic() > deadline:
+            return root
+
+
+@contextmanager
+def busy_disk(folder: Path) -> Iterator[None]:
+    """Write and sync in *folder* continuously during the block, so that a server's own syncs are slow."""
+    over = threading.Event()
+
+    def write(path: Path) -> None:
+        with path.open("wb", buffering=0) as file:
+            while not over.is_set():
+                file.seek(0)
+                file.write(bytes(32 << 20))
+                os.fsync(file.fileno())
+        path.unlink()
+
+    writers = [threading.Thread(target=write, args=(folder / f"busy{number}",)) for number in range(3)]
+    for writer in writers:
+        writer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for writer in writers:
+            writer.join()
