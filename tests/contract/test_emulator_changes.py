@@ -1,20 +1,11 @@
 """Observers of the emulated workspace are notified of every change."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import Change, EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN
 
 HOME = {"type": "home", "blocks": []}
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
-        yield slack
 
 
 @pytest.fixture

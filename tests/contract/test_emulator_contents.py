@@ -1,7 +1,6 @@
 """Message content beyond text in the emulated Slack: forwards, tables, alerts, files, clips; and group messages."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -11,18 +10,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import DropBefore, EmulatedSlack, Redirect, sample
 from support.ports import NO_TLS
-from support.slack_app import SECRET, TOKEN, App, refusal
+from support.slack_app import TOKEN, App, refusal
 
 MAIL = b"From: Ada <ada@example.com>\nTo: bridge@example.com\nSubject: Invoice 7\n\nPlease pay.\n"
 WORDS = "What day is it today and what is on the agenda for tomorrow morning"
 RICH = [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": []}]}]
-
-
-@pytest.fixture
-async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url) as slack:
-        slack.events.echoes_own = False
-        yield slack
 
 
 async def fetch(url: str) -> httpx.Response:

@@ -1,7 +1,6 @@
 """Faults switched on in the emulated Slack, seen through Slack's own client."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
@@ -10,14 +9,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import DropAfter, DropBefore, EmulatedSlack, Error, Http, RateLimited, Slow, sample
 from bridge.playground.emulator.faults import Hang
-from support.slack_app import SECRET, TOKEN, refusal
+from support.slack_app import refusal
 from support.waiting import wait_until
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
-        yield slack
 
 
 async def test_a_fault_happens_as_often_as_planned(slack: EmulatedSlack, client: AsyncWebClient) -> None:

@@ -1,6 +1,5 @@
 """Commands, buttons, menus and forms in the emulated Slack, and how it handles the app's responses."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.ui import NoSuchCommand
-from support.slack_app import SECRET, TOKEN, App, field_of, form, plain
+from support.slack_app import App, field_of, form, plain
 
 BUTTON = {"type": "button", "action_id": "go", "text": plain("Go"), "value": "7"}
 OPTIONS = [{"text": plain(name), "value": name.lower()} for name in ("One", "Two")]
@@ -25,13 +24,6 @@ FORM = form(
     private_metadata="kept",
     notify_on_close=True,
 )
-
-
-@pytest.fixture
-async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, events_url=app.url) as slack:
-        slack.events.echoes_own = False
-        yield slack
 
 
 async def trigger(slack: EmulatedSlack, app: App, user: str = sample.ALICE) -> str:

@@ -1,20 +1,12 @@
 """Messages and threads in the emulated Slack, written and read with Slack's own client."""
 
 import json
-from collections.abc import AsyncIterator
 
 import aiohttp
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN, refusal
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
-        yield slack
+from support.slack_app import TOKEN, refusal
 
 
 async def test_a_messages_metadata_is_stored_as_sent(slack: EmulatedSlack, client: AsyncWebClient) -> None:

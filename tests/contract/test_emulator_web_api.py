@@ -1,19 +1,10 @@
 """The emulated Web API apart from messages, called with Slack's own client."""
 
-from collections.abc import AsyncIterator
-
 import aiohttp
-import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN, refusal
-
-
-@pytest.fixture
-async def slack() -> AsyncIterator[EmulatedSlack]:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, retry_delays=()) as slack:
-        yield slack
+from support.slack_app import refusal
 
 
 async def test_auth_test_names_the_tokens_owner_and_scopes(slack: EmulatedSlack, client: AsyncWebClient) -> None:
