@@ -112,7 +112,7 @@ async def test_a_late_message_goes_after_one_that_was_sent(harness: Harness) -> 
     await sent(harness, said("second", ts(2)))
     harness.service.gate.clear()
     work = await harness.start_next()
-    await harness.wait_until_asked(2)
+    await wait_until(lambda: len(harness.service.asked) == 2, "the agent is asked")
 
     await sent(harness, said("first", ts(1)), retry=1)
     harness.service.gate.set()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import json
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -22,21 +19,15 @@ from bridge.door.guard import Guard
 from bridge.door.http import Address, BoundedHttp, Reach, Readiness, build, serving
 from bridge.errors import ConfigurationError
 from bridge.metrics import Metrics
+from support.slack_requests import JSON, SECRET, signed
 
-SECRET = "a-signing-secret"
 BODY = json.dumps({"type": "event_callback", "event": {"type": "app_mention"}}).encode()
 UP = Readiness(slack=Reach.UP, redis=Reach.UP, project=Reach.UP)
 WaitUntil = Callable[..., Awaitable[None]]
 
 
 def headers(body: bytes = BODY) -> dict[str, str]:
-    stamp = str(int(time.time()))
-    digest = hmac.new(SECRET.encode(), b"v0:%b:%b" % (stamp.encode(), body), hashlib.sha256).hexdigest()
-    return {
-        "Content-Type": "application/json",
-        "X-Slack-Request-Timestamp": stamp,
-        "X-Slack-Signature": f"v0={digest}",
-    }
+    return {name.decode(): value.decode() for name, value in [JSON, *signed(body)]}
 
 
 @dataclass

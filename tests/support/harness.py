@@ -469,10 +469,6 @@ class Harness:
             self._write_message(payload["event"])
         return await self.sockets.acknowledgement({"type": kind, "envelope_id": "e1", "payload": payload, **more})
 
-    async def wait_until_asked(self, count: int) -> None:
-        """Wait until agents were asked *count* times."""
-        await wait_until(lambda: len(self.service.asked) >= count, f"agents were asked {count} times")
-
     async def keys(self) -> list[str]:
         """Every key in Redis."""
         return sorted([key async for key in self.store.redis.scan_iter()])
