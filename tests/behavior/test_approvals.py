@@ -204,14 +204,14 @@ async def press_stale(harness: Harness, user: str, action: str = "approve", *, c
 async def raw_click(
     harness: Harness, user: str, action: str, value: str, *, channel: str = GENERAL, ts: str = ""
 ) -> None:
-    """Deliver a click as Slack would sign it, whatever the message looks like now."""
-    from bridge.inbound import Click  # noqa: PLC0415 - only here
-
-    click = Click(
-        team=TEAM, channel=channel, user=user, action_id=f"approval:{action}", value=value,
-        message_ts=ts or card(harness).ts, response_url=harness.response_url(user, channel),
-    )  # fmt: skip
-    await harness.store.process().inbox.put(click)
+    """Deliver a click as Slack signs it, whatever the message looks like now."""
+    ts = ts or card(harness).ts
+    await harness.interaction({
+        "type": "block_actions", "team": {"id": TEAM}, "user": {"id": user, "team_id": TEAM},
+        "channel": {"id": channel}, "container": {"message_ts": ts}, "message": {"ts": ts},
+        "response_url": harness.response_url(user, channel), "trigger_id": harness.slack.tickets.trigger(user),
+        "actions": [{"action_id": f"approval:{action}", "block_id": "b", "type": "button", "value": value}],
+    })  # fmt: skip
     await harness.work()
 
 
