@@ -206,12 +206,7 @@ async def raw_click(
 ) -> None:
     """Deliver a click as Slack signs it, whatever the message looks like now."""
     ts = ts or card(harness).ts
-    await harness.interaction({
-        "type": "block_actions", "team": {"id": TEAM}, "user": {"id": user, "team_id": TEAM},
-        "channel": {"id": channel}, "container": {"message_ts": ts}, "message": {"ts": ts},
-        "response_url": harness.response_url(user, channel), "trigger_id": harness.slack.tickets.trigger(user),
-        "actions": [{"action_id": f"approval:{action}", "block_id": "b", "type": "button", "value": value}],
-    })  # fmt: skip
+    await harness.click(f"approval:{action}", value, user=user, channel=channel, ts=ts)
     await harness.work()
 
 

@@ -9,7 +9,6 @@ from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
 from bridge.ids import InProject, PersonKey
-from bridge.inbound import Click
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import BOB, RANDOM
 from bridge.queue.erasure import Erased, erase_person, line_of
@@ -39,11 +38,7 @@ async def act(harness: Harness, user: str) -> None:
     await harness.work()
     (*_, posted) = harness.seen.replies()
     vote = posted.blocks[-1]["elements"][0]["positive_button"]["value"]
-    place = {"team": TEAM, "channel": CHANNEL, "user": user}
-    await harness.store.process().inbox.put(
-        Click(**place, action_id=FEEDBACK, value=vote, message_ts="1.2", thread_ts=ROOT),
-        event=f"vote{len(harness.seen.messages)}",
-    )
+    await harness.click(FEEDBACK, vote, user=user, ts="1.2", thread_ts=ROOT)
     await harness.work()
     await RememberedInputs(harness.store.scripts).remember(
         PersonKey(TEAM, user), InProject("", 3), Remembered("text", f"input of {user}")

@@ -16,13 +16,12 @@ from bridge.features.buttons import FEEDBACK, Answered
 from bridge.features.conversations.answers import answer
 from bridge.features.feedback.votes import Vote, read_vote, votes_since
 from bridge.ids import TurnId
-from bridge.inbound import Click
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.scripting import Scripts
 from bridge.slack.parts import parts_of
 from support.harness import Harness
-from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER, message
+from support.store import NAMESPACE, ROOT, START, USER, message
 
 AGES = START - timedelta(days=400)
 
@@ -41,10 +40,7 @@ async def answered(harness: Harness) -> dict[str, Any]:
 
 
 async def pressed(harness: Harness, value: str, event: str, user: str = USER) -> None:
-    click = Click(
-        team=TEAM, channel=CHANNEL, user=user, action_id=FEEDBACK, value=value, message_ts="1.2", thread_ts=ROOT
-    )
-    await harness.store.process().inbox.put(click, event=event)
+    await harness.click(FEEDBACK, value, user=user, ts="1.2", thread_ts=ROOT, trigger=event)
     await harness.work()
 
 

@@ -19,11 +19,10 @@ from bridge.features.buttons import FEEDBACK
 from bridge.features.registry import features
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.ids import TurnId
-from bridge.inbound import Click
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
 from bridge.queue.scripting import epoch_ms
 from support.harness import Harness, Posted
-from support.store import CHANNEL, LANE, ROOT, TEAM, message, ts
+from support.store import LANE, ROOT, message, ts
 from support.waiting import wait_until
 
 AGGREGATE = next(job for job in features.jobs if job.name == "stats.aggregate")
@@ -44,12 +43,9 @@ async def asked(harness: Harness, text: str = "hello", number: int = 0, user: st
 async def votes(harness: Harness, *given: tuple[str, str]) -> None:
     """Have people vote on the only answer."""
     (answer,) = harness.seen.replies()
-    for event, (user, vote) in enumerate(given):
-        click = Click(
-            team=TEAM, channel=CHANNEL, user=user, action_id=FEEDBACK, value=f"{vote}:{answer.tag.turn}:7:42",
-            message_ts=answer.ts, thread_ts=ROOT,
-        )  # fmt: skip
-        await harness.store.process().inbox.put(click, event=str(event))
+    for user, vote in given:
+        value = f"{vote}:{answer.tag.turn}:7:42"
+        await harness.click(FEEDBACK, value, user=user, ts=answer.ts, thread_ts=ROOT)
         await harness.work()
 
 

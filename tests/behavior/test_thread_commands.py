@@ -7,7 +7,7 @@ import pytest
 
 from bridge.features.conversations.layout import CONTINUE
 from bridge.ids import ThreadKey, TurnId
-from bridge.inbound import Click, InboundMessage, MessagesTabOpened
+from bridge.inbound import InboundMessage, MessagesTabOpened
 from bridge.playground.emulator.sample import BOB, DM_ALICE, RANDOM
 from support.harness import SALES, SUPPORT, Harness
 from support.store import BOT, CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
@@ -49,9 +49,7 @@ def ephemeral_text(harness: Harness) -> str:
 
 
 async def press(harness: Harness, value: str, channel: str = CHANNEL, user: str = USER) -> None:
-    click = Click(team=TEAM, channel=channel, user=user, action_id=CONTINUE, value=value, thread_ts=ROOT,
-                  is_ephemeral=True, trigger_id=value + user)  # fmt: skip
-    await harness.store.process().inbox.put(click, event=f"press {value} {user}")
+    await harness.click(CONTINUE, value, user=user, channel=channel, thread_ts=ROOT, is_ephemeral=True)
     await harness.work()
 
 

@@ -26,8 +26,7 @@ async def test_any_value_of_any_button_is_answered(harness: Harness, action: str
     harness.write(ROOT, "a message with buttons")
     for value in VALUES:
         before = answers(harness)
-        click = Click(**HERE, action_id=action, value=value, message_ts=ROOT, is_ephemeral=True)
-        await harness.store.process().inbox.put(click)
+        await harness.click(action, value, ts=ROOT, is_ephemeral=True)
 
         await harness.work()
 

@@ -463,6 +463,28 @@ class Harness:
         """Send a signed interaction."""
         return await self.form({"payload": json.dumps(payload)})
 
+    async def click(
+        self,
+        action_id: str,
+        value: str = "",
+        *,
+        user: str = ALICE,
+        channel: str = GENERAL,
+        ts: str = "",
+        thread_ts: str = "",
+        is_ephemeral: bool = False,
+        trigger: str = "",
+    ) -> Response:
+        """Send a signed click, whatever the message *ts* looks like now; `press` sends only what Slack would."""
+        container = {"message_ts": ts, "thread_ts": thread_ts, "channel_id": channel, "is_ephemeral": is_ephemeral}
+        return await self.interaction({
+            "type": "block_actions", "team": {"id": US.team}, "user": {"id": user, "team_id": US.team},
+            "channel": {"id": channel}, "container": {"type": "message", **container}, "message": {"ts": ts},
+            "response_url": self.response_url(user, channel),
+            "trigger_id": trigger or self.slack.tickets.trigger(user),
+            "actions": [{"action_id": action_id, "block_id": "b", "type": "button", "value": value}],
+        })  # fmt: skip
+
     async def envelope(self, kind: str, payload: Any, **more: Any) -> dict[str, Any] | None:
         """Send a socket envelope; return its acknowledgement, or None. Its message also exists in Slack."""
         if isinstance(payload, dict) and isinstance(payload.get("event"), dict):
