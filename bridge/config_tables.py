@@ -25,7 +25,6 @@ STARTERS: Final = ("apps", "schedules", "alerts")
 
 KINDS_OF_PLACES: Final = ("public", "private", "direct")
 Per = Literal["person", "group", "channel", "agent", "workflow", "project"]
-COUNTED: Final = ("turns", "runs", "characters")
 
 _CHANNEL: Final = re.compile(r"[CG][A-Z0-9]{2,}", re.ASCII)
 _MOST_COUNTED: Final = 1_000_000_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError, computed_field, model_validator
 from pydantic_core import PydanticSerializationError
@@ -307,6 +307,11 @@ class Notice(Respondable):
     is_offer: bool = False
     ts: str = ""
     thread_ts: str = ""
+
+    @classmethod
+    def direct(cls, team: str, user: str, what: str, *, of: str = "notice") -> Self:
+        """Return a notice in a person's direct message with the bot, for which nothing was refused."""
+        return cls(team=team, channel=user, user=user, what=what, of=of, is_offer=True)
 
 
 class HomeOpened(_Inbound):

@@ -13,9 +13,10 @@ import typer
 from bridge.cli.printing import out, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
+from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
 from bridge.features.channels.settings import Channels
-from bridge.features.schedules.schedule import ReportSpec
+from bridge.features.schedules.schedule import ReportSpec, Spec
 from bridge.features.schedules.store import TaskStore
 from bridge.queue.erasure import erase_person
 from bridge.queue.scripting import Scripts
@@ -43,20 +44,18 @@ def forget(
         raise typer.BadParameter(f"“{user}” isn't a member ID: use one such as U0123456789", param_hint="USER")
 
     async def erase(scripts: Scripts) -> int:
-        (reports, schedules), rules = await _erase_schedules(scripts, user), await _erase_rules(scripts, user)
-        alerts = await _erase_alerts(scripts, user)
+        deleted = await erase_set_up(scripts, user)
         erased = await erase_person(scripts, user, _SESSION)
         if as_json:
-            deleted = {"reports": reports, "schedules": schedules, "alerts": alerts, "app_rules": rules}
             out(to_json({**asdict(erased), **deleted}))
         else:
             words = [
                 counted(erased.turns, "message"),
                 counted(erased.entries, "record"),
-                counted(reports, "report"),
-                *([counted(schedules, "other schedule")] if schedules else []),
-                counted(alerts, "alert"),
-                counted(rules, "app rule"),
+                counted(deleted["reports"], "report"),
+                *([counted(deleted["schedules"], "other schedule")] if deleted["schedules"] else []),
+                counted(deleted["alerts"], "alert"),
+                counted(deleted["app_rules"], "app rule"),
             ]
             out(f"Erased: {', '.join(words)}.")
             if erased.running:
@@ -67,23 +66,17 @@ def forget(
     in_store(erase)
 
 
-async def _erase_schedules(scripts: Scripts, user: str) -> tuple[int, int]:
-    """Delete what the person scheduled; returns how many reports, and how many questions and runs."""
-    store = TaskStore(scripts, session_lifetime=_SESSION)
-    theirs = [task for task in await store.all() if task.spec.owner == user]
-    for task in theirs:
-        await scripts.run("write", json.dumps(store.delete(task.id)), confirmed=True)
-    reports = sum(isinstance(task.spec, ReportSpec) for task in theirs)
-    return reports, len(theirs) - reports
-
-
-async def _erase_alerts(scripts: Scripts, user: str) -> int:
-    """Delete the person's alerts; returns their number."""
-    store = AlertStore(scripts)
-    theirs = [alert.id for alert in await store.all() if alert.spec.owner == user]
-    for id_ in theirs:
-        await scripts.run("write", json.dumps(store.delete(id_)), confirmed=True)
-    return len(theirs)
+async def erase_set_up(scripts: Scripts, user: str) -> dict[str, int]:
+    """Delete the schedules, alerts and app rules that the person set up; returns their numbers."""
+    found = list[Spec | AlertSpec]()
+    for store in (TaskStore(scripts, session_lifetime=_SESSION), AlertStore(scripts)):
+        for one in await store.all():
+            if one.spec.owner == user:
+                await scripts.run("write", json.dumps(store.delete(one.id)), confirmed=True)
+                found.append(one.spec)
+    reports, alerts = (sum(isinstance(one, kind) for one in found) for kind in (ReportSpec, AlertSpec))
+    schedules, rules = len(found) - reports - alerts, await _erase_rules(scripts, user)
+    return {"reports": reports, "schedules": schedules, "alerts": alerts, "app_rules": rules}
 
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -39,8 +38,6 @@ from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
-
-log = logging.getLogger(__name__)
 
 MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS))
 """The buttons carry out a command with the workflow or agent that was meant; action IDs differ within a block."""

@@ -92,7 +92,7 @@ def notice_left(
     if known.is_unrequested or not (team and (channel or user)):
         return None
     of, what = given.get("of", "answer"), given.get("what", "")
-    directly = Notice(team=team, channel=user, user=user, what=what, of=of, is_offer=True)
+    directly = Notice.direct(team, user, what, of=of)
     if kind == "notice":
         return directly if what and user and channel != user else None
     unfinished = Unfinished(

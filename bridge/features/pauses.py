@@ -186,7 +186,7 @@ async def tells_owner(deps: Deps, turn: Turn, one: SetUp, noun: str, called: str
         return []
     how: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
     what = f"{noun}_changed:" + json.dumps([called, one.channel, await deps.directory.user_name(turn.user), how])
-    notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of="notice", is_offer=True)
+    notice = Notice.direct(one.team, one.owner, what)
     told = deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun[0] in 'aeiou')} {noun}")
     return [told, *deps.homes.redraws(one.team, one.owner)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from bridge.errors import CannotConnect, CircuitOpen, ConnectionLost, Outage, ProjectError, TimedOut
@@ -14,7 +14,7 @@ from bridge.project.connection import ProjectConnection
 from bridge.project.models import Stats
 from bridge.queue.keys import DOWN, milliseconds
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import epoch_ms
+from bridge.queue.scripting import epoch_ms, from_epoch_ms
 
 log = logging.getLogger(__name__)
 
@@ -54,10 +54,10 @@ async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> dat
         if not is_down:
             since = await redis.hget(key, project.id)
             if since and await redis.hdel(key, project.id):
-                began = datetime.fromtimestamp(int(since) / 1000, UTC)
+                began = from_epoch_ms(since)
                 await WorkStore(deps.scripts).note_outage(deps.inbox, project.key, began, deps.now())
             return None
         await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
         await redis.pexpire(key, milliseconds(DOWN))
         since = await redis.hget(key, project.id)
-    return datetime.fromtimestamp(int(since or epoch_ms(deps.now())) / 1000, UTC)
+    return from_epoch_ms(since or epoch_ms(deps.now()))

@@ -53,7 +53,7 @@ async def notify_waiters(
             refusal = deps.access.not_listed(user, "")
         if refusal:
             continue
-        notice = Notice(team=turn.team, channel=user, user=user, what=what(link), of="notice", is_offer=True)
+        notice = Notice.direct(turn.team, user, what(link))
         match await deps.inbox.put(notice, event=f"{event}:{ended}:{user}"):
             case Queued() | Duplicate():
                 pass

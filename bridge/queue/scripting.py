@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -68,6 +68,11 @@ def digest(name: str) -> str:
 def epoch_ms(moment: datetime) -> int:
     """Convert a time for scripts."""
     return int(moment.timestamp() * 1000)
+
+
+def from_epoch_ms(ms: str | bytes | float) -> datetime:
+    """Convert a stored time. Raises ValueError."""
+    return datetime.fromtimestamp(int(ms) / 1000, UTC)
 
 
 def as_json(value: Any) -> str:

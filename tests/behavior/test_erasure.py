@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.cli.forget import _erase_alerts, _erase_rules, _erase_schedules
+from bridge.cli.forget import erase_set_up
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
@@ -58,9 +58,7 @@ async def busy(harness: Harness) -> Harness:
 
 
 async def erase(harness: Harness, user: str) -> Erased:
-    await _erase_schedules(harness.store.scripts, user)
-    await _erase_alerts(harness.store.scripts, user)
-    await _erase_rules(harness.store.scripts, user)
+    await erase_set_up(harness.store.scripts, user)
     return await erase_person(harness.store.scripts, user, SESSION_LIFETIME)
 
 

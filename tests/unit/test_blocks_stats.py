@@ -15,7 +15,6 @@ from bridge.features.statistics.numbers import NUMBERS, Changes, Difference, Nam
 from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.numbers import per_cent, signed, whole
 from bridge.slack.blockkit.reply import Block, Reply
 from support.tables import each
 from support.unsafe_markup import text_length
@@ -80,14 +79,13 @@ def drawn(reply: Reply) -> list[str]:
         (0, 7, "-7, -100.0%"),
         (1_000_001, 1_000_000, "+1"),
         (50_000, 10, "+49,990, +499,900%"),
+        (135, 10, "+125, +1,250%"),
+        (0, 1234, "-1,234, -100.0%"),
+        (1_235_567, 1000, "+1,234,567, +123,457%"),
     ],
 )
 def test_a_change_is_a_difference_with_a_meaningful_percentage(now: int, then: int, said: str) -> None:
     assert change(Difference(now, then)) == said
-
-
-def test_numbers_are_grouped_and_signed() -> None:
-    assert (whole(1234567), signed(-1234), per_cent(12.5)) == ("1,234,567", "-1,234", "+1,250%")
 
 
 def test_numbers_have_their_change_since_a_moment() -> None:

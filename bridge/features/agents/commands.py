@@ -40,7 +40,6 @@ agents = Feature("agents")
 agents.outcomes |= {"handle_trouble": "notified: someone changed the handle in Slack"}
 
 _NONE: Final = frozenset({"none", "off", "remove"})
-_PAUSE: Final = timedelta(seconds=5)  # before Slack is asked again
 
 
 @agents.command("/agents list [words]", default=True, read_only=True)
@@ -96,7 +95,14 @@ async def set_handle(deps: Deps, turn: Turn, *, agent: Agent, handle: str) -> Re
     await deps.access.require(turn, "settings", agent)
     about = named("agent", agent.id, agent.name)
     if name_key(handle) in _NONE:
-        return await _remove_handle(deps, turn, agent)
+        known = (await deps.handles.all()).items()
+        for group in [id_ for id_, one in known if (one.project, one.agent) == (turn.project_key, agent.id)]:
+            try:
+                await deps.handles.remove(group)
+            except SlackError as exc:
+                log.info("can't remove a handle", extra={"detail": exc.detail})
+                return shown(layout.handle_not_removed(), "no handle", about)
+        return shown(layout.handle_removed(agent), "changed", about)
     wanted = read_handle(handle)
     if not wanted:
         return layout.not_a_handle(handle)
@@ -111,19 +117,6 @@ async def set_handle(deps: Deps, turn: Turn, *, agent: Agent, handle: str) -> Re
         log.info("can't set a handle", extra={"detail": exc.detail})
         return shown(layout.no_handle(wanted, ""), "no handle", about)
     return shown(layout.handle_saved(agent, wanted), "changed", about)
-
-
-async def _remove_handle(deps: Deps, turn: Turn, agent: Agent) -> Outcome:
-    about = named("agent", agent.id, agent.name)
-    known = (await deps.handles.all()).items()
-    group = next((id_ for id_, one in known if (one.project, one.agent) == (turn.project_key, agent.id)), "")
-    if group:
-        try:
-            await deps.handles.remove(group)
-        except SlackError as exc:
-            log.info("can't remove a handle", extra={"detail": exc.detail})
-            return shown(layout.handle_not_removed(), "no handle", about)
-    return shown(layout.handle_removed(agent), "changed", about)
 
 
 @agents.every(timedelta(minutes=15))
@@ -153,7 +146,7 @@ async def group_changed(deps: Deps, turn: Turn, changed: UserGroupChanged) -> Re
     try:
         await _tell_of_handles(deps)
     except SlackError as exc:
-        raise TryLater(exc.retry_after or _PAUSE) from exc
+        raise TryLater(exc.retry_after or None) from exc
     return Done("the handles were looked at")
 
 
@@ -170,7 +163,7 @@ async def _tell_of_handles(deps: Deps) -> None:
             project = deps.projects.get(now.project)
             name = await project.catalog.agent_name(now.agent) if project else ""
             what = layout.handle_trouble(now.trouble, name, change.before.handle, now.handle)
-            notice = Notice(team=now.team, channel=now.owner, user=now.owner, what=what, of="notice", is_offer=True)
+            notice = Notice.direct(now.team, now.owner, what)
             told.append(deps.inbox.queues(notice, why="a handle was changed in Slack"))
         await deps.inbox.write(*deps.handles.notes(change, told))
     if changes:

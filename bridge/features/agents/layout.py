@@ -75,16 +75,14 @@ def agent_list(
         about = kit.one_line(agent.description or "", kit.DESCRIPTION)
         name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
         model, handle = kit.one_line(agent.model or "", 60), handles.get(agent.id, "")
+        shown_face = faces.get(agent.id, "")
+        face: list[Block | str] = [kit.emoji(shown_face), " "] if shown_face else []
         facts = " · ".join(filter(None, (f" · ID {agent.id}", model, handle)))
-        return kit.paragraph(*_face(faces.get(agent.id, "")), name, facts, *mark, f"\n{about}" if about else "")
+        return kit.paragraph(*face, name, facts, *mark, f"\n{about}" if about else "")
 
     title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
     ask = kit.actions(ask_button(None, "Ask an agent…"))
     return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
-
-
-def _face(face: str) -> list[Block | str]:
-    return [kit.emoji(face), " "] if face else []
 
 
 def agent_card(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,6 +19,7 @@ from bridge.errors import BadAlert, RecordNotUnderstood
 from bridge.features.alerts.conditions import AlertCondition, read_condition
 from bridge.features.alerts.readings import Past, Readings
 from bridge.features.statistics.snapshots import Snapshot
+from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.folding import name_key
 
 COOLING: Final = timedelta(minutes=15)
@@ -130,7 +131,7 @@ class StoredAlert:
 
 
 def _moment(ms: str) -> datetime | None:
-    return datetime.fromtimestamp(int(ms) / 1000, UTC) if ms else None
+    return from_epoch_ms(ms) if ms else None
 
 
 def edge(alert: StoredAlert, *, holds: bool | None, now: datetime) -> Edge | None:

@@ -30,7 +30,6 @@ from bridge.features.alerts import layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
-from bridge.features.alerts.readings import Readings
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
@@ -165,15 +164,10 @@ async def _preview(
     if wanted.run:
         known = await turn.project.catalog.get_workflows()
         workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).one
-    condition, target = wanted.condition, None
-    if condition.of == "agent":
-        target = pick(
-            "agent", condition.name, await turn.project.catalog.get_agents(), takes_rest=False, acts=True
-        ).one.id
-    elif condition.of == "workflow":
-        target = pick(
-            "workflow", condition.name, await turn.project.catalog.get_workflows(), takes_rest=False, acts=True
-        ).one.id
+    condition, target, catalog = wanted.condition, None, turn.project.catalog
+    if condition.of in {"agent", "workflow"}:
+        listed = await (catalog.get_agents() if condition.of == "agent" else catalog.get_workflows())
+        target = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).one.id
     spec = AlertSpec(
         condition=condition.words, zone=zone_called(await deps.directory.time_zone(turn.user)).key, target=target,
         run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",
@@ -181,7 +175,9 @@ async def _preview(
     )  # fmt: skip
     if (same := await _same(deps, spec, editing)) is not None:
         return same
-    readings = await _readings(deps, turn, spec)
+    drafted = [StoredAlert("preview", spec)]
+    own, since = await own_facts(deps, drafted), deps.now() - _PREVIEWED
+    readings = await read(deps, turn.project, drafted, own, since=since if condition.is_of_statistics else None)
     would_have = preview(spec, readings.past.snapshots, readings)
     verdict = readings.evaluate(condition, zone=spec.clock, target=target)
     facts = spec.model_dump(exclude_defaults=True, exclude={"team", "owner", "project"})
@@ -189,13 +185,6 @@ async def _preview(
     is_known, is_new = verdict.holds is not None, not editing
     reply = layout.previewed(spec, value, would_have, verdict.said, is_known=is_known, is_new=is_new)
     return shown(reply, "alert previewed")
-
-
-async def _readings(deps: Deps, turn: Turn, spec: AlertSpec) -> Readings:
-    """Return what an alert is evaluated on, with all snapshots that a preview needs."""
-    stored = [StoredAlert("preview", spec)]
-    own, since = await own_facts(deps, stored), deps.now() - _PREVIEWED
-    return await read(deps, turn.project, stored, own, since=since if spec.parsed.is_of_statistics else None)
 
 
 async def _may_post(deps: Deps, turn: Turn, channel: str) -> bool:

@@ -17,7 +17,6 @@ from typing import Final, Literal, NamedTuple
 from bridge.errors import BadAlert
 from bridge.features.statistics.numbers import GROUPS, NUMBERS
 from bridge.slack.blockkit.folding import fold, name_key, undecorated
-from bridge.slack.blockkit.numbers import whole
 
 Subject = Literal[
     "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "dead letters", "oldest", "limits"
@@ -221,7 +220,7 @@ def amount(value: float) -> str:
 
 def shown(value: float) -> str:
     """Write a number for people: ``1,234``, ``0.5``."""
-    return whole(round(value)) if abs(value - round(value)) < 0.05 else f"{value:,.1f}"  # noqa: PLR2004 - a digit
+    return f"{round(value):,}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"  # noqa: PLR2004 - a digit
 
 
 def _quoted(name: str) -> str:

@@ -33,7 +33,6 @@ from bridge.queue.inbox import Duplicate
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message
-from bridge.slack.blockkit.numbers import whole
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +143,7 @@ def in_words(readings: Readings) -> str:
     if readings.current is None:
         return ""
     known = readings.current.numbers
-    numbers = ", ".join(f"{whole(known[one.name])} {one.noun(known[one.name])}" for one in NUMBERS if one.name in known)
+    numbers = ", ".join(f"{known[one.name]:,} {one.noun(known[one.name])}" for one in NUMBERS if one.name in known)
     return f"Statistics at {readings.now.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {numbers}."
 
 

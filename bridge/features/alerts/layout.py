@@ -112,6 +112,19 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
     does = "Posts once in " if spec.run is None else f"Runs {kit.named(spec.run_name, 80)}, and posts once in "
     ending = " when this begins, and replies when it's over."
     verdict = _verdict(shown)
+    lines = []
+    for begin, end in shown.periods[-_MOST_PERIODS:][::-1]:
+        if end is None:
+            lines.append(kit.trusted_context("⚠️ From {begin}, still on", begin=begin))
+        else:
+            lines.append(kit.trusted_context("⚠️ From {begin} to {end}", begin=begin, end=end))
+    size = -(-len(shown.points) // _MOST_POINTS) or 1
+    pieces = [shown.points[at : at + size] for at in range(0, len(shown.points), size)]
+    points = [
+        (f"{piece[0][0]:%b} {piece[0][0].day} {piece[0][0]:%H:%M}", round(max(n for _at, n in piece)))
+        for piece in pieces
+    ]
+    chart = charts.line(called, points)
     not_yet = [] if is_known else [kit.section(f"⚠️ This can't alert yet: {kit.one_line(now, 500)}.")]
     text = f"{called}: {verdict}"
     return kit.reply(
@@ -119,8 +132,8 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
         kit.header("Preview of an alert"),
         kit.rich(kit.paragraph(kit.words(called, bold=True)), kit.paragraph(does, kit.place(spec.channel), ending)),
         kit.section(verdict),
-        *_periods(shown),
-        *_chart(called, shown),
+        *lines,
+        *([chart] if chart else []),
         *(not_yet or [kit.context(f"Now: {now}")]),
         kit.actions(*buttons),
     )
@@ -141,29 +154,6 @@ def _verdict(shown: Preview) -> str:
     days = max(1, round((shown.points[-1][0] - shown.since) / timedelta(days=1)))
     length = "in the last day" if days == 1 else f"in the last {days} days"
     return f"Would have alerted {times} {length}." if shown.periods else f"Wouldn't have alerted {length}."
-
-
-def _periods(shown: Preview) -> list[Block]:
-    """List the newest moments at which it would have alerted."""
-    lines = []
-    for begin, end in shown.periods[-_MOST_PERIODS:][::-1]:
-        if end is None:
-            lines.append(kit.trusted_context("⚠️ From {begin}, still on", begin=begin))
-        else:
-            lines.append(kit.trusted_context("⚠️ From {begin} to {end}", begin=begin, end=end))
-    return lines
-
-
-def _chart(title: str, shown: Preview) -> list[Block]:
-    """Show the highest numbers over time."""
-    size = -(-len(shown.points) // _MOST_POINTS) or 1
-    pieces = [shown.points[at : at + size] for at in range(0, len(shown.points), size)]
-    points = [
-        (f"{piece[0][0]:%b} {piece[0][0].day} {piece[0][0]:%H:%M}", round(max(n for _at, n in piece)))
-        for piece in pieces
-    ]
-    chart = charts.line(title, points)
-    return [chart] if chart else []
 
 
 def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True) -> Reply:
@@ -311,7 +301,7 @@ def gone() -> Reply:
 
 def offer_form() -> Reply:
     """Offer the form with a button, for when it couldn't be opened."""
-    return kit.reply(TOOK_TOO_LONG, kit.section(TOOK_TOO_LONG), kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-")))
+    return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, ALERT_FORM, "-"))
 
 
 def alert_form(origin: Origin, typed: str = "") -> View:

@@ -117,13 +117,21 @@ class Readings:
     def evaluate(self, condition: AlertCondition, *, zone: ZoneInfo, target: int | None = None) -> Evaluation:
         """Evaluate a *condition* of a person in a time *zone*; *target* is the ID of its agent or workflow."""
         match condition.subject:
+            case "down" if self.down_since is None:
+                return Evaluation(False, "the service answers", 0)
             case "down":
-                return self._down(condition)
+                length = self.now - (self.down_since or self.now)
+                said = f"the service has been down for {kit.spoken(length)}"
+                return Evaluation(length.total_seconds() >= condition.value, said, length.total_seconds())
             case "dead letters":
                 count = self.own.dead_letters
                 return Evaluation(condition.holds_for(count), kit.counted(count, "dead letter"), count)
+            case "oldest" if self.own.oldest is None:
+                return Evaluation(condition.holds_for(0), "no message is waiting", 0)
             case "oldest":
-                return self._oldest(condition)
+                age = max(self.now - (self.own.oldest or self.now), timedelta(0))
+                said = f"the oldest message has been waiting for {kit.spoken(age)}"
+                return Evaluation(condition.holds_for(age.total_seconds()), said, age.total_seconds())
             case "limits":
                 return self._limits(condition)
             case "time" | "fails" | "failed runs":
@@ -140,20 +148,6 @@ class Readings:
                 return self._once(key, lambda: self._names(condition, current))
             case _:
                 return self._number(condition, self.current, zone)
-
-    def _down(self, condition: AlertCondition) -> Evaluation:
-        if self.down_since is None:
-            return Evaluation(False, "the service answers", 0)
-        length = self.now - self.down_since
-        said = f"the service has been down for {kit.spoken(length)}"
-        return Evaluation(length.total_seconds() >= condition.value, said, length.total_seconds())
-
-    def _oldest(self, condition: AlertCondition) -> Evaluation:
-        if self.own.oldest is None:
-            return Evaluation(condition.holds_for(0), "no message is waiting", 0)
-        age = max(self.now - self.own.oldest, timedelta(0))
-        said = f"the oldest message has been waiting for {kit.spoken(age)}"
-        return Evaluation(condition.holds_for(age.total_seconds()), said, age.total_seconds())
 
     def _limits(self, condition: AlertCondition) -> Evaluation:
         what = {"": "anything", "turns": "messages"}.get(condition.of, condition.of)

@@ -284,7 +284,7 @@ async def _notify(deps: Deps, stored: StoredRequest, *, is_reminder: bool) -> bo
     view, link = await deps.approvals.shown(deps, stored), deps.approvals.link(stored)
     for user in people:
         what = layout.wanted_notice(view, link, is_reminder=is_reminder)
-        notice = Notice(team=stored.request.team, channel=user, user=user, what=what, of="notice", is_offer=True)
+        notice = Notice.direct(stored.request.team, user, what)
         event = f"approval:{stored.id}:{'again' if is_reminder else 'wanted'}:{user}"
         await deps.inbox.put(notice, event=event, why="it needs approval")
     return bool(people)

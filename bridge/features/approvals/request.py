@@ -9,13 +9,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, NamedTuple, Self
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from bridge.errors import RecordNotUnderstood
 from bridge.inbound import ScheduledRun, TriggeredRun
+from bridge.queue.scripting import from_epoch_ms
 
 WAITING: Final = "waiting"
 APPROVED: Final = "approved"
@@ -125,7 +126,7 @@ class StoredRequest:
         try:
             request = Request.model_validate_json(fields["body"])
             lines = [line.split(" ") for line in fields.get("decisions", "").splitlines()]
-            decisions = [Decision(datetime.fromtimestamp(int(at) / 1000, UTC), *rest) for at, *rest in lines]
+            decisions = [Decision(from_epoch_ms(at), *rest) for at, *rest in lines]
             return cls(
                 id_, request, fields["input"], fields["state"], fields.get("card", ""), tuple(decisions),
                 fields.get("said", ""), fields.get("started", ""), fields.get("decisions", "") + fields["state"],

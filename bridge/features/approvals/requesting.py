@@ -197,9 +197,7 @@ class Approvals:
         request = stored.request
         if not request.asker:
             return ()
-        what = layout.ended_notice(stored, state, by, said)
-        asker = {"channel": request.asker, "user": request.asker}
-        notice = Notice(team=request.team, what=what, of="notice", is_offer=True, **asker)
+        notice = Notice.direct(request.team, request.asker, layout.ended_notice(stored, state, by, said))
         return (deps.inbox.queues(notice, why="its request for approval ended"),)
 
 

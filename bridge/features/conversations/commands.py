@@ -27,7 +27,6 @@ from bridge.ids import InProject, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
 from bridge.queue.audit import named
-from bridge.queue.records import Conversation
 from bridge.slack.blockkit.folding import id_key, name_key
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.payloads import text
@@ -192,23 +191,20 @@ async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Resul
     """Show this thread's agent and session, or resume an earlier session here."""
     conversation = await deps.sessions.thread(turn.thread) if turn.thread else None
     number = id_key(number) or name_key(number)
-    if number and turn.thread is not None:
-        return await _ask_to_continue(deps, turn, turn.thread, conversation, number)
-    if conversation is None or conversation.agent is None:
-        return _no_conversation()
-    name, face = await agent_name(turn, conversation.agent), await deps.faces.of_one(turn.project, conversation.agent)
-    return shown(notices.session_info(name, conversation.session, face))
-
-
-async def _ask_to_continue(
-    deps: Deps, turn: Turn, thread: ThreadKey, conversation: Conversation | None, number: str
-) -> Result:
+    if not number or turn.thread is None:
+        if conversation is None or conversation.agent is None:
+            return _no_conversation()
+        name, face = (
+            await agent_name(turn, conversation.agent),
+            await deps.faces.of_one(turn.project, conversation.agent),
+        )
+        return shown(notices.session_info(name, conversation.session, face))
     bound = await _bound(deps, turn, number)
     if bound is None or bound.agent is None:
         return shown(layout.no_such_session(number))
     session, name = int(number), await agent_name(turn, bound.agent)
     if conversation is None or (conversation.agent is None and conversation.session is None):
-        return await _continue(deps, turn, thread, session, bound.agent)
+        return await _continue(deps, turn, turn.thread, session, bound.agent)
     if conversation.session == session:
         return shown(layout.continues_already(session))
     value = f"{session}:{'' if conversation.session is None else conversation.session}"

@@ -154,20 +154,13 @@ class PartReader:
             else:
                 count += described.kind != "clip"
                 waiting[file] = described
-        reading = (self._read_in_time(described, sender) for described in waiting.values())
+        reading = (self._read(described, sender) for described in waiting.values())
         found = await asyncio.gather(*reading, return_exceptions=True)
         for file, one in zip(waiting, found, strict=True):
             if isinstance(one, BaseException):
                 raise one
             read[file] = one
         return read
-
-    async def _read_in_time(self, file: MessageFile, sender: str) -> FileRead:
-        try:
-            async with asyncio.timeout(_LONGEST):
-                return await self._read(file, sender)
-        except TimeoutError:
-            return _named(file, "slow")
 
     async def _describe(self, file: MessageFile) -> MessageFile | None:
         """Return *file* with the details that its event lacked; None if Slack has none."""
@@ -183,13 +176,16 @@ class PartReader:
     async def _read(self, file: MessageFile, sender: str) -> FileRead:
         """Return a file's text, or why it can't be read. Raises `TryLater` if Slack rejects the bot's token."""
         try:
-            if file.kind == "clip":
-                return await self._clip(file, sender)
-            if file.is_whole:
-                return FileRead(content_words.file_with(file, file.words))
-            if file.kind == "document":
-                return await self._document(file, sender)
-            found = await self._with_retries(self._fetch, file, sender)
+            async with asyncio.timeout(_LONGEST):
+                if file.kind == "clip":
+                    return await self._clip(file, sender)
+                if file.is_whole:
+                    return FileRead(content_words.file_with(file, file.words))
+                if file.kind == "document":
+                    return await self._document(file, sender)
+                found = await self._with_retries(self._fetch, file, sender)
+        except TimeoutError:
+            return _named(file, "slow")
         except SlackTokenRefused as exc:
             raise TryLater from exc
         except SlackError as exc:

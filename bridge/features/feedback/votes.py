@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from bridge.engine.feature import Feature
@@ -22,7 +22,7 @@ from bridge.inbound import Click
 from bridge.queue.audit import named
 from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms, or_empty
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms, or_empty
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 
@@ -115,7 +115,7 @@ def _votes(turn: str, fields: dict[str, str]) -> list[Vote]:
         if name.startswith(_PERSON) and vote in {UP, DOWN} and at.isdecimal():
             found.append(
                 Vote(
-                    at=datetime.fromtimestamp(int(at) / 1000, UTC),
+                    at=from_epoch_ms(at),
                     vote=vote,
                     user=name.removeprefix(_PERSON),
                     agent=int(agent) if agent else None,

@@ -144,7 +144,8 @@ def _needs(home: Home) -> list[Block]:
     """Return what waits for the person, the newest first."""
     conversations = [_choice(home, one) for one in home.recent.conversations if one.state == "choosing"]
     unsettled = [_open(home, one) for one in home.recent.unsettled if one.what != _RUNNING]
-    needs = sorted([*home.needs, *conversations, *unsettled, *_failed(home)], key=lambda one: one.at, reverse=True)
+    failed = [Need(run.at, (_failed_run(home, run),)) for run in _failed_runs(home)]
+    needs = sorted([*home.needs, *conversations, *unsettled, *failed], key=lambda one: one.at, reverse=True)
     blocks = [kit.header("Needs you")] if needs else []
     for need in needs[:MOST_NEEDS]:
         blocks += need.blocks[:_NEED_BLOCKS]
@@ -182,12 +183,8 @@ def _open(home: Home, one: Unsettled) -> Need:
     return Need(one.at, (kit.row(text, again, one.at, url),))
 
 
-def _failed(home: Home) -> list[Need]:
-    """Return the failed runs of the last days, unless the person has run the same workflow since."""
-    return [Need(run.at, (_failed_run(home, run),)) for run in _failed_runs(home)]
-
-
 def _failed_runs(home: Home) -> list[RecentRun]:
+    """Return the failed runs of the last days, unless the person has run the same workflow since."""
     found, seen = [], set[int]()
     for run in home.recent.runs:
         icon = status_icon(run.ended)
@@ -229,19 +226,12 @@ def _runs(home: Home) -> list[Block]:
         for one in running
     ]
     failed = _failed_runs(home)  # they're above
-    lines += [kit.paragraph(*_run(home, run)) for run in home.recent.runs if run not in failed]
+    for run in home.recent.runs:
+        if run not in failed:
+            link = kit.date(run.at, kit.permalink(home.workspace, run.channel, run.ts))
+            name, ended = kit.words(_named(run.name), bold=True), kit.one_line(run.ended, 60)
+            lines.append(kit.paragraph(f"{status_icon(run.ended)} ", name, f" · {ended} · ", link))
     return [kit.header("Your runs"), kit.rich(kit.bullets(lines[:MOST_RECENT]))] if lines else []
-
-
-def _run(home: Home, run: RecentRun) -> list[Block | str]:
-    url = kit.permalink(home.workspace, run.channel, run.ts)
-    ended = kit.one_line(run.ended, 60)
-    return [
-        f"{status_icon(run.ended)} ",
-        kit.words(_named(run.name), bold=True),
-        f" · {ended} · ",
-        kit.date(run.at, url),
-    ]
 
 
 def _agents(agents: Sequence[Agent], pages: HomePages, faces: Mapping[int, str]) -> list[Block]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
@@ -65,7 +65,9 @@ _KINDS: Final = {"report": "report", "question": "schedule", "run": "schedule"}
 _NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
     "report": ("report", None), "question": ("schedule", ANY_AGENT), "run": ("schedule", ANY_WORKFLOW),
 }  # fmt: skip
-"""The audit's word for each kind of task, which is also the reason if someone may not schedule it."""
+"""What people must be allowed to do to schedule each kind of task."""
+
+_READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_question, "run": read_run}
 
 schedules = Feature("schedules")
 for _kind in (layout.REPORT, layout.SCHEDULE):
@@ -96,64 +98,50 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Resu
     await deps.access.require(turn, "report")
     if not schedule:
         return await _open_form(deps, turn, "report")
-    try:
-        return await _schedule_typed(deps, turn, read_report(schedule))
-    except BadSchedule as exc:
-        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+    return await _schedule(deps, turn, "report", lambda: read_report(schedule))
 
 
-async def _ask_filled(deps: Deps, turn: Turn, agent: Agent, typed: str) -> Form:
-    """Open the form to schedule a question for *agent*, filled in as far as *typed* can be read."""
+async def _filled(does: str, deps: Deps, turn: Turn, target: Agent | Workflow, typed: str) -> Form:
+    """Open the form to schedule what an agent or workflow *does*, filled in as far as *typed* can be read."""
     try:
-        spec = read_question(agent.id, typed)
+        spec = _READS[does](target.id, typed)
     except BadSchedule:
-        return await _open_form(deps, turn, "question", agent, text=typed)
-    return await _open_form(deps, turn, "question", agent, spec=await _in_zone_of(deps, turn, spec))
-
-
-async def _run_filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
-    """Open the form to schedule runs of *workflow*, filled in as far as *typed* can be read."""
-    try:
-        spec = read_run(workflow.id, typed)
-    except BadSchedule:
-        return await _open_form(deps, turn, "run", workflow, text=typed)
-    return await _open_form(deps, turn, "run", workflow, spec=await _in_zone_of(deps, turn, spec))
+        return await _open_form(deps, turn, does, target, text=typed)
+    channel = await _channel_of(deps, spec, turn)
+    spec = _owned(spec, turn, channel, spec.zone or await _zone_of(deps, turn.user) or "UTC")
+    return await _open_form(deps, turn, does, target, spec=spec)
 
 
 @schedules.command(
     "/agents ask [agent] [schedule]",
     form=kit.button("Schedule a question…", QUESTION_FORM, "-"),
     needs="schedule",
-    fill=_ask_filled,
+    fill=partial(_filled, "question"),
 )
 async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = None, schedule: str = "") -> Result:
     """Ask an agent on a schedule, such as weekdays 8:30 “What changed?”. Leave out the schedule to get a form."""
-    await deps.access.require(turn, "schedule", agent or ANY_AGENT)
-    if agent is None or not schedule:
-        return await _open_form(deps, turn, "question", agent)
-    try:
-        return await _schedule_typed(deps, turn, read_question(agent.id, schedule))
-    except BadSchedule as exc:
-        exc.of = "question"
-        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+    return await _schedule_typed(deps, turn, "question", agent, schedule)
 
 
 @schedules.command(
     "/workflows schedule [workflow] [schedule]",
     form=kit.button("Schedule a run…", RUN_SCHEDULE_FORM, "-"),
     needs="schedule",
-    fill=_run_filled,
+    fill=partial(_filled, "run"),
 )
 async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, schedule: str = "") -> Result:
     """Run a workflow on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
-    await deps.access.require(turn, "schedule", workflow or ANY_WORKFLOW)
-    if workflow is None or not schedule:
-        return await _open_form(deps, turn, "run", workflow)
-    try:
-        return await _schedule_typed(deps, turn, read_run(workflow.id, schedule))
-    except BadSchedule as exc:
-        exc.of = "run"
-        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+    return await _schedule_typed(deps, turn, "run", workflow, schedule)
+
+
+async def _schedule_typed(deps: Deps, turn: Turn, does: str, target: Agent | Workflow | None, schedule: str) -> Result:
+    """Schedule what an agent or workflow *does*, as typed, or open the form."""
+    act, anything = _NEEDS[does]
+    await deps.access.require(turn, act, target or anything)
+    if target is None or not schedule:
+        return await _open_form(deps, turn, does, target)
+    id_ = target.id
+    return await _schedule(deps, turn, does, lambda: _READS[does](id_, schedule))
 
 
 @schedules.command("/stats reports")
@@ -206,11 +194,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
     channel = str(submission.values.get(forms.CHANNEL) or "")
     if not editing:
         await deps.access.require(turn, *_NEEDS[wanted.does])
-    try:
-        return await _schedule(deps, turn, wanted, channel, editing=editing)
-    except BadSchedule as exc:
-        exc.of = wanted.does
-        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+    return await _schedule(deps, turn, wanted.does, lambda: wanted, channel=channel, editing=editing)
 
 
 @schedules.options(forms.AGENT, form=forms.QUESTION, act="ask")
@@ -337,11 +321,20 @@ def _page(value: str) -> tuple[int, bool]:
     return int(number) if is_number else 0, page.startswith(layout.ALL)
 
 
-async def _schedule_typed(deps: Deps, turn: Turn, spec: Spec) -> Result:
-    return await _schedule(deps, turn, spec, await _channel_of(deps, spec, turn))
+async def _schedule(
+    deps: Deps, turn: Turn, does: str, read: Callable[[], Spec], *, channel: str | None = None, editing: str = ""
+) -> Result:
+    """Schedule the task that *read* returns (`_saved`), in *channel* if it's the form's."""
+    try:
+        spec = read()
+        place = await _channel_of(deps, spec, turn) if channel is None else channel
+        return await _saved(deps, turn, spec, place, editing=editing)
+    except BadSchedule as exc:
+        exc.of = does
+        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
 
 
-async def _schedule(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: str = "") -> Result:
+async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: str = "") -> Result:
     """Schedule a task, or change the one that's *edited*, once for each turn.
 
     Who changes it owns it from then on. Raises `BadSchedule` and `StoreUnavailable`.
@@ -396,12 +389,6 @@ def _about(task: StoredTask, target: str) -> str:
     return named(_KINDS[task.spec.does], task.id, layout.titled(task, target))
 
 
-async def _in_zone_of(deps: Deps, turn: Turn, spec: S) -> S:
-    """Return a spec as typed, as its form shows it."""
-    channel = await _channel_of(deps, spec, turn)
-    return _owned(spec, turn, channel, spec.zone or await _zone_of(deps, turn.user) or "UTC")
-
-
 async def _zone_of(deps: Deps, user: str) -> str:
     """Return a person's time zone; ``""`` if Slack doesn't say it."""
     try:
@@ -417,17 +404,14 @@ async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Li
     *page*. Raises `StoreUnavailable`.
     """
     user = turn.user
-    known = [one for one in await _all(deps) if is_all or isinstance(one.spec, ReportSpec)]
+    known = [
+        one for one in _with_removed(deps, await store_of(deps).all()) if is_all or isinstance(one.spec, ReportSpec)
+    ]
     known = [one for one in known if one.spec.owner == user or not one.spec.channel.startswith("D")]
     tasks = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
     places = layout.shown_on(page, len(tasks))
     shown = iter(await _looked_up(deps, [tasks[place] for place in places]))
     return [next(shown) if place in places else Listed(task) for place, task in enumerate(tasks)]
-
-
-async def _all(deps: Deps) -> list[StoredTask]:
-    """Return all tasks."""
-    return _with_removed(deps, await store_of(deps).all())
 
 
 def _with_removed(deps: Deps, tasks: Sequence[StoredTask]) -> list[StoredTask]:
@@ -479,16 +463,8 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     return layout.home_section(listed, len(tasks))
 
 
-@schedules.kind(Report)
-async def report_due(deps: Deps, turn: Turn, report: Report) -> Result:
-    """Post a report for a claimed slot, or on request."""
-    return await post(deps, turn, report)
-
-
-@schedules.kind(ScheduledTask)
-async def task_due(deps: Deps, turn: Turn, task: ScheduledTask) -> Result:
-    """Ask or run for a claimed slot, or on request."""
-    return await start(deps, turn, task)
+schedules.kind(Report)(post)
+schedules.kind(ScheduledTask)(start)
 
 
 @schedules.once_posted(PostedReport)

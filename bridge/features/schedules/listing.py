@@ -244,7 +244,10 @@ async def write_listing(scripts: Scripts, listing: Listing, now: datetime) -> Wr
     store, settings, written, channels = _store(scripts), Channels(scripts), list[ListedTask](), 0
     stored = {task.id: _listed(task) for task in await store.all()}
     known = {one.spec.identity for one in stored.values()}
-    wanted: dict[str, ListedTask] = {one.id or _id_of(one): one for one in (*listing.reports, *listing.schedules)}
+    wanted: dict[str, ListedTask] = {
+        one.id or hashlib.sha256(repr(one.spec.identity).encode()).hexdigest()[:16]: one
+        for one in (*listing.reports, *listing.schedules)
+    }
     new = {id_ for id_, one in wanted.items() if id_ not in stored and one.spec.identity not in known}
     if len(stored) + len(new) > MOST_TASKS:
         raise ConfigurationError([f"A bridge stores at most {MOST_TASKS:,} schedules: remove some from the list"])
@@ -285,7 +288,3 @@ def _is_stored(task: ListedTask, stored: ListedTask) -> bool:
         stored.spec.identity,
         stored.paused,
     )
-
-
-def _id_of(task: ListedTask) -> str:
-    return hashlib.sha256(repr(task.spec.identity).encode()).hexdigest()[:16]

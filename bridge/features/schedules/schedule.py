@@ -28,6 +28,7 @@ from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.statistics.numbers import PARTS
+from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.failures import where_json_breaks
 from bridge.slack.blockkit.folding import fold
 from bridge.slack.blockkit.json_text import typed_input
@@ -189,10 +190,10 @@ class StoredTask:
             return cls(
                 id=id_,
                 spec=ReportSpec.model_validate_json(report) if report else _task.validate_json(fields["task"]),
-                due=_moment(fields["due"]),
+                due=from_epoch_ms(float(fields["due"])),
                 paused=fields.get("paused", ""),
-                skipped=_moment(fields["skipped"]) if fields.get("skipped") else None,
-                last=_moment(fields["last"]) if "last" in fields else None,
+                skipped=from_epoch_ms(float(fields["skipped"])) if fields.get("skipped") else None,
+                last=from_epoch_ms(float(fields["last"])) if "last" in fields else None,
                 **{name: fields.get(name, "") for name in ("numbers", "ts", "thread_ts", "ended", "turn", "told")},
             )
         except (KeyError, ValueError, ValidationError) as exc:
@@ -215,10 +216,6 @@ class StoredTask:
             return ZoneInfo(self.spec.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
             raise RecordNotUnderstood("time zone") from exc
-
-
-def _moment(ms: str) -> datetime:
-    return datetime.fromtimestamp(int(float(ms)) / 1000, UTC)
 
 
 def next_due(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime:

@@ -59,7 +59,12 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
             workflow=id_, input=filled(spec.input, values), called=stored.called, skipped=stored.skipped,
             numbers=numbers,
         )  # fmt: skip
-        return await _queued(deps, turn, run)
+        match await deps.inbox.put(run, event=f"run:{turn.id}", why="its slot is due"):
+            case Queued(turn=queued) | Duplicate(of=queued):
+                await deps.inbox.write(*store_of(deps).starts(run.task, queued, after=turn.id))
+                return Done("its run is queued")
+            case other:
+                assert_never(other)
     text = str(filled(spec.text, values))
     posted = PostedTask(
         task=stored.id, called=titled(stored, known[id_]), slot=due.slot, thread_ts=due.thread_ts, numbers=numbers
@@ -97,16 +102,6 @@ async def _begins(deps: Deps, turn: Turn, due: ScheduledTask, stored: StoredTask
             return Done("its schedule was deleted")
         stored = again
     return None
-
-
-async def _queued(deps: Deps, turn: Turn, run: ScheduledRun) -> Done:
-    """Queue the run, once for this turn."""
-    match await deps.inbox.put(run, event=f"run:{turn.id}", why="its slot is due"):
-        case Queued(turn=queued) | Duplicate(of=queued):
-            await deps.inbox.write(*store_of(deps).starts(run.task, queued, after=turn.id))
-            return Done("its run is queued")
-        case other:
-            assert_never(other)
 
 
 async def _values(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from bridge.errors import ProjectError
@@ -17,6 +17,7 @@ from bridge.metrics import MOST_COUNTED
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.reply import Attachment, Audience, Reply
 
 _COLUMNS: Final = (
@@ -88,7 +89,7 @@ async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> li
 async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> list[tuple[datetime, datetime]]:
     with translated():
         since = await deps.scripts.redis.hget(deps.scripts.keys.service_down(), project.id)
-    return [(datetime.fromtimestamp(int(since) / 1000, UTC), now)] if since else []
+    return [(from_epoch_ms(since), now)] if since else []
 
 
 def _row(names: dict[str, str], key: str, work: Tally) -> WorkRow:

@@ -86,9 +86,7 @@ async def show_agents(deps: Deps, turn: Turn, *, since: str = "", csv: bool = Fa
     if csv and share:
         return reply.model_copy(update={"files": (file,)})
     if csv:
-        notice = Notice(
-            team=turn.team, channel=turn.user, user=turn.user, what=csv_notice(file), of="answer", is_offer=True
-        )  # fmt: skip
+        notice = Notice.direct(turn.team, turn.user, csv_notice(file), of="answer")
         turn.stage(deps.inbox.queues(notice, why="someone asked for a file"))
     return reply
 

@@ -26,7 +26,6 @@ from bridge.features.statistics.numbers import (
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.numbers import per_cent, signed, whole
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
@@ -40,6 +39,7 @@ _MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
 _NAME: Final = 60
 _LEAST_SHARE: Final = 0.0005  # less would be shown as 0.0%
+_HUGE_PER_CENT: Final = 1000
 _ABOUT: Final = timedelta(hours=1)
 _A_DAY: Final = timedelta(days=1)
 _A_FEW_DAYS: Final = timedelta(days=3)
@@ -80,13 +80,13 @@ class _Listing:
     def text(self) -> Block:
         lines = []
         for name, count, changed in self._rows():
-            number, ending = kit.words(whole(count), bold=True), f" ({changed})" if changed else ""
+            number, ending = kit.words(f"{count:,}", bold=True), f" ({changed})" if changed else ""
             lines.append(kit.paragraph(name, ": ", number, ending))
         return kit.rich(kit.paragraph(kit.words(self.title, bold=True)), kit.bullets(lines))
 
     def line(self) -> str:
         counts = charts.summed(self.counts, self.most_in_line)
-        return f"{self.title}: " + ", ".join(f"{_name(name)} {whole(count)}" for name, count in counts)
+        return f"{self.title}: " + ", ".join(f"{_name(name)} {count:,}" for name, count in counts)
 
     def _rows(self) -> list[tuple[str, int, str]]:
         counts = charts.summed(self.counts, _MOST_NAMED)
@@ -175,22 +175,23 @@ def _headline(
         number, value = min(numbers, key=lambda one: not one[0].leads_chart)
         difference = known.numbers.get(number.name) if known else None
         if difference is None:
-            parts.append(f"{whole(value)} {number.noun(value)} so far")
+            parts.append(f"{value:,} {number.noun(value)} so far")
         elif not difference.by:
             parts.append(f"no new {number.name}")
         elif difference.by < 0:
-            parts.append(f"{whole(-difference.by)} fewer {number.noun(-difference.by)}")
+            parts.append(f"{-difference.by:,} fewer {number.noun(-difference.by)}")
         else:
-            parts.append(f"{whole(difference.by)} {number.noun(difference.by)}{than_usual(difference.by, usual)}")
+            parts.append(f"{difference.by:,} {number.noun(difference.by)}{than_usual(difference.by, usual)}")
     elif groups:
-        parts.append(" and ".join(f"{whole(len(one.counts))} {one.title.casefold()}" for one in groups) + " so far")
+        parts.append(" and ".join(f"{len(one.counts):,} {one.title.casefold()}" for one in groups) + " so far")
     for group in GROUPS:
         changed = known.groups.get(group.name) if known and any(one.title == group.title for one in groups) else None
         for word, names in (("new", changed.new), ("removed", changed.vanished)) if changed else ():
             if names:
-                parts.append(f"{_counted_in_words(len(names))} {word} {group.one if len(names) == 1 else group.name}")
+                count = _IN_WORDS[len(names)] if len(names) < len(_IN_WORDS) else f"{len(names):,}"
+                parts.append(f"{count} {word} {group.one if len(names) == 1 else group.name}")
     if failed or (failed is not None and known):
-        parts.append(f"{whole(failed)} failed" if failed else "nothing failed")
+        parts.append(f"{failed:,} failed" if failed else "nothing failed")
     return kit.capitalized("; ".join(parts or ["there's nothing to show yet"])) + "."
 
 
@@ -217,10 +218,6 @@ _ABOUT_A_SHARE: Final = 0.035
 _IN_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def _counted_in_words(number: int) -> str:
-    return _IN_WORDS[number] if number < len(_IN_WORDS) else whole(number)
-
-
 def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Block]:
     """Return the line of Home: the numbers, how the leading one has changed since yesterday, and how it developed."""
     known = [(number, value) for number in NUMBERS if (value := number.of(stats)) is not None]
@@ -233,8 +230,8 @@ def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Blo
     changed = ""
     if yesterday and abs(now - yesterday[0] - _A_DAY) <= _A_DAY / 2:
         changed = f" ({change(Difference(value, yesterday[1]))} since yesterday)"
-    said = [f"{whole(value)} {leading.noun(value)}{changed}"]
-    said += [f"{whole(one)} {number.noun(one)}" for number, one in known[1:]]
+    said = [f"{value:,} {leading.noun(value)}{changed}"]
+    said += [f"{one:,} {number.noun(one)}" for number, one in known[1:]]
     days = {at.date(): count for at, count in points} | {now.date(): value}
     drawn = charts.sparkline(list(days.values()))
     return [kit.context(f"📊 {' · '.join(said)}", *([f"{leading.title} in the last week {drawn}"] if drawn else []))]
@@ -244,18 +241,17 @@ def nearest_note(wanted: datetime, found: datetime) -> Note | None:
     """Say when the compared snapshot was taken, unless that's about the *wanted* time."""
     if abs(wanted - found) <= _ABOUT:
         return None
-    return Note(
-        f"The recorded numbers nearest to {_utc(wanted)} are from {_utc(found)}.",
-        kit.trusted_context("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=found),
-    )
+    return _note("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=found)
 
 
 def nothing_yet(since: datetime) -> Note:
     """Say that there's nothing to compare with, and *since* when numbers are recorded."""
-    return Note(
-        f"There's nothing to compare with yet. Recording started on {_utc(since)}.",
-        kit.trusted_context("There's nothing to compare with yet. Recording started on {since}.", since=since),
-    )
+    return _note("There's nothing to compare with yet. Recording started on {since}.", since=since)
+
+
+def _note(template: str, **moments: datetime) -> Note:
+    in_utc = {name: _utc(moment) for name, moment in moments.items()}
+    return Note(template.format(**in_utc), kit.trusted_context(template, **moments))
 
 
 def with_below(card: Reply, *below: Block) -> Reply:
@@ -269,7 +265,7 @@ def change(difference: Difference) -> str:
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
-    said = signed(difference.by)
+    said = f"{difference.by:+,}"
     return said if abs(share) < _LEAST_SHARE else f"{said}, {per_cent(share)}"
 
 
@@ -277,7 +273,7 @@ def name_change(changes: NamesChanged, name: str) -> str:
     """Return how the count of a name changed; ``""`` if its earlier count is unknown."""
     if name in changes.moved:
         difference = changes.moved[name]
-        return signed(difference.by) if difference.by else "0"
+        return f"{difference.by:+,}" if difference.by else "0"
     return "new" if any(name == new for new, _count in changes.new) else ""
 
 
@@ -286,18 +282,24 @@ def news(what: str, changes: NamesChanged) -> list[str]:
     lines = []
     for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
         listed = [
-            f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({whole(count)})"
+            f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({count:,})"
             for name, count in counts[:_MOST_CHANGED]
         ]
         names, left = ", ".join(listed), len(counts) - len(listed)
-        names = NAMES_AND_MORE.format(names=names, count=whole(left)) if left else names
+        names = NAMES_AND_MORE.format(names=names, count=f"{left:,}") if left else names
         lines += [f"{title} {what}: {names}"] if counts else []
     return lines
 
 
+def per_cent(share: float) -> str:
+    """Write a relative difference with its sign: ``+4.8%``; large ones without decimals."""
+    percentage = 100 * share
+    return f"{round(percentage):+,}%" if abs(percentage) >= _HUGE_PER_CENT else f"{percentage:+.1f}%"
+
+
 def _number(number: Number, value: int, changes: Sequence[Changes]) -> str:
     """Return a number's value with its change, or with several changes and their times."""
-    written, changed = whole(value), _changed(number, changes)
+    written, changed = f"{value:,}", _changed(number, changes)
     if len(changes) == 1:
         return f"{written} ({changed[0][0]})" if changed else written
     return " · ".join([written, *(f"{by} {since}" for by, since in changed)])
@@ -308,7 +310,7 @@ def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Cha
     said = []
     for number, value in numbers:
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1])]
-        said.append(f"{whole(value)} {number.noun(value)}{''.join(changed)}")
+        said.append(f"{value:,} {number.noun(value)}{''.join(changed)}")
     first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
     return [first, *(f"Compared with {_then(one)}." for one in changes[:1])]
 
@@ -403,13 +405,16 @@ def work_card(
 ) -> Reply:
     """Show what agents and workflows did *since* a day, and when the service couldn't be reached."""
     title = kit.titled("Agents and workflows", project)
-    parts = [
-        (head, [[_name(one.name), *cells_of(one)] for one in rows[:_MOST_WORKING]])
-        for head, rows, cells_of in (
-            (AGENTS_HEAD, agents, _cells_of_agent), (WORKFLOWS_HEAD, workflows, _cells_of_workflow)
-        )
-        if rows
+    cells: list[list[str | int]] = [
+        [_name(one.name), one.turns, one.people, one.threads, _took(one.median), _took(one.p95),
+         one.failed, one.stopped, one.unknown, one.up, one.down]
+        for one in agents[:_MOST_WORKING]
     ]  # fmt: skip
+    of_workflows: list[list[str | int]] = [
+        [_name(one.name), one.turns, one.good, one.failed, one.unknown, _took(one.median), _took(one.p95)]
+        for one in workflows[:_MOST_WORKING]
+    ]
+    parts = [(head, rows) for head, rows in ((AGENTS_HEAD, cells), (WORKFLOWS_HEAD, of_workflows)) if rows]
     tables = [charts.table(f"{head[0]}s", head, rows) for head, rows in parts]
     lists = [
         kit.rich(
@@ -459,15 +464,6 @@ def work_sentence(
 
 def _row_in_words(head: Sequence[str], row: Sequence[str | int]) -> str:
     return f"{row[0]}: " + ", ".join(f"{title} {value}" for title, value in zip(head[1:], row[1:], strict=True))
-
-
-def _cells_of_agent(one: WorkRow) -> list[str | int]:
-    ends = [one.failed, one.stopped, one.unknown, one.up, one.down]
-    return [one.turns, one.people, one.threads, _took(one.median), _took(one.p95), *ends]
-
-
-def _cells_of_workflow(one: WorkRow) -> list[str | int]:
-    return [one.turns, one.good, one.failed, one.unknown, _took(one.median), _took(one.p95)]
 
 
 def _took(seconds: float | None) -> str:

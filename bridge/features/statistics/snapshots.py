@@ -25,7 +25,7 @@ from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 from bridge.slack.blockkit.folding import name_key
 
 log = logging.getLogger(__name__)
@@ -82,8 +82,8 @@ class Snapshot:
                 for name, (named, others) in data["g"].items()
             }
             numbers = {str(name): int(number) for name, number in data["n"].items()}
-            updated = datetime.fromtimestamp(data["u"] / 1000, UTC) if "u" in data else None
-            return cls(datetime.fromtimestamp(data["at"] / 1000, UTC), numbers, groups, updated)
+            updated = from_epoch_ms(data["u"]) if "u" in data else None
+            return cls(from_epoch_ms(data["at"]), numbers, groups, updated)
         except (ValueError, TypeError, KeyError, AttributeError) as exc:
             raise RecordNotUnderstood("snapshot") from exc
 

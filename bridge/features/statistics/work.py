@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, Self
 
 from bridge.engine.distinct import Distinct
 from bridge.features.run_status import status_icon
+from bridge.queue.scripting import from_epoch_ms
 
 MOST_BYTES: Final = 3500
 DAILY_FOR: Final = 14  # days
@@ -45,7 +46,7 @@ class EndedTurn(NamedTuple):
     @classmethod
     def from_entry(cls, entry: Mapping[str, str]) -> Self:
         """Read a stream's entry. Raises KeyError and ValueError if it's of another version."""
-        return cls(_moment(entry), entry["of"], int(entry["ms"]) / 1000, entry["how"], entry["project"])
+        return cls(from_epoch_ms(entry["at"]), entry["of"], int(entry["ms"]) / 1000, entry["how"], entry["project"])
 
     @property
     def end(self) -> str:
@@ -58,10 +59,6 @@ def _end_of(kind: str, how: str) -> str:
     if kind == "workflow":
         return {"❌": "failed", "⚠️": "unknown"}.get(status_icon(how), "good")
     return how if how in {"failed", "stopped", "unknown"} else "good"
-
-
-def _moment(entry: Mapping[str, str]) -> datetime:
-    return datetime.fromtimestamp(int(entry["at"]) / 1000, UTC)
 
 
 @dataclass
@@ -146,7 +143,7 @@ def period_of(kind: str, entries: Iterable[Mapping[str, str]]) -> dict[date, dic
     found: dict[date, dict[str, Tally]] = {}
     for entry in entries:
         try:
-            day = _moment(entry).date()
+            day = from_epoch_ms(entry["at"]).date()
             of, _, id_ = entry["of"].partition(" ")
             work = _vote(entry) if kind == "vote" else _turn(entry)
         except (KeyError, ValueError):  # of another version

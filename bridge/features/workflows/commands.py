@@ -192,10 +192,7 @@ async def notify_when_done(deps: Deps, turn: Turn, click: Click) -> Result:  # n
     return run_card.will_notify() if goes_on else run_card.ended_already()
 
 
-@workflows.once_posted(RunEnded)
-async def run_has_ended(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> None:
-    """Notify the people who wait for this run."""
-    await notify_of_end(deps, turn, ended, ts)
+workflows.once_posted(RunEnded)(notify_of_end)
 
 
 @workflows.once_refused(RunEnded)

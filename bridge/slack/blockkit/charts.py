@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.numbers import whole
 from bridge.slack.blockkit.reply import Block
 
 _MOST_BARS: Final = 10  # of Slack's 20: more are hard to read
@@ -66,7 +65,7 @@ def summed(counts: Counts, most: int) -> list[tuple[str, int]]:
     if not rest:
         return list(counts)
     what = "other" if len(rest) == 1 else "others"
-    return [*counts[:most], (f"{whole(len(rest))} {what}", sum(count for _name, count in rest))]
+    return [*counts[:most], (f"{len(rest):,} {what}", sum(count for _name, count in rest))]
 
 
 def _series(kind: str, title: str, points: Counts) -> Block | None:
@@ -102,6 +101,6 @@ def _labelled(counts: Counts) -> list[tuple[str, int]]:
 
 def _cell(value: str | int) -> Block:
     if isinstance(value, int) and abs(value) <= kit.CHART_NUMBER:
-        return {"type": "raw_number", "value": value, "text": whole(value)}
-    text = whole(value) if isinstance(value, int) else value
+        return {"type": "raw_number", "value": value, "text": f"{value:,}"}
+    text = f"{value:,}" if isinstance(value, int) else value
     return {"type": "raw_text", "text": kit.one_line(text, kit.TABLE_CELL) or _NOTHING}

@@ -31,7 +31,6 @@ VIEW_BLOCKS: Final = 100  # in a modal or a Home tab
 VIEW_BYTES: Final = 200_000  # of a view's JSON; Slack's limit is 250 kB, however it counts
 SECTION_TEXT: Final = 3000
 HEADER_TEXT: Final = 150
-FIELDS: Final = 10  # of a section
 CONTEXT_ELEMENTS: Final = 10
 ACTIONS_ELEMENTS: Final = 25
 BUTTON_TEXT: Final = 75  # and its accessibility label
@@ -212,12 +211,6 @@ def row(
     return made
 
 
-def columns(pairs: Iterable[tuple[str, str | None]]) -> Block:
-    """Make a table of short values in two columns, each after its name; those that are None are left out."""
-    texts = [plain(f"{name}: {one_line(value, 300)}") for name, value in pairs if value is not None]
-    return {"type": "section", "fields": texts[:FIELDS]}
-
-
 def moment(at: datetime, url: str = "") -> str:
     """Write a moment as Slack shows it in the reader's own time zone, as a link to *url* if that's a plain address."""
     link = f"^{url}" if _PLAIN_ADDRESS.fullmatch(url) else ""
@@ -227,11 +220,6 @@ def moment(at: datetime, url: str = "") -> str:
 def titled(title: str, project: str) -> str:
     """Return the title of something of a *project*, whose name is ``""`` if there's only one."""
     return f"{title} · {one_line(project, 60)}" if project else title
-
-
-def divider() -> Block:
-    """Make a line between two sections."""
-    return {"type": "divider"}
 
 
 def fields(pairs: Iterable[tuple[str, str | None]]) -> Block:
