@@ -114,18 +114,18 @@ def lines_of(listing: Listing, alerts: Sequence[ListedAlert], names: DisplayName
 
 
 def _when(task: ListedTask, names: DisplayNames) -> str:
-    paused = f", paused ({task.paused})" if task.paused else ""
-    project = f", project {task.project}" if task.project else ""
-    owner, channel = names.person(task.owner), names.channel(task.channel)
-    return f"{task.schedule} ({task.zone}) in {channel}, by {owner}{project}{paused}"
+    return f"{task.schedule} ({task.zone}) {_whose(task, names)}"
 
 
 def _alert(alert: ListedAlert, names: DisplayNames) -> str:
     runs = f", runs workflow {alert.run}" if alert.run is not None else ""
-    paused = f", paused ({alert.paused})" if alert.paused else ""
-    project = f", project {alert.project}" if alert.project else ""
-    owner, channel = names.person(alert.owner), names.channel(alert.channel)
-    return f"{alert.condition} in {channel}, by {owner}{project}{runs}{paused}"
+    return f"{alert.condition} {_whose(alert, names, runs)}"
+
+
+def _whose(one: ListedTask | ListedAlert, names: DisplayNames, more: str = "") -> str:
+    paused = f", paused ({one.paused})" if one.paused else ""
+    project = f", project {one.project}" if one.project else ""
+    return f"in {names.channel(one.channel)}, by {names.person(one.owner)}{project}{more}{paused}"
 
 
 def _target(task: ListedQuestion | ListedRun, names: DisplayNames) -> str:

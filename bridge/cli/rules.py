@@ -200,15 +200,14 @@ def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[R
         workflow.name or str(workflow.id)
         for project in config.projects
         for workflow in lists.workflows.get(project.id, ())
-        if not any(_grants(one, project, workflow) for one in granting)
+        if not any(
+            (not one.projects or is_listed(one.projects, project.id, project.name))
+            and one.is_about(target_of(workflow))
+            for one in granting
+        )
     ]
     if rules and nobodys:
         more = f" and {len(nobodys) - 5} more" if len(nobodys) > 5 else ""  # noqa: PLR2004
         names = ", ".join(kit.quoted(one, 60) for one in nobodys[:5])
         cure = 'add a rule with may = ["run"] for them, if people should run them'
         yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}{more}", cure)
-
-
-def _grants(rule: Rule, project: ProjectSettings, workflow: Workflow) -> bool:
-    is_there = not rule.projects or is_listed(rule.projects, project.id, project.name)
-    return is_there and rule.is_about(target_of(workflow))

@@ -130,6 +130,12 @@ def agent_option(agent: Agent, face: str = "") -> Block:
     return kit.option(name, str(agent.id), about=agent.description or "")
 
 
+def agent_field(agent: Agent | None) -> Block:
+    """Return the field ``agent`` of a form, in which one is chosen."""
+    menu = kit.external_select("agent", CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
+    return kit.input_block("agent", "Agent", menu)
+
+
 def choice_for(agent: str, thread: ThreadKey) -> str:
     """Return the value of the option that chooses *agent* (its ID) for a *thread*."""
     return f"{agent}:{thread}"
@@ -155,6 +161,12 @@ def workflow_option(workflow: Workflow) -> Block:
     """Return the option for *workflow*."""
     mark = "" if workflow.is_active else " (inactive)"
     return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark, str(workflow.id))
+
+
+def workflow_field(workflow: Workflow | None) -> Block:
+    """Return the field ``workflow`` of a form, in which one is chosen."""
+    menu = kit.external_select("workflow", "Choose a workflow", workflow_option(workflow) if workflow else None)
+    return kit.input_block("workflow", "Workflow", menu)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,12 @@ async def rights(
     return wanted
 
 
+def opened_here(turn: Turn) -> Origin:
+    """Return where a form is opened, with the thread, but without the person's direct message."""
+    thread_ts = turn.thread.root if turn.thread else ""
+    return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
+
+
 async def origin_of(deps: Deps, turn: Turn) -> Origin:
     """Return where a form is opened. It has the direct message only for people who have opened Home."""
     home = await deps.home_pages.get(turn.team, turn.user)

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
 from bridge.features.buttons import (
-    CHOOSE_AN_AGENT,
     ID,
-    agent_option,
+    agent_field,
     ask_button,
 )
 from bridge.project.models import Agent
@@ -56,9 +55,7 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None, m
     *about* is the text of the message whose shortcut was used.
     """
     fields = [
-        kit.input_block(
-            AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
-        ),
+        agent_field(agent),
         kit.input_block(MESSAGE, "Your question", text_input(MESSAGE, message)),
     ]
     if about is not None:

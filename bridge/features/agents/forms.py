@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.features.agents.layout import OPEN_FACE
-from bridge.features.buttons import CHOOSE_AN_AGENT, ID, agent_option
+from bridge.features.buttons import ID, agent_field
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key, shortcode_of
@@ -33,13 +33,12 @@ class ChosenFace:
 
 def face_form(origin: Origin, agent: Agent | None, face: str) -> View:
     """Return the form, with the *agent* and its *face* filled in."""
-    chosen = agent_option(agent) if agent else None
     return modal(
         FACE,
         "Agent's face",
         "Save",
         [
-            kit.input_block(AGENT, "Agent", kit.external_select(AGENT, CHOOSE_AN_AGENT, chosen)),
+            agent_field(agent),
             kit.input_block(
                 EMOJI,
                 "Emoji",

@@ -33,7 +33,7 @@ from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_ha
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import workflow_by_id
+from bridge.features.lookups import opened_here, workflow_by_id
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
@@ -53,6 +53,7 @@ from bridge.queue.records import Write
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import sentence
+from bridge.slack.blockkit.lists import page_of
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
@@ -64,7 +65,6 @@ MARK: Final = "bridge_alert"
 _EDITS: Final = "edits"
 """In the value of the preview's button: the ID of the alert that it changes."""
 
-_DIGITS: Final = 5
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
 
 alerts = Feature("alerts")
@@ -106,8 +106,7 @@ async def list_alerts(deps: Deps, turn: Turn) -> Result:
 
 def _form(turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> Form:
     """Return the form, with an alert as *typed*, or the *stored* one that it changes."""
-    thread_ts = turn.thread.root if turn.thread else ""
-    origin = Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
+    origin = opened_here(turn)
     if stored is not None:
         origin = origin.model_copy(update={"channel": stored.spec.channel, "editing": stored.id})
         typed = layout.typed_words(stored.spec)
@@ -264,7 +263,7 @@ async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Handle a button of the list: an alert's owner may, and people who may run workflows."""
     store, (page, _, id_) = AlertStore(deps.scripts), click.value.partition(":")
-    at = int(page) if page.isascii() and page.isdecimal() and len(page) < _DIGITS else 0
+    at = page_of(page)
     if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
         listed = await _with_names(deps, turn.user)
         return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral))
@@ -308,8 +307,9 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     about = named("alert", stored.id, stored.called)
     if page:
         listed = await _with_names(deps, turn.user)
-        at = int(page) if page.isdecimal() and len(page) < _DIGITS else 0
-        return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral), "snoozed", about)
+        return shown(
+            layout.alert_list(listed, deps.now(), page_of(page), replaces_original=click.is_ephemeral), "snoozed", about
+        )
     return shown(layout.snoozed(stored, until, choice), "snoozed", about)
 
 

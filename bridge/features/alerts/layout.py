@@ -12,6 +12,7 @@ from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_butto
 from bridge.features.pauses import Kind, paused_because
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.failures import failure
+from bridge.slack.blockkit.lists import clamped, page_buttons
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -205,11 +206,9 @@ def alert_list(
 
     Each comes with its owner's name and, if there are several projects, its project's.
     """
-    last = max(0, (len(alerts) - 1) // _A_PAGE)
-    page = min(max(page, 0), last)
+    page = clamped(page, len(alerts), _A_PAGE)
     shown = alerts[page * _A_PAGE : (page + 1) * _A_PAGE]
-    turns = [kit.button("Previous", PAGE, str(page - 1))] if page > 0 else []
-    turns += [kit.button("Next", NEXT_PAGE, str(page + 1))] if page < last else []
+    turns = page_buttons(page, len(alerts), _A_PAGE, (PAGE, NEXT_PAGE))
     text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
     lines = [f"{kit.one_line(one.called, _NAME)}, {_status(one, now)}" for one, *_names in shown]
     return kit.reply(

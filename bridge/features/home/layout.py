@@ -33,7 +33,7 @@ from bridge.ids import ThreadKey
 from bridge.project.models import Agent, Stats
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
-from bridge.slack.blockkit.lists import by_name, clamped
+from bridge.slack.blockkit.lists import by_name, clamped, page_buttons
 from bridge.slack.blockkit.reply import Block, View
 
 PREVIOUS_AGENTS: Final = "home:agents:previous"
@@ -242,18 +242,14 @@ def _agents(agents: Sequence[Agent], pages: HomePages, faces: Mapping[int, str])
         name = kit.with_face(faces.get(agent.id, ""), _named(agent.name))
         text = f"{name}: {about}" if about else name
         blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
-    has_more = begin + AGENTS_A_PAGE < len(agents)
-    return blocks + _turns(pages, has_more=has_more)
-
-
-def _turns(pages: HomePages, *, has_more: bool) -> list[Block]:
-    """Return the buttons that turn the list's pages."""
-    turns = [("Previous", PREVIOUS_AGENTS, pages.agents - 1)] if pages.agents else []
-    turns += [("Next", NEXT_AGENTS, pages.agents + 1)] if has_more else []
-    buttons = [
-        kit.button(name, id_, pages.model_copy(update={"agents": to}).model_dump_json()) for name, id_, to in turns
-    ]
-    return [kit.actions(*buttons)] if buttons else []
+    buttons = page_buttons(
+        pages.agents,
+        len(agents),
+        AGENTS_A_PAGE,
+        (PREVIOUS_AGENTS, NEXT_AGENTS),
+        lambda to: pages.model_copy(update={"agents": to}).model_dump_json(),
+    )
+    return [*blocks, kit.actions(*buttons)] if buttons else blocks
 
 
 def _words(home: Home, thread: ThreadKey) -> Block:

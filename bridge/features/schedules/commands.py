@@ -53,13 +53,13 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import page_of
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
 
 S = TypeVar("S", bound=TaskSpec)
 
-_DIGITS: Final = 5
 _CHANGES: Final = {layout.PAUSE: "paused", layout.RESUME: "resumed"}
 _KINDS: Final = {"report": "report", "question": "schedule", "run": "schedule"}
 _NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
@@ -316,9 +316,7 @@ async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, 
 def _page(value: str) -> tuple[int, bool]:
     """Return the list's page from a button's value, 0 if it has none, and whether it's the list of everything."""
     page = value.partition(":")[0]
-    number = page.removeprefix(layout.ALL)
-    is_number = number.isascii() and number.isdecimal() and len(number) < _DIGITS
-    return int(number) if is_number else 0, page.startswith(layout.ALL)
+    return page_of(page.removeprefix(layout.ALL)), page.startswith(layout.ALL)
 
 
 async def _schedule(

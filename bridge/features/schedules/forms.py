@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from bridge.errors import BadSchedule
-from bridge.features.buttons import CHOOSE_AN_AGENT, ID, agent_option, workflow_option
+from bridge.features.buttons import ID, agent_field, workflow_field
 from bridge.features.schedules.phrases import describe, find_zone
 from bridge.features.schedules.placeholders import HINT, check_placeholders
 from bridge.features.schedules.schedule import (
@@ -112,10 +112,9 @@ def question_form(
     origin: Origin, zone: str, agent: Agent | None = None, spec: QuestionSpec | None = None, *, text: str = ""
 ) -> View:
     """Return the form for a question to an *agent*, with *text* or all of *spec* filled in."""
-    menu = kit.external_select(AGENT, CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
     thread, overlap = ("same" if spec.continues else "new", spec.overlap) if spec else ("new", "skip")
     blocks = [
-        kit.input_block(AGENT, "Agent", menu),
+        agent_field(agent),
         kit.input_block(TEXT, "Question", text_input(TEXT, spec.text if spec else text), hint=HINT),
         *_when_fields(origin, zone, spec),
         kit.input_block(THREAD, "Ask", _choice(THREAD, _THREADS, thread)),
@@ -128,12 +127,11 @@ def run_form(
     origin: Origin, zone: str, workflow: Workflow | None = None, spec: RunSpec | None = None, *, text: str = ""
 ) -> View:
     """Return the form for runs of a *workflow*, with *text* or all of *spec* filled in."""
-    menu = kit.external_select(WORKFLOW, "Choose a workflow", workflow_option(workflow) if workflow else None)
     if spec:
         text = spec.input if isinstance(spec.input, str) else compact(spec.input)
     hint = f'Text, or JSON such as {{"day": "monday"}}. {HINT}'
     blocks = [
-        kit.input_block(WORKFLOW, "Workflow", menu),
+        workflow_field(workflow),
         kit.input_block(TEXT, "Input", text_input(TEXT, text), hint=hint, optional=True),
         *_when_fields(origin, zone, spec),
         _overlap_field(spec.overlap if spec else "skip"),

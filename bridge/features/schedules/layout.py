@@ -13,6 +13,7 @@ from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure
+from bridge.slack.blockkit.lists import clamped, page_buttons
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -187,10 +188,9 @@ def task_list(
 ) -> Reply:
     """Show a page of the tasks below what was just done (*above*): of all, or of reports only."""
     places = shown_on(page, len(tasks))
-    page, last = places.start // _A_PAGE, max(0, (len(tasks) - 1) // _A_PAGE)
+    page = places.start // _A_PAGE
     shown, mark = [tasks[place] for place in places], ALL if is_all else ""
-    turns = [kit.button("Previous", PAGE, f"{mark}{page - 1}")] if page > 0 else []
-    turns += [kit.button("Next", NEXT_PAGE, f"{mark}{page + 1}")] if page < last else []
+    turns = page_buttons(page, len(tasks), _A_PAGE, (PAGE, NEXT_PAGE), lambda to: f"{mark}{to}")
     title, nothing = ("Schedules", "Nothing") if is_all else ("Scheduled reports", "No reports")
     text = f"{title}: {len(tasks):,}" if tasks else f"{nothing} {'is' if is_all else 'are'} scheduled yet."
     lines = [f"{titled(one.task, one.target)}, {_status(one.task)}" for one in shown]
@@ -220,8 +220,7 @@ def home_section(tasks: Sequence[Listed], count: int) -> list[Block]:
 
 def shown_on(page: int, count: int) -> range:
     """Return the indices of the tasks on a page, of *count* in all; a page that doesn't exist is the nearest one."""
-    last = max(0, (count - 1) // _A_PAGE)
-    begin = min(max(page, 0), last) * _A_PAGE
+    begin = clamped(page, count, _A_PAGE) * _A_PAGE
     return range(begin, min(begin + _A_PAGE, count))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bridge.errors import BadSchedule
@@ -46,15 +46,11 @@ def _names_in(value: Any) -> list[str]:
     names: list[str] = []
 
     def look(text: str) -> str:
-        names.extend(name.casefold() for name in _found_in(text))
+        names.extend(found[1].casefold() for found in _PLACEHOLDER.finditer(text))
         return text
 
     _each_text(value, look)
     return names
-
-
-def _found_in(text: str) -> Iterator[str]:
-    return (found[1] for found in _PLACEHOLDER.finditer(text))
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:

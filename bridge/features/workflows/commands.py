@@ -14,7 +14,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import origin_of, rights, workflow_by_id
+from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
 from bridge.features.pauses import check_rule
 from bridge.features.waiters import Waiters
 from bridge.features.workflows import forms, layout, run_card
@@ -50,7 +50,7 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
 async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
     """Open the form to run *workflow*, with the *typed* input filled in."""
     await deps.access.require(turn, "run", workflow)
-    view = forms.run_form(workflow, _origin(turn), typed=typed)
+    view = forms.run_form(workflow, opened_here(turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(workflow))
 
 
@@ -150,7 +150,7 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
         if isinstance(result, Outcome) and result.ended not in {"", run_card.FAILED}:
             turn.stage(TypedText(deps.scripts).is_used(turn, value.input_turn))
         return result
-    view = forms.run_form(workflow, _origin(turn), typed=typed, kind="json")
+    view = forms.run_form(workflow, opened_here(turn), typed=typed, kind="json")
     return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
 
 
@@ -287,9 +287,8 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
 
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
     """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
-    origin = _origin(turn, is_sure=is_sure)
-    if workflow is not None and is_sure:
-        origin = origin.model_copy(update={"sure_of": str(workflow.id)})
+    sure_of = str(workflow.id) if workflow is not None and is_sure else ""
+    origin = opened_here(turn).model_copy(update={"is_sure": is_sure, "sure_of": sure_of})
     known = None
     if workflow is not None:
         person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
@@ -299,11 +298,6 @@ async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, i
     else:
         view = forms.run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
     return Form(view, otherwise=run_card.offer_form(workflow))
-
-
-def _origin(turn: Turn, *, is_sure: bool = False) -> Origin:
-    thread_ts = turn.thread.root if turn.thread else ""
-    return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url, is_sure=is_sure)
 
 
 @workflows.options(forms.WORKFLOW, layout.RUN, FIND, act="run")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.errors import BadInput
-from bridge.features.buttons import ID, workflow_option
+from bridge.features.buttons import ID, workflow_field
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import where_json_breaks
@@ -63,7 +63,6 @@ def run_form(
 
     A hint says what *typed* is read as. If it's opened outside of a channel, it asks where to post the run's card.
     """
-    chosen = workflow_option(workflow) if workflow else None
     hint = _hint(typed) if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
     options = [_AUTO, _TEXT, _JSON]
     kinds = kit.select(KIND, "Text or JSON", options, next((one for one in options if one["value"] == kind), _AUTO))
@@ -71,7 +70,7 @@ def run_form(
     if is_remembered:
         box["initial_options"] = [_REMEMBER]
     blocks = [
-        kit.input_block(WORKFLOW, "Workflow", kit.external_select(WORKFLOW, "Choose a workflow", chosen)),
+        workflow_field(workflow),
         kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
         kit.input_block(KIND, "Input type", kinds),
         kit.input_block(REMEMBER, "Remember my input", box, optional=True),

@@ -394,9 +394,9 @@ def bullets(items: Iterable[Block]) -> Block:
     return {"type": "rich_text_list", "style": "bullet", "elements": list(items)}
 
 
-def code_block(text: str, limit: int = CODE_TEXT) -> Block:
+def code_block(text: str) -> Block:
     """Make a code block, which nothing in *text* can close."""
-    return {"type": "rich_text_preformatted", "elements": [words(cut(text, limit).rstrip() or _NOTHING)]}
+    return {"type": "rich_text_preformatted", "elements": [words(cut(text, CODE_TEXT).rstrip() or _NOTHING)]}
 
 
 def rich(*elements: Block) -> Block:

@@ -15,6 +15,7 @@ PAGE: Final = 20
 """How many entries fit into one message, with the longest names and descriptions that are shown."""
 
 _MOST_WORDS = 20
+_DIGITS = 5
 _MOST_CHARACTERS = 300  # of the search that a button carries
 
 
@@ -68,26 +69,36 @@ def clamped(page: int, count: int, size: int) -> int:
     return max(0, min(page, (count - 1) // size))
 
 
+def page_of(value: str) -> int:
+    """Return the page in a button's *value*, 0 if there's none."""
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < _DIGITS else 0
+
+
+def page_buttons(
+    page: int, count: int, size: int, turns: tuple[str, str], value: Callable[[int], str] = str
+) -> list[Block]:
+    """Return the buttons for the previous and the next page of *count* entries, *size* on each.
+
+    *turns* are their action IDs; *value* returns the value for a page.
+    """
+    previous = [kit.button("Previous", turns[0], value(page - 1))] if page > 0 else []
+    following = [kit.button("Next", turns[1], value(page + 1))] if (page + 1) * size < count else []
+    return previous + following
+
+
 def list_reply(
     title: str, items: Sequence[T], line: Callable[[T], Block], spot: ListPage, turns: tuple[str, str], *below: Block
 ) -> Reply:
-    """Show one page, and blocks *below* it.
-
-    *turns* are the action IDs of the buttons for the previous and the next page.
-    """
+    """Show one page, and blocks *below* it; for *turns*, see `page_buttons`."""
     page = clamped(spot.page, len(items), PAGE)
     begin, end = page * PAGE, min((page + 1) * PAGE, len(items))
     shown = items[begin:end]
     blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown])), *below]
     if len(items) > PAGE:
-        buttons = []
-        for name, turn, to, is_there in (
-            ("Previous", turns[0], page - 1, begin > 0),
-            ("Next", turns[1], page + 1, end < len(items)),
-        ):
-            if is_there:
-                value = ListPage(page=to, words=spot.words[:_MOST_CHARACTERS]).model_dump_json()
-                buttons.append(kit.button(name, turn, value))
+        words = spot.words[:_MOST_CHARACTERS]
+        buttons = page_buttons(
+            page, len(items), PAGE, turns, lambda to: ListPage(page=to, words=words).model_dump_json()
+        )
         where = f"{begin + 1:,} to {end:,} of {len(items):,}"
         blocks += [kit.context(where), kit.actions(*buttons)]
     names = ", ".join(kit.one_line(item.name, 60) for item in shown)

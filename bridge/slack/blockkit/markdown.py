@@ -328,7 +328,7 @@ class _Text:
             return cut
         begin = max(paragraph, at)
         try:
-            reading = commonmark.read(self.text[begin : cut + _LONGEST_SPAN], [cut - begin], _never)
+            reading = commonmark.read(self.text[begin : cut + _LONGEST_SPAN], [cut - begin], lambda _paragraph: False)
         except RecursionError:
             return cut
         place = next((begin + one for one, end in reading.code if one < cut - begin < end), cut)
@@ -349,7 +349,3 @@ class _Text:
     def _begins_code(self, at: int) -> bool:
         """Whether what starts at *at* isn't code, but would be at the beginning of a part."""
         return _INDENTED.match(self.text, at) is not None and self._block_around(at) is None
-
-
-def _never(_paragraph: str) -> bool:
-    return False
