@@ -78,6 +78,11 @@ class PersonKey(NamedTuple):
         """Return the stored form."""
         return f"{self.team}:{self.user}:{self.project}" if self.project else f"{self.team}:{self.user}"
 
+    @classmethod
+    def parse(cls, stored: str) -> PersonKey:
+        """Return the person whose stored form this is."""
+        return cls(*stored.split(":", 2))
+
 
 class InProject(NamedTuple):
     """The *id* of a session or workflow of a *project* (``""``: the default one)."""

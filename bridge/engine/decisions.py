@@ -183,8 +183,8 @@ _WITH_NEW_TEXT: Final = Meaning(
     "Send the new text if it needs that, too.", "new text", is_public=False, word="asked whether to send the new text",
 )  # fmt: skip
 _NEXT: Final = Meaning("This message is next in line.", "I'll send it to the agent in a moment.")
-_REPLIED: Final = Meaning("I replied to this message.", "Open the reply to read it.")
-_ANSWERED: Final = Meaning("The agent replied to this message.", _REPLIED.cure)
+_REPLIED: Final = Meaning("I replied to this message.", "Open my reply to read it.")
+_ANSWERED: Final = Meaning("The agent replied to this message.", "Open its reply to read it.")
 _USED_UP: Final = Meaning(
     "A limit was used up, so nothing was sent{cause}.", "Try again later, or ask your admin.",
     is_public=False, word="limit used up",
@@ -643,9 +643,8 @@ def _ended(turn: TurnTrace) -> Explanation:
         return Explanation(_USED_UP, _cause(turn), turn=turn)
     if turn.has_new_text and line in {None, _REPLIED, _ANSWERED}:
         return Explanation(STATES[State.EDITED], turn=turn, shown_at="")
-    if line is None or line.cure == _REPLIED.cure:
-        replied = line if line is _ANSWERED else STATES[State.REPLIED]
-        line = replied if turn.posted else STATES[State.REPLIED_PRIVATELY]
+    if line is None or line.happened == _REPLIED.happened or (line is _ANSWERED and not turn.posted):
+        line = STATES[State.REPLIED if turn.posted else State.REPLIED_PRIVATELY]
     elif turn.answered_at and not turn.posted and what not in {"stopped", "deleted"}:
         line = replace(line, is_public=False)  # its reply was private, too
     return Explanation(line, _cause(turn), turn=turn, shown_at=turn.posted)

@@ -16,7 +16,7 @@ from bridge.engine.projects import ServedProjects
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import HomeOpened
 from bridge.queue.inbox import Inbox
-from bridge.queue.keys import RECENT, milliseconds
+from bridge.queue.keys import LOOKING, RECENT, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -87,18 +87,35 @@ class Homes:
     def __init__(
         self, scripts: Scripts, inbox: Inbox, projects: ServedProjects, *, now: Callable[[], datetime]
     ) -> None:
+        self._redis = scripts.redis
         self._keys = scripts.keys
         self._inbox = inbox
         self._projects = projects
         self._now = now
 
-    def redraws(self, team: str, user: str) -> tuple[Write, ...]:
-        """Return the writes that redraw the Home tab of *user*, about the project it shows, if they have it open."""
+    async def redraws_of_all(self, project: str) -> tuple[Write, ...]:
+        """Return the writes that redraw the tabs about a *project* of all who have one open, at most `MOST_LOOKERS`.
+
+        Raises `StoreUnavailable`.
+        """
+        since = epoch_ms(self._now() - LOOKING)
+        with translated():
+            found = await self._redis.zrangebyscore(self._keys.lookers(), since, "+inf")
+        people = [PersonKey.parse(str(one)) for one in found]
+        return tuple([write for one in people for write in self.redraws(one.team, one.user, project)])
+
+    def redraws(self, team: str, user: str, project: str | None = None) -> tuple[Write, ...]:
+        """Return the writes that redraw the Home tab of *user*, about the project it shows, if they have it open.
+
+        With a *project*, it's redrawn only if it shows that one.
+        """
         key, writes = self._keys.looking(PersonKey(team, user)), list[Write]()
-        for project in self._projects:
-            home = HomeOpened(team=team, channel="", user=user, project=project.key)
+        for shown in self._projects:
+            if project not in {None, shown.key}:
+                continue
+            home = HomeOpened(team=team, channel="", user=user, project=shown.key)
             writes += [
-                ("if", key, 0, 2, "project", project.id, "queued", ""),
+                ("if", key, 0, 2, "project", shown.id, "queued", ""),
                 ("field", key, 0, "queued", "1"),
                 self._inbox.queues(home, why="what it shows has changed"),
             ]

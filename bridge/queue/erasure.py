@@ -79,7 +79,11 @@ async def _content(redis: Any, key: str) -> Any:
 
 async def _without(redis: Any, key: str, is_theirs: Any) -> int:
     """Delete the fields or entries that name the person; returns their number."""
-    if await redis.type(key) == "hash":
+    kind = await redis.type(key)
+    if kind == "zset":
+        members = [member for member in await redis.zrange(key, 0, -1) if is_theirs(member)]
+        return int(await redis.zrem(key, *members)) if members else 0
+    if kind == "hash":
         fields = [name for name, value in (await redis.hgetall(key)).items() if is_theirs(f"{name} {value}")]
         return int(await redis.hdel(key, *fields)) if fields else 0
     start, count = "-", 0  # a stream

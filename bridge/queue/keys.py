@@ -35,6 +35,7 @@ PROBE = timedelta(minutes=1)
 WAITERS = timedelta(days=2)  # longer than any run
 RECENT = timedelta(days=90)
 LOOKING = timedelta(hours=1)  # after they opened it, a person may still be looking at Home
+MOST_LOOKERS = 100  # people whose Home is redrawn after a change that concerns everyone
 REMEMBERED = timedelta(days=30)
 TYPED = timedelta(minutes=30)  # as long as Slack lets a private question be replaced
 ANSWERED = timedelta(days=90)
@@ -167,6 +168,7 @@ class Keys:
                           "the pages they last saw in Home, and the ID of their direct message")
     looking = Key[PersonKey]("looking:<person>", "hash", LOOKING,
                              "the project of the Home tab that they may have open, what it shows, a waiting redraw")
+    lookers = Key[[]]("lookers", "zset", LOOKING, "the last 100 people who opened Home, by time", erased="parts")
     unsettled = Key[PersonKey]("unsettled:<person>", "zset", RECENT,
                                "their turns that run a workflow, or whose outcome is unknown, by time")
     input = Key[PersonKey, InProject]("input:<person>:<workflow>", "string", REMEMBERED,

@@ -26,6 +26,7 @@ from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE
 from bridge.project.models import Agent
 from bridge.queue.inbox import Condition
+from bridge.queue.keys import MOST_LOOKERS
 from bridge.slack.blockkit import kit
 from support.harness import READ, SALES, SUPPORT, Harness
 from support.store import CHANNEL, ROOT, START, TEAM, USER, message, ts
@@ -292,6 +293,16 @@ async def test_a_schedule_paused_by_another_is_redrawn(harness: Harness) -> None
     await harness.work()
 
     assert "⏸️ Paused" in words(home_now(harness))
+
+
+async def test_only_the_last_people_who_opened_home_are_stored(harness: Harness, redis: Redis) -> None:
+    people = {f"{TEAM}:U{number}": number for number in range(MOST_LOOKERS)}
+    await redis.zadd("{test}:lookers", people)
+    await home_of(harness)
+
+    assert await redis.zcard("{test}:lookers") == MOST_LOOKERS
+    assert await redis.zrevrange("{test}:lookers", 0, 0) == [f"{TEAM}:{USER}"]
+    assert 0 < await redis.ttl("{test}:lookers") <= 3600
 
 
 async def test_a_redraw_shows_nothing_to_who_lost_access(harness: Harness) -> None:

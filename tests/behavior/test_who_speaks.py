@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import httpx
 import pytest
 
+from bridge.engine.projects import OF_DIRECT
 from bridge.features.agents.layout import OPEN_FACE
 from bridge.features.feedback.votes import FEEDBACK
 from bridge.playground.emulator.faults import DropAfter, Http, RateLimited
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, OTHER_BOT
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, OTHER_BOT
 from support.harness import POST, SALES, SUPPORT, Harness, Posted
+from support.waiting import wait_until
 
 CUSTOMIZE = "chat:write.customize"
 MENTION = f"<@{BRIDGE}> "
@@ -317,3 +320,42 @@ async def test_a_menu_of_many_agents_shows_their_faces(harness: Harness) -> None
     found = await harness.slack.ui.suggestions(ALICE, "agent:choose", "agent 007", channel=menu.channel, ts=menu.ts)
 
     assert [option["text"]["text"] for option in found] == ["🦁 agent 007"]
+
+
+def published(harness: Harness, user: str) -> list[str]:
+    return [str(one["view"]) for one in harness.seen.homes if one["user_id"] == user]
+
+
+async def test_a_changed_face_redraws_the_homes_that_others_have_open(harness: Harness) -> None:
+    await harness.slack.people.open_home(BOB)
+    await harness.work()
+    harness.store.clock.time += timedelta(minutes=59)
+    await harness.slack.people.open_home(ALICE)
+    await harness.work()
+    harness.store.clock.time += timedelta(minutes=2)  # Bob opened his more than an hour ago
+
+    await harness.type_command("/agents face Support :headphones:", CAROL)
+    await harness.work()
+
+    await wait_until(lambda: len(published(harness, ALICE)) == 2, "Alice's Home is redrawn")
+    assert "🎧" in published(harness, ALICE)[-1]
+    assert [len(published(harness, user)) for user in (BOB, CAROL)] == [1, 0]
+
+
+async def test_a_changed_face_redraws_only_homes_of_its_project(harness: Harness) -> None:
+    harness.serve("orders", orders=GENERAL)
+    await harness.slack.people.open_home(ALICE)
+    await harness.work()
+    await harness.slack.people.open_home(BOB)
+    await harness.work()
+    home = harness.slack.home(BOB)
+    assert home is not None
+    await harness.slack.ui.select_in_view(BOB, home.id, OF_DIRECT, "orders")
+    await harness.work()
+    counts = {user: len(published(harness, user)) for user in (ALICE, BOB)}
+
+    await harness.type_command("/agents face Support :headphones:", CAROL)
+    await harness.work()
+
+    await wait_until(lambda: len(published(harness, BOB)) > counts[BOB], "Bob's Home is redrawn")
+    assert len(published(harness, ALICE)) == counts[ALICE]

@@ -456,7 +456,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (with_the_agent, r"sent to the project service at \d.*no answer yet", "Type !stop", []),
     (answered_with_an_error, r"answered with an error \(400, “no such topic”\)", "Change the message", []),
     (with_an_unknown_outcome, r"can't tell whether the agent received this message \(500\)", "may repeat", [AGAIN]),
-    (answered, "The agent replied to this message", "Open the reply", []),
+    (answered, "The agent replied to this message", "Open its reply", []),
     (answered_in_private, "couldn't carry out this command", "My reply says what to change", []),
     (looks_like_a_command, "looked like a mistyped command", "Choose below my question", []),
     (edited_too_late, "received this message before it was edited", "Send the new text", [NEW_TEXT]),
@@ -574,7 +574,7 @@ async def test_an_answer_is_linked(harness: Harness) -> None:
     [shown] = harness.seen.replies()
     link = f"/archives/{GENERAL}/p{shown.ts.replace('.', '')}?thread_ts={ts}&amp;cid={GENERAL}"
     assert answer.text.endswith(link)
-    assert str(answer.blocks).count("Open the reply") == 1
+    assert str(answer.blocks).count("Open its reply") == 1
 
 
 async def test_only_people_who_may_run_get_the_traces_reference(harness: Harness) -> None:
@@ -758,3 +758,12 @@ async def test_why_does_not_ask_which_project(harness: Harness) -> None:
     await say(harness, "!why", channel=DM_ALICE)
 
     assert "replied to this message" in harness.seen.messages[-1].text
+
+
+async def test_the_menu_that_a_message_waits_for_is_linked(harness: Harness) -> None:
+    ts = str(await waiting_for_a_choice(harness))
+
+    answer = await ask(harness, ts)
+
+    links = [one for block in answer.blocks or [] for part in block["elements"] for one in part.get("elements", ())]
+    assert [one["text"] for one in links if one["type"] == "link"] == ["the menu"]

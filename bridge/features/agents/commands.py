@@ -200,6 +200,7 @@ async def _set_face(deps: Deps, turn: Turn, agent: Agent, face: str) -> Outcome:
     if deps.faces.fixed(turn.project, agent.id, agent.name):
         return shown(layout.face_in_file(agent), "unchanged", named("agent", agent.id, agent.name))
     await deps.faces.choose(turn.project, agent.id, face)
+    turn.stage(*await deps.homes.redraws_of_all(turn.project_key))
     reply = layout.face_saved(agent, face or default_face(agent.id), is_shown=deps.faces.are_shown)
     return shown(reply, "changed", named("agent", agent.id, agent.name))
 

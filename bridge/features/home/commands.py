@@ -85,7 +85,8 @@ async def _draw(deps: Deps, turn: Turn, view_hash: str, pages: HomePages | None 
     """Return Home with these *pages*, or those last seen, and store them; nothing if a redraw changes nothing."""
     reads, person = Reads(deps.scripts), PersonKey(turn.team, turn.user)
     seen, home = await asyncio.gather(
-        deps.home_pages.look(reads, person, turn.project, is_opened=is_opened), _gather(deps, turn, reads)
+        deps.home_pages.look(reads, person, turn.project, opened=deps.now() if is_opened else None),
+        _gather(deps, turn, reads),
     )
     pages = pages or seen.pages
     pages = pages.model_copy(update={"channel": turn.channel}) if turn.channel else pages

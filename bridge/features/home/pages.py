@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from bridge.engine.home import Reads
 from bridge.ids import PersonKey
 from bridge.project.connection import ProjectConnection
-from bridge.queue.keys import LOOKING, RECENT, milliseconds
+from bridge.queue.keys import LOOKING, MOST_LOOKERS, RECENT, milliseconds
 from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import View
@@ -53,15 +54,20 @@ class StoredPages:
         with translated():
             return HomePages.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
 
-    async def look(self, reads: Reads, person: PersonKey, project: ProjectConnection, *, is_opened: bool) -> SeenHome:
-        """Return what a person last saw, and have what changes from now on redrawn; for an hour if Home *is_opened*."""
-        looking = self._keys.looking(person)
+    async def look(
+        self, reads: Reads, person: PersonKey, project: ProjectConnection, *, opened: datetime | None
+    ) -> SeenHome:
+        """Return what a person last saw, and have what changes from now on redrawn; for an hour if Home is *opened*."""
+        looking, lookers = self._keys.looking(person), self._keys.lookers()
 
         def commands(pipe: Any) -> None:
             pipe.hdel(looking, "queued")
-            if is_opened:
+            if opened:
                 pipe.hset(looking, "project", project.id)
                 pipe.pexpire(looking, milliseconds(LOOKING))
+                pipe.zadd(lookers, {str(person): epoch_ms(opened)})
+                pipe.zremrangebyrank(lookers, 0, -MOST_LOOKERS - 1)
+                pipe.pexpire(lookers, milliseconds(LOOKING))
             pipe.hget(looking, "shown")
             pipe.get(self._keys.home(person))
 

@@ -18,7 +18,8 @@ _BUTTONS: Final = {
 }
 """The label and the action of each button in the table (`bridge.engine.decisions`)."""
 
-_OPEN: Final = "Open the reply"
+_OPEN: Final = "Open my reply"
+_OPENS: Final = re.compile(r"Open (?:my|its) reply|\b(?:the menu|its card)\b", re.IGNORECASE)  # what a link may lead to
 _LONGEST: Final = 1000  # characters of a sentence, with the service's own words
 _TYPED: Final = re.compile(r"(/invite|/agents channel(?: ask| run)?|/workflows run|![a-z]+|bridge check)")
 
@@ -47,10 +48,12 @@ def explained(
     if since and has_moment:
         runs.append(kit.date(since.astimezone(UTC)))
     runs += [after, " "]
-    opens, offered, cure_after = cure.partition(_OPEN) if link else (cure, "", "")
+    offered = _OPENS.search(cure) if link else None
+    opens, cure_after = (cure[: offered.start()], cure[offered.end() :]) if offered else (cure, "")
     runs += [kit.words(piece, code=True) if _TYPED.fullmatch(piece) else piece for piece in _TYPED.split(opens)]
     if link:
-        runs += ["" if offered else " ", {"type": "link", "url": link, "text": _OPEN}, cure_after]
+        opens_it = {"type": "link", "url": link, "text": offered[0] if offered else _OPEN}
+        runs += ["" if offered else " ", opens_it, cure_after]
     label, action_id = _BUTTONS.get(button, ("", ""))
     blocks = [kit.rich(kit.paragraph(*runs))]
     blocks += [kit.actions(kit.button(label, action_id, value))] if action_id and value else []
