@@ -248,6 +248,7 @@ class Turns:
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
             except TryLater as exc:
+                await turn.until_shown.aclose()  # nobody is at work while it waits
                 async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
                     await self.patience.pause(exc.after)
                 raise TurnChanged from exc
@@ -257,6 +258,7 @@ class Turns:
                 # Outages and rate limits pass, so the turn waits; other refusals and unreadable responses last.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
                 if isinstance(exc, ProjectError) and is_message and not is_lasting:
+                    await turn.until_shown.aclose()  # nobody is at work while it waits
                     await self._wait_for_service(turn, exc)
                     raise TurnChanged from exc
                 turn.staged.clear()

@@ -12,7 +12,7 @@ from bridge.features.conversations.layout import NOTIFY, STOP
 from bridge.features.conversations.menu import CHOOSE
 from bridge.playground.emulator.faults import Error, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
-from support.harness import POST, SALES, SUPPORT, Harness
+from support.harness import POST, REFUSED, SALES, SUPPORT, Harness
 from support.waiting import wait_until
 
 AGENTS, ASSISTANT = "agents.sessions.setStatus", "assistant.threads.setStatus"
@@ -114,6 +114,30 @@ async def test_a_limited_answer_says_when_it_comes(harness: Harness) -> None:
     statuses = [call.args["status"] for call in harness.seen.called(ASSISTANT)]
     assert any(status == "has to wait: Slack limits us, posting in 12 s" for status in statuses)
     assert [one.words for one in harness.seen.replies()] == ["re: hello"]
+
+
+async def test_nobody_is_at_work_while_the_service_is_down(harness: Harness) -> None:
+    harness.service.chats = [REFUSED]
+    task = await asking(harness)
+    await wait_until(lambda: states(harness) == ["processing"], "the status is shown")
+    is_back = asyncio.Event()
+
+    async def wait_for_it() -> None:
+        if not harness.wires.project.is_up:
+            await is_back.wait()
+        elif harness.slept[-1] < 1:  # between two attempts, which take long enough for a status
+            await wait_until(lambda: states(harness)[-1] == "processing", "the status is shown")
+
+    harness.on_sleep, harness.service.always = wait_for_it, REFUSED
+    harness.service.gate.set()
+
+    await wait_until(lambda: not harness.wires.project.is_up, "the service is down")
+    await wait_until(lambda: states(harness)[-1] == "active", "the status is cleared")
+
+    harness.service.always = None
+    is_back.set()
+    await answered(harness, task)
+    assert harness.service.messages == ["hello"]
 
 
 # Where there's no status
