@@ -201,7 +201,7 @@ class Player:
 @asynccontextmanager
 async def a_playground(title: str = "") -> AsyncIterator[Playground]:
     """A new playground, with the settings and options in *title*."""
-    options, settings = re.findall(r"--\w+", title), dict(re.findall(r"([A-Z_]+)=(\S+)", title))
+    options, settings = re.findall(r"--\w+(?:=\w+)?", title), dict(re.findall(r"([A-Z_]+)=(\S+)", title))
     if file := settings.get("BRIDGE_CONFIG"):
         settings["BRIDGE_CONFIG"] = str(Path(__file__).parent / file)
     app, declined = app_manifest(None), settings.pop(WITHOUT, "")

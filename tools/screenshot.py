@@ -19,8 +19,9 @@ SCENES = r"""== the README's pictures
 bob general | /workflows run Daily digest friday | see green tea is running low
 alice general | size 1360x850 | ask @bridge Support: where is order 1042, and what does shipping cost? | see search_docs
   | reply and if a cup arrives broken? | see Items that arrive broken are replaced | photo playground
-alice dm-bridge | size 1100x820 | /workflows run "Greet a customer" Grace | see good to see you! | tab Home
-  | see Your threads | see Your runs | photo home
+alice dm-bridge | size 1100x820 | /workflows run "Greet a customer" Grace | see good to see you!
+  | /workflows run "Send newsletter" now | see failed | tab Home | see Needs you | see Your threads | see Your runs
+  | photo home
 alice private | size 1100x960 | /stats report weekdays 08:30 Europe/Berlin | see First report | click Post now
   | see Mention me in the thread | photo report
 alice org-wide | size 1280x720 | click first Attach | click Table…

@@ -226,6 +226,15 @@ async def test_a_change_of_another_group_costs_no_look_at_slack(harness: Harness
     assert len(harness.seen.called(LIST)) == before
 
 
+@pytest.mark.parametrize("subteam", [None, "S1", {}, {"id": 5}, {"handle": "support"}])
+async def test_an_odd_event_about_a_group_is_left_alone(harness: Harness, subteam: object) -> None:
+    await harness.slack.people.send_event({"type": "subteam_updated", "subteam": subteam, "event_ts": "1.2"})
+    await harness.work()
+
+    assert harness.seen.called(LIST) == []
+    assert all(delivery.is_acked for delivery in harness.slack.deliveries)
+
+
 async def test_a_handle_that_was_removed_meanwhile_stays_removed(harness: Harness) -> None:
     await give(harness)
     missed(harness, handle="helpers")
