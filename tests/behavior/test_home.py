@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from redis.asyncio import Redis
 from bridge.engine.home import Need
 from bridge.engine.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.engine.results import Form
+from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
 from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_AGENTS, Home, home_view
@@ -28,7 +30,7 @@ from bridge.project.models import Agent
 from bridge.queue.inbox import Condition
 from bridge.queue.keys import MOST_LOOKERS
 from bridge.slack.blockkit import kit
-from support.harness import READ, SALES, SUPPORT, Harness
+from support.harness import READ, REFUSED, SALES, SUPPORT, Harness
 from support.store import CHANNEL, ROOT, START, TEAM, USER, message, ts
 from support.waiting import wait_until
 
@@ -115,6 +117,19 @@ async def test_home_says_that_information_is_unavailable(harness: Harness) -> No
 
     assert "The project service is unavailable right now." in words(view)
     assert not buttons(view, "workflow:find")
+
+
+async def test_home_says_that_the_service_is_down_while_its_lists_are_fresh(harness: Harness) -> None:
+    await home_of(harness)
+    harness.service.always = REFUSED
+    for _ in range(2):
+        with suppress(ProjectError):
+            await harness.wires.project.get_project()
+
+    view = await home_of(harness)
+
+    assert "The project service is unavailable right now. Messages are queued until it's back." in words(view)
+    assert "Support" in words(view)
 
 
 async def test_agents_come_in_pages_which_home_remembers(harness: Harness) -> None:

@@ -139,6 +139,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         faces=await deps.faces.of(turn.project, agents or ()),
         projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),
         chosen=turn.project.id,
+        is_down=not turn.project.client.is_up,
     )
 
 

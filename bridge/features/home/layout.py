@@ -47,7 +47,7 @@ _NEED_BLOCKS: Final = 3
 _FAILED_FOR: Final = timedelta(days=3)
 _ABOUT: Final = 80
 _STATES: Final = {
-    "working": "⏳ working on it",
+    "working": "⏳ waiting for an answer",
     "choosing": "❓ waiting for an agent",
     "stopped": "⏸️ stopped",
     "muted": "🔇 muted",
@@ -63,7 +63,7 @@ class Home:
 
     *words* are the first words of threads, *faces* the agents' by ID, *needs* and *of_features* what features add, and
     *numbers* the line about the statistics. *projects* are the IDs and names of all projects if there are several, and
-    *chosen* is this one's ID.
+    *chosen* is this one's ID. The service *is_down*: messages are queued.
     """
 
     agents: Sequence[Agent] | None
@@ -80,6 +80,7 @@ class Home:
     faces: Mapping[int, str] = field(default_factory=dict)
     projects: Sequence[tuple[str, str]] = ()
     chosen: str = ""
+    is_down: bool = False
 
     def named(self, agent: int | None) -> str:
         """Return an agent's name with its face."""
@@ -124,9 +125,9 @@ def _view(blocks: Sequence[Block], pages: HomePages) -> View:
 
 
 def _trouble(home: Home) -> list[Block]:
-    if home.agents is not None and home.stats is not None:
+    if home.agents is not None and home.stats is not None and not home.is_down:
         return []
-    is_all = home.agents is None and home.stats is None
+    is_all = home.is_down or (home.agents is None and home.stats is None)
     some = "⚠️ Some information is unavailable right now."
     every = "⚠️ The project service is unavailable right now. Messages are queued until it's back."
     return [kit.section(every if is_all else some)]
