@@ -6,7 +6,7 @@ import ast
 import re
 import re._constants as op  # type: ignore[import-not-found]  # the parser's own names, private but stable
 import re._parser as parser  # type: ignore[import-not-found]
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -38,14 +38,14 @@ class NotRead(Exception):
 @cache
 def patterns() -> tuple[Used, ...]:
     """Find every pattern: each argument of a function of `re`."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(Path(ROOT, "bridge").rglob("*.py"))}
+    trees = {path: _nodes(path) for path in sorted(Path(ROOT, "bridge").rglob("*.py"))}
     shared = _uses(trees.values())
     found = []
-    for path, tree in trees.items():
+    for path, nodes in trees.items():
         module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-        assigned = {node.value: name for node in ast.walk(tree) for name in _assigned(node)}
-        uses = shared | {name: methods for name, methods in _uses([tree]).items() if name.startswith("_")}
-        for call in ast.walk(tree):
+        assigned = {node.value: name for node in nodes for name in _assigned(node)}
+        uses = shared | {name: methods for name, methods in _uses([nodes]).items() if name.startswith("_")}
+        for call in nodes:
             match call:
                 case ast.ImportFrom(module="re"):
                     raise NotRead(f"{path}: import the module itself, so that its patterns are found")
@@ -57,16 +57,24 @@ def patterns() -> tuple[Used, ...]:
     return tuple(found)
 
 
-def _uses(trees: Any) -> dict[str, set[str]]:
+_RELEVANT = ast.Attribute | ast.Name | ast.Call | ast.Assign | ast.AnnAssign | ast.ImportFrom
+
+
+def _nodes(path: Path) -> list[Any]:
+    """Parse a file; return what `patterns` looks at: walking through all of it takes longest."""
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, _RELEVANT)]
+
+
+def _uses(trees: Iterable[list[Any]]) -> dict[str, set[str]]:
     """For each name, the attributes that are read from it; all methods if it's passed on as a whole."""
     uses: dict[str, set[str]] = {}
-    for tree in trees:
+    for nodes in trees:
         read = set()
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
                 uses.setdefault(_name(node.value), set()).add(node.attr)
                 read.add(node.value)
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in read:
                 uses.setdefault(node.id, set()).update(SEARCHES | MATCHES)
     return {name: attributes & (SEARCHES | MATCHES) or SEARCHES | MATCHES for name, attributes in uses.items()}
