@@ -9,7 +9,7 @@ import pytest
 from bridge.features.alerts.alert import StoredAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.statistics.snapshots import Snapshot, hour_of
-from bridge.inbound import Click, Submission
+from bridge.inbound import Submission
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL, RANDOM
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.restrictions import change_owner
@@ -149,9 +149,8 @@ async def test_a_preview_saved_twice_is_one_alert(harness: Harness) -> None:
         for one in block.get("elements", [])
         if one.get("action_id") == "alert:save"
     )
-    click = {"team": TEAM, "channel": GENERAL, "user": BOB, "action_id": "alert:save", "value": value}
-    for number in range(2):
-        await harness.store.process().inbox.put(Click(**click, is_ephemeral=True), event=f"click{number}")
+    for _ in range(2):
+        await harness.click("alert:save", value, user=BOB, is_ephemeral=True)
         await harness.work()
 
     assert len(await stored(harness)) == 1

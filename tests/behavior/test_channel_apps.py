@@ -9,7 +9,7 @@ import pytest
 from bridge.engine.decisions import Received
 from bridge.features.channels import forms
 from bridge.features.channels.settings import MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
-from bridge.inbound import Alert, Click, InboundMessage, SlashCommand, Submission
+from bridge.inbound import Alert, InboundMessage, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, OTHER_BOT, RANDOM
 from bridge.queue.inbox import Queued
@@ -297,10 +297,7 @@ async def test_the_settings_show_the_rules_for_apps(harness: Harness) -> None:
 async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     has_posted(harness, "A2", "Deploys")
     await harness.store.set_channel(apps={APP: RUNS})
-    click = Click(
-        team=TEAM, channel=CHANNEL, user=BOB, action_id="default:form", trigger_id=harness.slack.tickets.trigger(BOB)
-    )
-    await harness.store.process().inbox.put(click)
+    await harness.click("default:form", user=BOB)
     await harness.work()
     view = harness.seen.forms[-1]
     check_view(view)

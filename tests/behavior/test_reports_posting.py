@@ -326,8 +326,7 @@ async def test_a_button_says_why_a_report_of_someone_without_access_is_not_poste
     await harness.store.process().inbox.write(*harness.report_store().pause("r1", "asked"))
     change_owner(harness, deleted=True)
 
-    click = Click(team=TEAM, channel=CHANNEL, user=USER, action_id=button, value="0:r1", response_url=harness.url)
-    await harness.store.process().inbox.put(click)
+    await harness.click(button, "0:r1")
     await harness.work()
 
     assert posts(harness) == []

@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 
 from bridge.cli.trace import for_programs, steps_of
 from bridge.ids import TurnId
-from bridge.inbound import Click, SlashCommand
+from bridge.inbound import Click
 from bridge.playground.emulator.faults import Error
 from bridge.queue.trace import trace_of
 from support.harness import POST, Harness
@@ -107,8 +107,7 @@ async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> N
 
 
 async def test_a_card_leads_to_its_run(harness: Harness) -> None:
-    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/workflows", text="run Import hello")
-    await harness.store.process().inbox.put(command, event="trigger:1")
+    await harness.type_command("/workflows run Import hello")
     await harness.work()
 
     steps = await trace_steps(harness.store, key_of(harness.seen.messages[0].ts))

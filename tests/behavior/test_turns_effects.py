@@ -16,14 +16,13 @@ from redis.asyncio import Redis
 from bridge.engine.notices import SEND_AGAIN
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.workflows.run_card import NOTIFY
-from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB
 from bridge.queue.records import Conversation
 from bridge.slack.parts import Place
 from support import real_redis
 from support.harness import POST, SALES, SUPPORT, Harness, Posted, kill_task
-from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message
+from support.store import CHANNEL, PREFIX, ROOT, THREAD, message
 from support.waiting import wait_until
 
 
@@ -348,10 +347,7 @@ async def test_a_press_after_the_end_is_told_so(harness: Harness) -> None:
     async with long_run(harness):
         pass
     (card,) = harness.seen.replies("bridge_run")
-    click = Click(
-        team=TEAM, channel=CHANNEL, user=USER, action_id=NOTIFY, value=card.tag.turn, response_url=harness.url
-    )
-    await harness.store.process().inbox.put(click)
+    await harness.click(NOTIFY, card.tag.turn)
 
     await harness.work()
 

@@ -14,12 +14,12 @@ from redis.asyncio import Redis
 from bridge.engine.notices import SEND_AGAIN
 from bridge.features.buttons import run_value
 from bridge.features.workflows.run_card import AGAIN
-from bridge.inbound import Click, InboundMessage, SlashCommand
+from bridge.inbound import InboundMessage
 from bridge.playground.emulator.faults import DropBefore, Error, Slow
 from bridge.playground.emulator.sample import BOB, CAROL, OTHER_TEAM, RANDOM
 from bridge.queue.records import Conversation
 from support.harness import POST, REFUSED, SALES, SUPPORT, Harness, kill_task
-from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
+from support.store import PREFIX, ROOT, THREAD, USER, message, ts
 from support.waiting import wait_until
 
 
@@ -283,14 +283,13 @@ async def test_naming_an_agent_after_the_menu_wakes_the_thread(harness: Harness)
 async def test_an_input_accepted_before_a_restriction_is_refused_when_it_begins(
     harness: Harness, kind: str, rules: dict[str, str], why: str
 ) -> None:
-    about = {"team": TEAM, "channel": CHANNEL, "user": USER, "response_url": harness.url}
     match kind:
         case "message":
             await harness.store.queue(message("hello"), agent=7)
         case "command":
-            await harness.store.process().inbox.put(SlashCommand(**about, command="/workflows", text="run 3 hello"))
+            await harness.type_command("/workflows run 3 hello")
         case _:
-            await harness.store.process().inbox.put(Click(**about, action_id=AGAIN, value=run_value(3, "hello")))
+            await harness.click(AGAIN, run_value(3, "hello"))
 
     harness.configure(**rules)
     await harness.work()
