@@ -9,10 +9,9 @@ import pytest
 from bridge.engine.decisions import Received
 from bridge.features.channels import forms
 from bridge.features.channels.settings import MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
-from bridge.inbound import Alert, InboundMessage, SlashCommand, Submission
+from bridge.inbound import Alert, InboundMessage, Submission
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, OTHER_BOT, RANDOM
-from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.modals import FormErrors
 from bridge.slack.parts import Place
 from support.harness import Harness
@@ -215,10 +214,9 @@ async def test_a_deleted_workflow_is_reported_in_the_channel(harness: Harness) -
     assert harness.seen.ephemerals == []
 
 
-async def done(harness: Harness, text: str, **fields: Any) -> str:
+async def done(harness: Harness, text: str) -> str:
     """Run a command; return the private reply."""
-    body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
-    assert isinstance(await harness.store.process().inbox.put(body), Queued)
+    await harness.type_command(f"/agents {text}")
     await harness.work()
     return harness.seen.ephemerals[-1].text
 

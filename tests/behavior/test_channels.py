@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from bridge.engine.results import Outcome, Result
@@ -11,7 +9,6 @@ from bridge.errors import BadUsage, NotAllowed, UnknownCommand
 from bridge.features.channels.settings import NOTHING_SET, ChannelSettings
 from bridge.inbound import SlashCommand
 from bridge.playground.emulator.sample import BRIDGE, CAROL, DM_ALICE
-from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import Place
 from support.harness import SALES, SUPPORT, Harness
@@ -20,16 +17,15 @@ from support.store import CHANNEL, TEAM, USER
 ALL = ChannelSettings(answers="all")
 
 
-async def typed(harness: Harness, line: str, channel: str = CHANNEL, **fields: Any) -> Result:
+async def typed(harness: Harness, line: str, channel: str = CHANNEL) -> Result:
     command, _, text = line.partition(" ")
-    body = SlashCommand(team=TEAM, channel=channel, user=USER, command=command, text=text, **fields)
+    body = SlashCommand(team=TEAM, channel=channel, user=USER, command=command, text=text)
     return await harness.answer(body)
 
 
-async def done(harness: Harness, text: str, **fields: Any) -> None:
+async def done(harness: Harness, text: str) -> None:
     """Run a command."""
-    body = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/agents", text=text, **fields)
-    assert isinstance(await harness.store.process().inbox.put(body), Queued)
+    await harness.type_command(f"/agents {text}")
     await harness.work()
 
 

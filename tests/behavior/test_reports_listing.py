@@ -10,7 +10,6 @@ import pytest
 from bridge.errors import ConfigurationError
 from bridge.features.channels.settings import AppRule, ChannelSettings
 from bridge.features.schedules.listing import Listing, Written, read_listing, write_listing
-from bridge.inbound import SlashCommand
 from bridge.playground.emulator.sample import RANDOM
 from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
@@ -22,8 +21,7 @@ REPORT = {"team": TEAM, "channel": CHANNEL, "owner": USER, "crons": ["0 9 * * 1"
 
 
 async def type_report(harness: Harness, words: str) -> None:
-    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats", text=words, trigger_id="t")
-    await harness.store.process().inbox.put(command.model_copy(update={"response_url": harness.response_url()}))
+    await harness.type_command(f"/stats {words}")
     await harness.work()
 
 
