@@ -11,28 +11,34 @@ import pytest
 from bridge.cli.manifest import app_manifest
 from bridge.features.schedules import layout
 from bridge.features.schedules.schedule import StoredTask
-from bridge.inbound import Click, Inbound, SlashCommand
 from bridge.playground.emulator.sample import CAROL, DM_ALICE, PRIVATE, RANDOM
 from support.harness import Harness
-from support.store import CHANNEL, TEAM, USER
+from support.store import CHANNEL, USER
 
 
-async def act_as(harness: Harness, inbound: Inbound, event: str) -> dict[str, Any]:
-    """Do something as a person; return the private response."""
+@pytest.fixture
+def harness(harness: Harness) -> Harness:
+    harness.slack.install(app_manifest(None))  # commands get the IDs of channels
+    return harness
+
+
+async def typed(harness: Harness, words: str, user: str = USER, channel: str = CHANNEL) -> dict[str, Any]:
+    """Type a command; return the private response."""
+    await harness.type_command(f"/stats {words}", user, channel)
+    return await answer(harness)
+
+
+async def clicked(harness: Harness, action: str, value: str, user: str = USER) -> dict[str, Any]:
+    """Click in a private message; return the private response."""
+    await harness.click(action, value, user=user, is_ephemeral=True)
+    return await answer(harness)
+
+
+async def answer(harness: Harness) -> dict[str, Any]:
     before = len(harness.slack.responses)
-    by_url = inbound.model_copy(update={"response_url": harness.response_url(inbound.user)})
-    await harness.store.process().inbox.put(by_url, event=event)
     await harness.work()
     assert len(harness.slack.responses) == before + 1
     return harness.slack.responses[-1].content
-
-
-def typed(words: str, user: str = USER) -> SlashCommand:
-    return SlashCommand(team=TEAM, channel=CHANNEL, user=user, command="/stats", text=words, trigger_id="t")
-
-
-def click(action: str, value: str, user: str = USER) -> Click:
-    return Click(team=TEAM, channel=CHANNEL, user=user, action_id=action, value=value, is_ephemeral=True)
 
 
 async def stored_reports(harness: Harness) -> list[StoredTask]:
@@ -48,7 +54,7 @@ def buttons(blocks_: list[dict[str, Any]]) -> dict[str, str]:
 
 
 async def test_a_report_has_the_time_zone_of_its_owner(harness: Harness) -> None:
-    reply = await act_as(harness, typed("report daily 09:00 --only runs,tags"), "1")
+    reply = await typed(harness, "report daily 09:00 --only runs,tags")
 
     assert reply["text"] == "Scheduled: every day at 09:00 (Europe/Berlin)."
     (one,) = await stored_reports(harness)
@@ -59,14 +65,14 @@ async def test_a_report_has_the_time_zone_of_its_owner(harness: Harness) -> None
 async def test_an_unknown_time_zone_becomes_utc_and_is_shown(harness: Harness) -> None:
     harness.slack.workspace.people[USER].tz = ""
 
-    reply = await act_as(harness, typed("report weekly mon 09:00"), "1")
+    reply = await typed(harness, "report weekly mon 09:00")
 
     assert "(UTC)" in reply["text"]
     assert "Slack doesn't share your time zone" in str(reply["blocks"])
 
 
 async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
-    await harness.store.process().inbox.put(typed("report daily 09:00"), event="1")
+    await harness.type_command("/stats report daily 09:00")
     await harness.handle(await harness.take("a"))  # then the worker is killed
 
     await harness.take_over("b")
@@ -77,9 +83,9 @@ async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("report daily 09:00 <#C0RANDOM|>", "Scheduled: "),
+        ("report daily 09:00 #random", "Scheduled: "),
         ("report daily 09:00 --only cats", "takes any of prompts, runs, versions, categories and tags, such as"),
-        ("report daily 09:00 <#C0NOBOT|closed>", "I can't post in “#no-bot”: I'm not in it"),
+        ("report daily 09:00 #no-bot", "I can't post in “#no-bot”: I'm not in it"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I don't understand “25:00”: expected a time, such as 09:00."),
         ("report sometimes", "I don't understand “sometimes”: expected a schedule, such as every Monday at 09:00."),
@@ -88,68 +94,68 @@ async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
 )
 async def test_a_command_is_answered_with_its_result(harness: Harness, words: str, said: str) -> None:
 
-    reply = await act_as(harness, typed(words), "1")
+    reply = await typed(harness, words)
 
     assert said in reply["text"]
     assert [one.spec.channel for one in await stored_reports(harness)] == ([RANDOM] if said == "Scheduled: " else [])
 
 
-@pytest.mark.parametrize("words", ["report hourly", "report daily 09:00 <#C0NOBOT|closed>"])
+@pytest.mark.parametrize("words", ["report hourly", "report daily 09:00 #no-bot"])
 async def test_an_invalid_schedule_offers_the_form(harness: Harness, words: str) -> None:
-    refused = await act_as(harness, typed(words), "1")
+    refused = await typed(harness, words)
 
     assert list(buttons(refused["blocks"])) == [layout.OPEN]
 
 
 async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
-    assert "permission to schedule reports" in (await act_as(harness, typed("report daily 09:00"), "1"))["text"]
-    assert "permission to schedule reports" in (await act_as(harness, typed("report"), "2"))["text"]
-    await act_as(harness, typed("report daily 09:00", CAROL), "3")
+    assert "permission to schedule reports" in (await typed(harness, "report daily 09:00"))["text"]
+    assert "permission to schedule reports" in (await typed(harness, "report"))["text"]
+    await typed(harness, "report daily 09:00", CAROL)
     (one,) = await stored_reports(harness)
 
-    refused = await act_as(harness, click(layout.DELETE, f"0:{one.id}"), "4")
+    refused = await clicked(harness, layout.DELETE, f"0:{one.id}")
     assert "Only the person who scheduled this report" in refused["text"]
     assert len(await stored_reports(harness)) == 1
 
     harness.configure(BRIDGE_RUNNERS=CAROL)
-    await act_as(harness, click(layout.PAUSE, f"0:{one.id}", CAROL), "5")
-    await act_as(harness, click(layout.DELETE, f"0:{one.id}", CAROL), "6")
+    await clicked(harness, layout.PAUSE, f"0:{one.id}", CAROL)
+    await clicked(harness, layout.DELETE, f"0:{one.id}", CAROL)
     assert await stored_reports(harness) == []
 
 
 async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
-    listed = await act_as(harness, typed("reports"), "2")
+    await typed(harness, "report daily 09:00")
+    listed = await typed(harness, "reports")
     assert " · Alice Adler" in str(listed["blocks"])
     value = buttons(listed["blocks"])[layout.PAUSE]
 
-    paused = await act_as(harness, click(layout.PAUSE, value), "3")
+    paused = await clicked(harness, layout.PAUSE, value)
     assert paused["replace_original"]
     assert layout.RESUME in buttons(paused["blocks"])
     assert [one.paused for one in await stored_reports(harness)] == ["asked"]
 
-    for again in ("4", "4b"):  # a paused report can be run by hand, once per click
-        await act_as(harness, click(layout.NOW, value), again)
+    for _ in range(2):  # a paused report can be run by hand, once per click
+        await clicked(harness, layout.NOW, value)
     assert len(harness.seen.replies("bridge_report")) == 2
 
     harness.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
-    await act_as(harness, click(layout.RESUME, value), "5")
+    await clicked(harness, layout.RESUME, value)
     assert [one.due for one in await stored_reports(harness)] == [datetime(2026, 4, 2, 7, tzinfo=UTC)]
 
-    gone = await act_as(harness, click(layout.DELETE, value), "6")
+    gone = await clicked(harness, layout.DELETE, value)
     assert "No reports are scheduled" in gone["text"]
-    assert "already deleted" in (await act_as(harness, click(layout.NOW, value), "7"))["text"]
+    assert "already deleted" in (await clicked(harness, layout.NOW, value))["text"]
 
 
 async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
-    made = await act_as(harness, typed("report daily 09:00 <#C0RANDOM|sales>"), "1")
+    made = await typed(harness, "report daily 09:00 #random")
     delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == layout.DELETE)
 
     assert {"type": "channel", "channel_id": RANDOM} in made["blocks"][0]["elements"][0]["elements"]
     assert "confirm" in delete
-    gone = await act_as(harness, click(layout.DELETE, delete["value"]), "2")
-    again = await act_as(harness, click(layout.DELETE, delete["value"]), "3")
+    gone = await clicked(harness, layout.DELETE, delete["value"])
+    again = await clicked(harness, layout.DELETE, delete["value"])
 
     assert gone["replace_original"]
     assert "Deleted" in gone["text"]
@@ -158,12 +164,11 @@ async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness)
 
 
 async def test_the_list_leaves_out_reports_in_others_direct_messages(harness: Harness) -> None:
-    in_direct_message = typed("report daily 09:00").model_copy(update={"channel": DM_ALICE})
-    await act_as(harness, in_direct_message, "1")
-    await act_as(harness, typed("report daily 10:00"), "2")
+    await typed(harness, "report daily 09:00", channel=DM_ALICE)
+    await typed(harness, "report daily 10:00")
 
-    own = await act_as(harness, typed("reports"), "3")
-    others = await act_as(harness, typed("reports", CAROL), "4")
+    own = await typed(harness, "reports")
+    others = await typed(harness, "reports", CAROL)
 
     assert own["text"].startswith("Scheduled reports: 2")
     assert others["text"].startswith("Scheduled reports: 1")
@@ -171,9 +176,9 @@ async def test_the_list_leaves_out_reports_in_others_direct_messages(harness: Ha
 
 @pytest.mark.parametrize("again", ["report daily 09:00", "report every day at 9am", 'report cron "0 9 * * *"'])
 async def test_the_same_schedule_in_the_same_channel_is_stored_once(harness: Harness, again: str) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
+    await typed(harness, "report daily 09:00")
 
-    reply = await act_as(harness, typed(again, CAROL if "cron" not in again else USER), "2")
+    reply = await typed(harness, again, CAROL if "cron" not in again else USER)
 
     assert reply["text"].startswith(
         "This report already exists: every day at 09:00 (Europe/Berlin), scheduled by Alice"
@@ -185,25 +190,25 @@ async def test_the_same_schedule_in_the_same_channel_is_stored_once(harness: Har
 @pytest.mark.parametrize(
     "other",
     [
-        "report daily 10:00", "report daily 09:00 <#C0RANDOM|>", "report daily 09:00 --only tags",
+        "report daily 10:00", "report daily 09:00 #random", "report daily 09:00 --only tags",
         "report daily 09:00 --compare 7d", "report daily 09:00 new york",
     ],
 )  # fmt: skip
 async def test_a_report_that_differs_is_another_one(harness: Harness, other: str) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
+    await typed(harness, "report daily 09:00")
 
-    assert "Scheduled: " in (await act_as(harness, typed(other), "2"))["text"]
+    assert "Scheduled: " in (await typed(harness, other))["text"]
     assert len(await stored_reports(harness)) == 2
 
 
 @pytest.mark.parametrize("place", ["0", layout.ALONE])
 async def test_a_deletion_names_owner_and_channel_and_tells_the_owner(harness: Harness, place: str) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
+    await typed(harness, "report daily 09:00")
     (one,) = await stored_reports(harness)
-    listed = await act_as(harness, typed("reports", CAROL), "2")
+    listed = await typed(harness, "reports", CAROL)
 
-    gone = await act_as(harness, click(layout.DELETE, f"{place}:{one.id}", CAROL), "3")
-    await act_as(harness, click(layout.DELETE, f"{place}:{one.id}", CAROL), "4")
+    gone = await clicked(harness, layout.DELETE, f"{place}:{one.id}", CAROL)
+    await clicked(harness, layout.DELETE, f"{place}:{one.id}", CAROL)
 
     delete = next(one for one in elements(listed["blocks"]) if one["action_id"] == layout.DELETE)
     assert "Scheduled by Alice Adler: every day at 09:00 (Europe/Berlin)." in delete["confirm"]["text"]["text"]
@@ -214,20 +219,20 @@ async def test_a_deletion_names_owner_and_channel_and_tells_the_owner(harness: H
 
 
 async def test_an_owner_who_deletes_gets_no_notice(harness: Harness) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
+    await typed(harness, "report daily 09:00")
     (one,) = await stored_reports(harness)
 
-    await act_as(harness, click(layout.DELETE, f"0:{one.id}"), "2")
+    await clicked(harness, layout.DELETE, f"0:{one.id}")
 
     assert harness.seen.messages == []
 
 
 async def test_an_owner_is_told_who_paused_their_report(harness: Harness) -> None:
-    await act_as(harness, typed("report daily 09:00"), "1")
+    await typed(harness, "report daily 09:00")
     (one,) = await stored_reports(harness)
 
-    for event in ("2", "3"):
-        await act_as(harness, click(layout.PAUSE, f"0:{one.id}", CAROL), event)
+    for _ in range(2):
+        await clicked(harness, layout.PAUSE, f"0:{one.id}", CAROL)
 
     (notice,) = harness.seen.messages
     assert "Carol Conti paused your report" in notice.words
@@ -245,7 +250,6 @@ async def test_a_channel_is_found_by_each_of_its_names(harness: Harness) -> None
             await harness.type_command(f"/stats {report(name)}")
             await harness.work()
 
-    harness.slack.install(app_manifest(None))
     await type_lines("#random", "#private")
     older = app_manifest(None)
     for command in older["features"]["slash_commands"]:
