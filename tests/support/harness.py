@@ -155,7 +155,8 @@ class Seen:
 
     @property
     def titles(self) -> list[str]:
-        return [call.args["title"] for call in self.called("agents.sessions.rename") if call.is_ok]
+        """The titles that conversations have; a busy machine sets one with the status of a slow turn."""
+        return [one.title for one in self.slack.workspace.sessions.values() if one.title]
 
     @property
     def prompts(self) -> list[tuple[str, list[dict[str, str]]]]:
