@@ -87,7 +87,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     """
     if message.app and (stopped := await check_rule(deps, turn, message)):
         return stopped
-    if other := turn.check_thread():
+    if message.names_project and (other := turn.check_thread()):
         return other
     try:
         question = await _prepare(deps, turn, message)

@@ -111,7 +111,7 @@ class Sessions:
             writes = (*writes, ("field", conversation, 0, "named", "1"))
         if session is not None and session != expected:
             before = "" if expected is None else str(expected)
-            writes = (*writes, ("field if", conversation, lives, "session", str(session), before))
+            writes = (*writes, ("field if", conversation, 0, "session", str(session), before))  # it lives as set above
         if session is not None:
             writes = (
                 *writes,

@@ -22,9 +22,9 @@ end
 if ARGV[10] ~= '' then
   local conversation = thread_key(ARGV[10])
   bind(conversation, ARGV[13])
-  redis.call('HSETNX', conversation, 'agent', ARGV[11]) -- the first choice wins
+  local is_first = redis.call('HSETNX', conversation, 'agent', ARGV[11]) == 1
   redis.call('PEXPIRE', conversation, ARGV[12])
-  if redis.call('HGET', conversation, 'agent') ~= ARGV[11] then return 'changed' end
+  if not is_first and redis.call('HGET', conversation, 'agent') ~= ARGV[11] then return 'changed' end
 end
 if ARGV[14] ~= '' and apply(ARGV[14])[1] == '' then return 'stale' end
 local near = 'ok'
