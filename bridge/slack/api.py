@@ -259,14 +259,15 @@ class SlackWeb:
         if date == self._last_date:  # it has whole seconds, and parsing it takes 10 µs
             return
         self._last_date = date
-        moment, now, was_wrong = _moment(date), self._clock(), bool(self.clock_trouble)
+        moment, now, was_wrong = _moment(date), self._clock(), abs(self._clock_ahead) > _CLOCK_WRONG
         ahead = now - (moment or now)
         self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
         self._is_clock_known = moment is not None
-        if self.clock_trouble and not was_wrong:
+        is_wrong = abs(self._clock_ahead) > _CLOCK_WRONG
+        if is_wrong and not was_wrong:
             seconds = round(ahead.total_seconds())
             log.warning("this machine's clock is wrong: synchronize it (NTP)", extra={"seconds_ahead": seconds})
-        elif was_wrong and not self.clock_trouble:
+        elif was_wrong and not is_wrong:
             log.info("this machine's clock agrees with Slack's again")
 
     def _proxy(self, url: str) -> str | None:
