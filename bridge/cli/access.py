@@ -157,7 +157,11 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
     if not hears and talk.state == OK:
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
-    rows = [person_row, channel_row, talk, *_unmentioned(channel, replies), Row(AREA, "use commands", OK, who)]
+    rows = [person_row, channel_row, talk]
+    if not channel.startswith("D"):
+        detail = f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless /agents channel says otherwise)"
+        rows.append(Row(AREA, "reply without a mention", OK, detail))
+    rows.append(Row(AREA, "use commands", OK, who))
     if asking.workflow is not None:
         return [*rows, await _row(access, asking, f"run {asking.workflow.name}", "run", person_row)]
     todo = [*_TO_DO, *(_TO_DO_BY_RULES if has_file(rules) else ())]
@@ -212,13 +216,6 @@ def _refused(actions: Sequence[str], reason: str, person_row: Row) -> list[Row]:
     if reason == "unknown" and person_row.state == FAILURE:
         cure = person_row.cure
     return [Row(AREA, action, FAILURE, detail, cure) for action in actions]
-
-
-def _unmentioned(channel: str, replies: str) -> list[Row]:
-    if channel.startswith("D"):
-        return []
-    detail = f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless /agents channel says otherwise)"
-    return [Row(AREA, "reply without a mention", OK, detail)]
 
 
 async def _row(access: Access, asking: Asking, label: str, act: Act, person_row: Row) -> Row:

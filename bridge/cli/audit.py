@@ -84,17 +84,13 @@ def _cells(entry: AuditEntry, names: DisplayNames) -> tuple[str, ...]:
     what, outcome = features.labels.get(entry.did, entry.did), result(entry)
     outcome = outcome if entry.is_allowed else f"refused: {outcome}"
     who, where = names.person(entry.user), names.channel(entry.channel)
-    return moment(entry.ended_at), who, where, what, _subject(entry, names), outcome
+    project = f" @{entry.project}" if entry.project else ""
+    subject = _subject(entry.about, None if entry.project else names)
+    return moment(entry.ended_at), who, where, what, f"{subject}{project}".lstrip(), outcome
 
 
-def _subject(entry: AuditEntry, names: DisplayNames) -> str:
-    """Describe the subject of an action for people (`AuditEntry.about`), with its project unless that's the default."""
-    if entry.project:
-        return f"{_named_subject(entry.about, None)} @{entry.project}".lstrip()
-    return _named_subject(entry.about, names)
-
-
-def _named_subject(about: str, names: DisplayNames | None) -> str:
+def _subject(about: str, names: DisplayNames | None) -> str:
+    """Describe the subject of an action for people (`AuditEntry.about`); *names* are those of the default project."""
     kind, id_, name = (*about.split(" ", 2), "", "", "")[:3]
     match kind:
         case "agent" if id_ == "none":

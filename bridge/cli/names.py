@@ -39,12 +39,19 @@ class DisplayNames:
 
     async def look_up(self, ids: Iterable[str]) -> None:
         """Look up people and channels by their *ids*; those that Slack doesn't name stay IDs."""
-        if self.directory is None:
+        directory = self.directory
+        if directory is None:
             return
+
+        async def look(id_: str) -> None:
+            is_person = id_.startswith(("U", "W"))
+            async with self.free:
+                self.slack[id_] = await (directory.user_name(id_) if is_person else directory.channel_name(id_))
+
         new = sorted({id_ for id_ in ids if id_.startswith(("U", "W", "C", "G"))} - self.slack.keys())
         try:
             async with asyncio.timeout(self.seconds):
-                await asyncio.gather(*(self._slack_name(self.directory, id_) for id_ in new))
+                await asyncio.gather(*map(look, new))
         except TimeoutError:
             self.directory = None
             say(_missing("Slack", "no answer in time"))
@@ -61,11 +68,6 @@ class DisplayNames:
         except ProjectError as exc:
             say(_missing("Project service", project_trouble("get_agents", exc).detail))
         self.project = None
-
-    async def _slack_name(self, directory: Directory, id_: str) -> None:
-        is_person = id_.startswith(("U", "W"))
-        async with self.free:
-            self.slack[id_] = await (directory.user_name(id_) if is_person else directory.channel_name(id_))
 
     def person(self, user: str) -> str:
         """Return ``Ada Adler (U0ADA)``, or the ID."""

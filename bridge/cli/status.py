@@ -12,7 +12,7 @@ from bridge.cli.store import JsonOption, in_store
 from bridge.ids import ThreadKey
 from bridge.queue.outages import Outages, PastOutage
 from bridge.queue.scripting import Scripts
-from bridge.queue.status import Status, Work, status_of
+from bridge.queue.status import Status, status_of
 from bridge.queue.trace import Owner, owner_of
 from bridge.queue.wipe import CURE
 
@@ -64,7 +64,13 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
         lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
         for work in one.work:
             age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
-            where = f"{_place(work, owner)}{f'  @{work.project}' if work.project else ''}"
+            kind, _, rest = work.lane.partition(":")
+            where = f"turn {work.turn}"
+            if kind == "t":
+                thread = ThreadKey.parse(rest)
+                link = owner and owner.permalink(thread.channel, thread.root)
+                where = link or f"{thread.channel} {thread.root}"
+            where += f"  @{work.project}" if work.project else ""
             lines.append(printable(f"      {where}  {_STEPS.get(work.step, work.step)}{age}"))
     if not found.processes:
         lines.append("  No bridge is running.")
@@ -81,15 +87,6 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
     if found.wipe:
         lines += ["", "Redis", f"  ! {found.wipe.in_words()}.", f"    → {CURE}"]
     return "\n".join(lines)
-
-
-def _place(work: Work, owner: Owner | None) -> str:
-    """Return the link of the thread that is worked on, or else its channel and ts, or the turn."""
-    kind, _, rest = work.lane.partition(":")
-    if kind != "t":
-        return f"turn {work.turn}"
-    thread = ThreadKey.parse(rest)
-    return (owner and owner.permalink(thread.channel, thread.root)) or f"{thread.channel} {thread.root}"
 
 
 def _spoken(length: timedelta) -> str:

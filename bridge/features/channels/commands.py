@@ -30,7 +30,7 @@ from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.blockkit.reply import Block
 
 _NAMED: Final = 3  # apps suggested for a misspelled name
 
@@ -199,6 +199,9 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     agent = await agent_by_id(turn, settings.agent) if settings.agent is not None else None
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
     where = await _name(deps, channel)
+    projects: list[tuple[str, str]] = []  # the current one first; none if it can't be changed
+    if deps.projects.is_several and not deps.projects.of_channel(channel):
+        projects = sorted(((one.id, one.name) for one in deps.projects), key=lambda one: one[0] != turn.project.id)
     apps = [] if is_direct else await _app_fields(deps, turn, channel, settings)
     view = forms.settings_form(
         origin,
@@ -209,7 +212,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
         is_direct=is_direct,
         fixed=deps.channels.fixed(channel),
         apps=apps,
-        projects=await _projects(deps, turn, channel),
+        projects=projects,
     )
     return Form(view, otherwise=forms.offer_settings_form(channel))
 
@@ -220,13 +223,6 @@ def _known_project(deps: Deps, channel: str, settings: ChannelSettings) -> str |
         return None
     fixed = deps.projects.of_channel(channel)
     return fixed.key if fixed else settings.known_project
-
-
-async def _projects(deps: Deps, turn: Turn, channel: str) -> list[tuple[str, str]]:
-    """Return the projects to choose from, the current one first; none if it can't be changed."""
-    if not deps.projects.is_several or deps.projects.of_channel(channel):
-        return []
-    return sorted(((one.id, one.name) for one in deps.projects), key=lambda one: one[0] != turn.project.id)
 
 
 async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
@@ -335,14 +331,12 @@ async def change_settings(
             await deps.inbox.put(notice, event=f"default:{turn.id}")
         if await deps.channels.replace(turn.team, turn.channel, stored, settings):
             break
-    reply = _reply(changes, layout.DIRECT if is_own else where)
-    return shown(reply, "changed" if changes else "unchanged", ", ".join(one.about for one in changes) or about)
-
-
-def _reply(changes: list[SettingChange], where: str) -> Reply:
+    reply = layout.changed(changes, layout.DIRECT if is_own else where)
     if not changes:
-        return layout.nothing_changed()
-    return layout.saved() if where == layout.HERE else layout.changed(changes, where)
+        reply = layout.nothing_changed()
+    elif where == layout.HERE and not is_own:
+        reply = layout.saved()
+    return shown(reply, "changed" if changes else "unchanged", ", ".join(one.about for one in changes) or about)
 
 
 async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:

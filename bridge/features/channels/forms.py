@@ -136,7 +136,9 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
             if all(option["value"] != value for option in options):
                 return FormErrors({name: "Choose one from the list."})
     chosen = {name.removeprefix(APP): str(does or "") for name, does in values.items() if name.startswith(APP)}
-    apps = {app: _parse_rule(does) for app, does in chosen.items()}
+    apps = {}
+    for app, (kind, _, id_) in ((app, does.partition(":")) for app, does in chosen.items()):
+        apps[app] = (kind, int(id_)) if kind in {"agent", "workflow"} and ID.fullmatch(id_) else None
     typed = str(values.get(OTHER) or "")
     does, other = apps.pop("", None), name_key(typed).upper()
     if other and not (typed.isupper() and APP_ID.fullmatch(other)):  # a name could look like one in small letters
@@ -145,11 +147,6 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
     apps |= {other: does} if other else {}
     return Filled(changes, apps, str(values.get(PROJECT) or ""))
-
-
-def _parse_rule(value: str) -> tuple[str, int] | None:
-    kind, _, id_ = value.partition(":")
-    return (kind, int(id_)) if kind in {"agent", "workflow"} and ID.fullmatch(id_) else None
 
 
 def agent_choices(agents: Sequence[Agent], query: str, faces: Mapping[int, str] = NO_FACES) -> list[Block]:

@@ -252,7 +252,7 @@ async def write_listing(scripts: Scripts, listing: Listing, now: datetime) -> Wr
     if len(stored) + len(new) > MOST_TASKS:
         raise ConfigurationError([f"A bridge stores at most {MOST_TASKS:,} schedules: remove some from the list"])
     for id_, one in wanted.items():
-        if id_ in new or (id_ in stored and not _is_stored(one, stored[id_])):
+        if id_ in new or (id_ in stored and _facts(one) != _facts(stored[id_])):
             written.append(one)
             due = next_due(one.spec.schedule, ZoneInfo(one.zone), now)
             writes = [*store.add(id_, one.spec, due, now), ("field", scripts.keys.report(id_), 0, "paused", "")]
@@ -281,10 +281,6 @@ def _store(scripts: Scripts) -> TaskStore:
     return TaskStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound here
 
 
-def _is_stored(task: ListedTask, stored: ListedTask) -> bool:
-    """Whether a listed task is stored as it is."""
-    return (task.spec.model_dump(exclude={"schedule"}), task.spec.identity, task.paused) == (
-        stored.spec.model_dump(exclude={"schedule"}),
-        stored.spec.identity,
-        stored.paused,
-    )
+def _facts(task: ListedTask) -> tuple[object, ...]:
+    """Return what must differ for a task to be written."""
+    return task.spec.model_dump(exclude={"schedule"}), task.spec.identity, task.paused

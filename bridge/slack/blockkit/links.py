@@ -86,11 +86,9 @@ def _breaks(markdown: str, link: LinkFound) -> Iterator[tuple[int, str]]:
 
 def escapes(markdown: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Yield backslashes for the backticks between *start* and *end*."""
-    yield from ((at, "\\") for at in range(start, end) if markdown[at] == "`" and not _is_escaped(markdown, at))
-
-
-def _is_escaped(markdown: str, at: int) -> bool:
-    return (at - len(markdown[:at].rstrip("\\"))) % 2 == 1
+    for at in range(start, end):
+        if markdown[at] == "`" and (at - len(markdown[:at].rstrip("\\"))) % 2 == 0:  # it isn't escaped yet
+            yield at, "\\"
 
 
 def _misleads(label: str, url: str) -> bool:
