@@ -56,7 +56,7 @@ from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.lists import page_of
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block
+from bridge.slack.blockkit.reply import Block, Reply
 from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result
 @alerts.command("/stats alerts")
 async def list_alerts(deps: Deps, turn: Turn) -> Result:
     """List alerts, to pause, snooze or delete them."""
-    return shown(layout.alert_list(await _with_names(deps, turn.user), deps.now()))
+    return shown(await _list(deps, turn))
 
 
 def _form(turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> Form:
@@ -263,10 +263,8 @@ async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Handle a button of the list: an alert's owner may, and people who may run workflows."""
     store, (page, _, id_) = AlertStore(deps.scripts), click.value.partition(":")
-    at = page_of(page)
     if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
-        listed = await _with_names(deps, turn.user)
-        return shown(layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral))
+        return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral))
     stored = await _changeable(deps, turn, id_)
     if stored is None:
         return shown(layout.gone())
@@ -285,10 +283,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             what, above = "deleted", f"Deleted: {kit.one_line(stored.called, 200)}."
             told = await tells_owner(deps, turn, stored.spec, "alert", stored.called, did="deleted")
             await deps.inbox.write(*store.delete(stored.id, *told))
-    listed = await _with_names(deps, turn.user)
-    return shown(
-        layout.alert_list(listed, deps.now(), at, replaces_original=click.is_ephemeral, above=above), what, about
-    )
+    return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral, above=above), what, about)
 
 
 @alerts.button(layout.SNOOZE, label="menu: Snooze alert")
@@ -306,10 +301,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     await deps.inbox.write(*AlertStore(deps.scripts).snooze(stored.id, value))
     about = named("alert", stored.id, stored.called)
     if page:
-        listed = await _with_names(deps, turn.user)
-        return shown(
-            layout.alert_list(listed, deps.now(), page_of(page), replaces_original=click.is_ephemeral), "snoozed", about
-        )
+        return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral), "snoozed", about)
     return shown(layout.snoozed(stored, until, choice), "snoozed", about)
 
 
@@ -333,8 +325,8 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     return layout.home_section(found, deps.now())
 
 
-async def _with_names(deps: Deps, user: str) -> list[tuple[StoredAlert, str, str]]:
-    """Return the alerts that *user* may know of, as `layout.alert_list` shows them.
+async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bool = False, above: str = "") -> Reply:
+    """Show a page of the alerts that the person may know of, below what was just done (*above*).
 
     These are all but the alerts in other people's direct messages: first those that are on, last paused ones. One whose
     project was removed counts as paused.
@@ -342,12 +334,13 @@ async def _with_names(deps: Deps, user: str) -> list[tuple[StoredAlert, str, str
     known = [
         replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
         for one in await AlertStore(deps.scripts).all()
-        if one.spec.owner == user or not one.spec.channel.startswith("D")
+        if one.spec.owner == turn.user or not one.spec.channel.startswith("D")
     ]
     known.sort(key=lambda one: (bool(one.paused), one.since is None))
     is_several = deps.projects.is_several
     project = {one.spec.project: deps.projects.name_of(one.spec.project) if is_several else "" for one in known}
-    return [(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project]) for one in known]
+    listed = [(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project]) for one in known]
+    return layout.alert_list(listed, deps.now(), page_of(page), replaces_original=replaces_original, above=above)
 
 
 @alerts.kind(AlertEdge)

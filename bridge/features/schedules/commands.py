@@ -56,7 +56,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import page_of
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block
+from bridge.slack.blockkit.reply import Block, Reply
 
 S = TypeVar("S", bound=TaskSpec)
 
@@ -147,13 +147,13 @@ async def _schedule_typed(deps: Deps, turn: Turn, does: str, target: Agent | Wor
 @schedules.command("/stats reports")
 async def list_reports(deps: Deps, turn: Turn) -> Result:
     """List scheduled reports, to pause, post or delete them."""
-    return shown(layout.task_list(await _listed(deps, turn, 0, is_all=False)))
+    return shown(await _list(deps, turn, "0"))
 
 
 @schedules.command("/schedules")
 async def list_schedules(deps: Deps, turn: Turn) -> Result:
     """List everything that's scheduled, to pause, start, edit or delete it."""
-    return shown(layout.task_list(await _listed(deps, turn, 0, is_all=True), is_all=True))
+    return shown(await _list(deps, turn, f"{layout.ALL}0"))
 
 
 async def _open_form(
@@ -224,9 +224,7 @@ async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 @schedules.button(layout.NEXT_PAGE, label="button: Next")
 async def page_turned(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show a page of the list."""
-    page, is_all = _page(click.value)
-    listed = await _listed(deps, turn, page, is_all=is_all)
-    return shown(layout.task_list(listed, page, is_all=is_all, replaces_original=click.is_ephemeral))
+    return shown(await _list(deps, turn, click.value, replaces_original=click.is_ephemeral))
 
 
 @schedules.button(layout.PAUSE, label="button: Pause report")
@@ -272,9 +270,7 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
         deleted = layout.deleted(stored, await deps.directory.user_name(stored.spec.owner))
     if deleted and click.value.startswith(f"{layout.ALONE}:"):
         return shown(deleted, what, about)
-    page, is_all = _page(click.value)
-    listed = await _listed(deps, turn, page, is_all=is_all)
-    return shown(layout.task_list(listed, page, is_all=is_all, replaces_original=True, above=deleted), what, about)
+    return shown(await _list(deps, turn, click.value, replaces_original=True, above=deleted), what, about)
 
 
 async def _check_may_change(deps: Deps, turn: Turn, stored: StoredTask) -> None:
@@ -311,12 +307,6 @@ async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
 async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, did: str) -> list[Write]:
     called = layout.titled(stored, target)
     return await tells_owner(deps, turn, stored.spec, layout.kind_of(stored).noun, called, did=did)
-
-
-def _page(value: str) -> tuple[int, bool]:
-    """Return the list's page from a button's value, 0 if it has none, and whether it's the list of everything."""
-    page = value.partition(":")[0]
-    return page_of(page.removeprefix(layout.ALL)), page.startswith(layout.ALL)
 
 
 async def _schedule(
@@ -395,21 +385,33 @@ async def _zone_of(deps: Deps, user: str) -> str:
         return ""
 
 
-async def _listed(deps: Deps, turn: Turn, page: int, *, is_all: bool) -> list[Listed]:
-    """Return the tasks that the person may know of by their next slots, paused ones last: all, or only reports.
+async def _list(
+    deps: Deps, turn: Turn, value: str, *, replaces_original: bool = False, above: Reply | None = None
+) -> Reply:
+    """Show the page that a button's *value* names, of reports or of all tasks, below what was just done (*above*).
 
-    These are all but those in other people's direct messages. Names and results are looked up only for those shown on
-    *page*. Raises `StoreUnavailable`.
+    These are the tasks that the person may know of, by their next slots, paused ones last: all but those in other
+    people's direct messages. Names and results are looked up only for those shown. Raises `StoreUnavailable`.
     """
-    user = turn.user
+    name = value.partition(":")[0]
+    page, is_all = page_of(name.removeprefix(layout.ALL)), name.startswith(layout.ALL)
     known = [
-        one for one in _with_removed(deps, await store_of(deps).all()) if is_all or isinstance(one.spec, ReportSpec)
+        one
+        for one in _with_removed(deps, await store_of(deps).all())
+        if (is_all or isinstance(one.spec, ReportSpec))
+        and (one.spec.owner == turn.user or not one.spec.channel.startswith("D"))
     ]
-    known = [one for one in known if one.spec.owner == user or not one.spec.channel.startswith("D")]
-    tasks = sorted(known, key=lambda one: (bool(one.paused), one.due, one.id))
-    places = layout.shown_on(page, len(tasks))
-    shown = iter(await _looked_up(deps, [tasks[place] for place in places]))
-    return [next(shown) if place in places else Listed(task) for place, task in enumerate(tasks)]
+    known.sort(key=lambda one: (bool(one.paused), one.due, one.id))
+    listed, places = [Listed(one) for one in known], layout.shown_on(page, len(known))
+    tasks = known[places.start : places.stop]
+    answers = await store_of(deps).answers(tasks) if tasks else {}
+    targets = await asyncio.gather(*(target_of(deps, task) for task in tasks))  # of several projects
+    for place, task, target in zip(places, tasks, targets, strict=True):
+        owner = await deps.directory.user_name(task.spec.owner)
+        link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
+        project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
+        listed[place] = Listed(task, owner, target, *answers[task.id], link, project)
+    return layout.task_list(listed, page, is_all=is_all, replaces_original=replaces_original, above=above)
 
 
 def _with_removed(deps: Deps, tasks: Sequence[StoredTask]) -> list[StoredTask]:
@@ -417,17 +419,6 @@ def _with_removed(deps: Deps, tasks: Sequence[StoredTask]) -> list[StoredTask]:
     return [
         replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED)) for one in tasks
     ]
-
-
-async def _looked_up(deps: Deps, tasks: Sequence[StoredTask]) -> list[Listed]:
-    answers, found = await store_of(deps).answers(tasks) if tasks else {}, []
-    targets = await asyncio.gather(*(target_of(deps, task) for task in tasks))  # of several projects
-    for task, target in zip(tasks, targets, strict=True):
-        owner = await deps.directory.user_name(task.spec.owner)
-        link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
-        project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
-        found.append(Listed(task, owner, target, *answers[task.id], link, project))
-    return found
 
 
 async def _channel_of(deps: Deps, wanted: TaskSpec, turn: Turn) -> str:
