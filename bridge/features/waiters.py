@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import assert_never
 
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError
 from bridge.features.deps import Deps
 from bridge.ids import TurnId
 from bridge.inbound import Notice
-from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.keys import WAITERS, milliseconds
 from bridge.queue.records import Step
 from bridge.queue.redis.connection import translated
@@ -54,8 +52,4 @@ async def notify_waiters(
         if refusal:
             continue
         notice = Notice.direct(turn.team, user, what(link))
-        match await deps.inbox.put(notice, event=f"{event}:{ended}:{user}"):
-            case Queued() | Duplicate():
-                pass
-            case other:
-                assert_never(other)
+        await deps.inbox.put(notice, event=f"{event}:{ended}:{user}")

@@ -77,17 +77,4 @@ async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, given: str, *, only
     message = MessageKey(thread.team, thread.channel, only) if only else None
     found = await deps.inbox.stops.stop(thread_lane(thread), given, by=turn.id, only=message)
     await deps.indicators.clear_working(Place(thread.channel, thread.root))
-    match found.result:
-        case StopResult.QUEUED:
-            reply = stops.stopped_unsent(found.turn, found.waiting)
-        case StopResult.SENT:
-            reply = stops.stopped_while_running(found.turn, found.waiting)
-        case StopResult.ANSWERED:
-            reply = stops.stopped_answered(found.turn, found.waiting)
-        case StopResult.LATE:
-            reply = stops.answered_already()
-        case StopResult.WITHDRAWN:
-            reply = stops.withdrawn()
-        case StopResult.NOTHING:
-            reply = stops.nothing_to_stop(found.waiting)
-    return shown(reply, f"stop: {found.result}")
+    return shown(stops.stopped(found.result, found.turn, found.waiting), f"stop: {found.result}")

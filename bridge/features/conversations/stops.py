@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from bridge.engine.notices import SEND_AGAIN
+from bridge.queue.stops import StopResult
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -17,38 +18,31 @@ SEND_WAITING: Final = "held:go-on"
 DISCARD: Final = "held:drop"
 
 
-def stopped_unsent(turn: str, waiting: int) -> Reply:
-    """Say that a message was stopped before it was sent."""
-    return _stopped_reply("Stopped. Your message wasn't sent to the agent.", waiting, f"{SEND_AGAIN} {turn}")
+_STOPPED: Final = {
+    StopResult.QUEUED: ("Stopped. Your message wasn't sent to the agent.", SEND_AGAIN),
+    StopResult.SENT: (
+        "Stopped. The agent may still be working on the message, but I won't post its answer.", SEND_AGAIN
+    ),
+    StopResult.ANSWERED: (
+        "Stopped. The agent had already answered, and the rest of its answer won't be posted.", SHOW
+    ),
+}  # fmt: skip
+"""What is said of a stopped turn, and the button for it that stays."""
+
+_NOT_STOPPED: Final = {
+    StopResult.LATE: "Too late to stop: the agent has answered, and its answer is being posted.",
+    StopResult.WITHDRAWN: "Your message was still waiting. It won't be sent.",
+}
 
 
-def stopped_while_running(turn: str, waiting: int) -> Reply:
-    """Say that the answer won't be shown; the agent may already have the message."""
-    text = "Stopped. The agent may still be working on the message, but I won't post its answer."
-    return _stopped_reply(text, waiting, f"{SEND_AGAIN} {turn}")
-
-
-def stopped_answered(turn: str, waiting: int) -> Reply:
-    """Say that an answer waiting for Slack won't be posted; a button shows it."""
-    text = "Stopped. The agent had already answered, and the rest of its answer won't be posted."
-    return _stopped_reply(text, waiting, f"{SHOW} {turn}")
-
-
-def answered_already() -> Reply:
-    """Say that it's too late to hold the answer back."""
-    return kit.reply("Too late to stop: the agent has answered, and its answer is being posted.")
-
-
-def withdrawn() -> Reply:
-    """Say that a waiting message won't be sent."""
-    return kit.reply("Your message was still waiting. It won't be sent.")
-
-
-def nothing_to_stop(waiting: int) -> Reply:
-    """Say that nothing was running, and ask again about held messages."""
-    if waiting:
+def stopped(result: StopResult, turn: str, waiting: int) -> Reply:
+    """Say what a stop did, and ask about the messages that are waiting after it."""
+    if result in _STOPPED:
+        text, action = _STOPPED[result]
+        return _stopped_reply(text, waiting, f"{action} {turn}")
+    if result is StopResult.NOTHING and waiting:
         return _stopped_reply("The agent isn't working on anything here.", waiting)
-    return kit.reply("The agent isn't working on anything here.")
+    return kit.reply(_NOT_STOPPED.get(result, "The agent isn't working on anything here."))
 
 
 def decided(count: int, value: str, *, is_dropped: bool) -> Reply:
