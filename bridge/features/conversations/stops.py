@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from bridge.engine.notices import SEND_AGAIN
-from bridge.queue.stops import StopResult
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -19,28 +18,28 @@ DISCARD: Final = "held:drop"
 
 
 _STOPPED: Final = {
-    StopResult.QUEUED: ("Stopped. Your message wasn't sent to the agent.", SEND_AGAIN),
-    StopResult.SENT: (
+    "queued": ("Stopped. Your message wasn't sent to the agent.", SEND_AGAIN),
+    "sent": (
         "Stopped. The agent may still be working on the message, but I won't post its answer.", SEND_AGAIN
     ),
-    StopResult.ANSWERED: (
+    "posting": (
         "Stopped. The agent had already answered, and the rest of its answer won't be posted.", SHOW
     ),
 }  # fmt: skip
-"""What is said of a stopped turn, and the button for it that stays."""
+"""What is said of a stopped turn, by `bridge.queue.stops.StopResult`, and the button for it that stays."""
 
 _NOT_STOPPED: Final = {
-    StopResult.LATE: "Too late to stop: the agent has answered, and its answer is being posted.",
-    StopResult.WITHDRAWN: "Your message was still waiting. It won't be sent.",
+    "late": "Too late to stop: the agent has answered, and its answer is being posted.",
+    "withdrawn": "Your message was still waiting. It won't be sent.",
 }
 
 
-def stopped(result: StopResult, turn: str, waiting: int) -> Reply:
+def stopped(result: str, turn: str, waiting: int) -> Reply:
     """Say what a stop did, and ask about the messages that are waiting after it."""
     if result in _STOPPED:
         text, action = _STOPPED[result]
         return _stopped_reply(text, waiting, f"{action} {turn}")
-    if result is StopResult.NOTHING and waiting:
+    if result == "nothing" and waiting:
         return _stopped_reply("The agent isn't working on anything here.", waiting)
     return kit.reply(_NOT_STOPPED.get(result, "The agent isn't working on anything here."))
 
