@@ -333,12 +333,16 @@ class HomeOpened(_Inbound):
 
 
 class UserGroupChanged(_Inbound):
-    """Someone created, changed, disabled or enabled a user *group*, which has this *handle* now; *user* is ``""``."""
+    """A user *group*, which has this *handle* now, was created, changed, disabled or enabled *by* someone.
+
+    *user* is ``""``: nobody's access counts.
+    """
 
     is_unrequested: ClassVar[bool] = True
     kind: Literal["user_group"] = "user_group"
     group: str
     handle: str = ""
+    by: str = ""
 
 
 class MessagesTabOpened(_Inbound):

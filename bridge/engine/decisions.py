@@ -378,7 +378,7 @@ ENDS: Final[Mapping[str, Meaning]] = {
         "a newer version wrote this schedule", "its schedule was deleted", "its schedule is paused",
         "it's too late for this slot", "its schedule was paused", "it isn't a report", "it isn't a question or a run",
         "skipped: the one before is still running", "skipped", "its run is queued", "its project was removed",
-        "it isn't an agent's handle", "the handles were looked at",
+        "no handle was changed by people", "the handles were looked at",
     ), _NOTHING_SHOWN),
     "waits for approval": REQUESTS["waiting"].called("waits for approval"),
     "not shown": _NOTHING_SHOWN,

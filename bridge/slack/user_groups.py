@@ -14,13 +14,12 @@ from bridge.slack.payloads import mapping, objects, text
 
 @dataclass(frozen=True, slots=True)
 class UserGroup:
-    """A user group; *creator* is the user ID of who made it, *changed_by* of who changed it last."""
+    """A user group; *creator* is the user ID of who made it."""
 
     id: str
     name: str = ""
     handle: str = ""
     creator: str = ""
-    changed_by: str = ""
     is_disabled: bool = False
 
 
@@ -36,10 +35,8 @@ class UserGroups:
         found = {}
         for about in objects(answer.get("usergroups")):
             if id_ := text(about, "id"):
-                is_disabled = bool(about.get("date_delete"))
-                changed_by = (is_disabled and text(about, "deleted_by")) or text(about, "updated_by")
                 names = text(about, "name"), text(about, "handle"), text(about, "created_by")
-                found[id_] = UserGroup(id_, *names, changed_by, is_disabled=is_disabled)
+                found[id_] = UserGroup(id_, *names, is_disabled=bool(about.get("date_delete")))
         return found
 
     async def create(self, name: str, handle: str, description: str) -> str:

@@ -205,17 +205,13 @@ async def test_a_repeated_change_is_told_again(harness: Harness) -> None:
     assert len(harness.seen.messages) == before + 2
 
 
-async def test_the_bridges_own_changes_are_told_to_nobody(harness: Harness) -> None:
+async def test_the_bridges_own_changes_are_no_news(harness: Harness) -> None:
     await give(harness)
     before = len(harness.seen.messages)
     await changed(harness, by=BRIDGE, handle="helpers")
     await changed(harness, by=BRIDGE, deleted_at=1)
-    await look(harness)
 
     assert harness.seen.messages[before:] == []
-    await harness.type_command("/agents")
-    await harness.work()
-    assert "@helpers ⚠️ disabled" in str(harness.seen.ephemerals[-1].blocks)
 
 
 async def test_a_change_of_another_group_costs_no_look_at_slack(harness: Harness) -> None:

@@ -135,14 +135,18 @@ def user_group(event: Mapping[str, Any], team: str) -> UserGroupChanged | None:
     group = mapping(event.get("subteam"))
     if not (id_ := text(group, "id")):
         return None
-    return UserGroupChanged(team=team, channel="", user="", group=id_, handle=text(group, "handle"))
+    by = (group.get("date_delete") and text(group, "deleted_by")) or text(group, "updated_by")
+    return UserGroupChanged(team=team, channel="", user="", group=id_, handle=text(group, "handle"), by=by)
 
 
 @agents.kind(UserGroupChanged, label="User group changed")
 async def group_changed(deps: Deps, turn: Turn, changed: UserGroupChanged) -> Result:  # noqa: ARG001 - like every other
-    """Tell the person who set a handle at once; events about other groups cost no look at Slack."""
-    if not await deps.handles.is_about(changed.group, changed.handle):
-        return Done("it isn't an agent's handle")
+    """Tell the person who set a handle at once, unless the bot itself changed it, which may not be stored yet.
+
+    Events about other groups cost no look at Slack.
+    """
+    if changed.by == deps.bot_user or not await deps.handles.is_about(changed.group, changed.handle):
+        return Done("no handle was changed by people")
     try:
         await _tell_of_handles(deps)
     except SlackError as exc:
@@ -159,7 +163,7 @@ async def _tell_of_handles(deps: Deps) -> None:
         return
     for change in changes:
         told, now = list[Write](), change.now
-        if now.trouble and not change.is_own:
+        if now.trouble:
             project = deps.projects.get(now.project)
             name = await project.catalog.agent_name(now.agent) if project else ""
             what = layout.handle_trouble(now.trouble, name, change.before.handle, now.handle)

@@ -56,13 +56,12 @@ class Handle(BaseModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class HandleChange:
-    """A handle whose *group* has changed: how it's *stored*, and as it was and is. *is_own*: the bridge changed it."""
+    """A handle whose *group* has changed: how it's *stored*, and as it was and is."""
 
     group: str
     stored: str
     before: Handle
     now: Handle
-    is_own: bool
 
 
 class HandleTaken(Exception):
@@ -158,8 +157,7 @@ class Handles:
         for group, text in stored.items():
             before = Handle.model_validate_json(text)
             now = state_of(group, before, groups)
-            is_own = group in groups and groups[group].changed_by == self._bot_user
-            changes += [HandleChange(group, text, before, now, is_own)] if now != before else []
+            changes += [HandleChange(group, text, before, now)] if now != before else []
         return changes
 
     def notes(self, change: HandleChange, told: Sequence[Write] = ()) -> tuple[Write, ...]:
