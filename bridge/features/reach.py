@@ -48,7 +48,7 @@ async def look_for_outages(deps: Deps) -> None:
 
 
 async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:
-    """Record whether a service can be reached now; return since when it can't."""
+    """Record whether a service can be reached now, and redraw Homes if that's new; return since when it can't."""
     key, redis = deps.scripts.keys.service_down(), deps.scripts.redis
     with translated():
         if not is_down:
@@ -56,8 +56,11 @@ async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> dat
             if since and await redis.hdel(key, project.id):
                 began = from_epoch_ms(since)
                 await WorkStore(deps.scripts).note_outage(deps.inbox, project.key, began, deps.now())
+                await deps.inbox.write(*await deps.homes.redraws_of_all(project.key))
             return None
-        await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
+        is_new = await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
         await redis.pexpire(key, milliseconds(DOWN))
         since = await redis.hget(key, project.id)
+    if is_new:
+        await deps.inbox.write(*await deps.homes.redraws_of_all(project.key))
     return from_epoch_ms(since or epoch_ms(deps.now()))

@@ -20,6 +20,7 @@ from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
 from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_AGENTS, Home, home_view
 from bridge.features.home.pages import HomePages
+from bridge.features.reach import look_for_outages
 from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import Click
@@ -130,6 +131,28 @@ async def test_home_says_that_the_service_is_down_while_its_lists_are_fresh(harn
 
     assert "The project service is unavailable right now. Messages are queued until it's back." in words(view)
     assert "Support" in words(view)
+
+
+async def test_an_outage_redraws_home_when_it_begins_and_ends(harness: Harness) -> None:
+    deps = harness.parts().turns.deps
+    await home_of(harness)
+    harness.service.always = REFUSED
+    for _ in range(2):
+        with suppress(ProjectError):
+            await harness.wires.project.get_project()
+    await look_for_outages(deps)
+    await look_for_outages(deps)
+    await harness.work()
+    assert len(harness.seen.homes) == 2
+    assert "The project service is unavailable right now." in words(home_now(harness))
+
+    harness.service.always = None
+    harness.monotonic += 60
+    await look_for_outages(deps)
+    await harness.work()
+
+    assert len(harness.seen.homes) == 3
+    assert "unavailable" not in words(home_now(harness))
 
 
 async def test_agents_come_in_pages_which_home_remembers(harness: Harness) -> None:
