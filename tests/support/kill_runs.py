@@ -37,12 +37,13 @@ Disturbance = Callable[[System, BridgeProcess], Awaitable[None]]
 class KillRun:
     """Some *stories*, and the points of `support.kill_points` at which successive bridges are killed.
 
-    The last bridge isn't killed. *disturbance* happens to the first one.
+    The last bridge isn't killed. *disturbance* happens to the first one. *environ* is added to that of all.
     """
 
     kills: tuple[str, ...] = ()
     stories: tuple[Story, ...] = CORE_STORIES
     disturbance: Disturbance | None = None
+    environ: dict[str, str] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     missed_kills: list[str] = field(default_factory=list)
     point_logs: list[list[str]] = field(default_factory=list)
@@ -131,7 +132,7 @@ class Supervisor:
         disturbance = self._run.disturbance
         rules = self._point_logs / "rules.toml"
         rules.write_text(RULES, encoding="utf-8")
-        environ = {"BRIDGE_CONFIG": str(rules)} if self._run.stories is FEATURE_STORIES else {}
+        environ = {"BRIDGE_CONFIG": str(rules)} if self._run.stories is FEATURE_STORIES else self._run.environ
         for kill_at in chain(self._run.kills, repeat("")):
             bridge = self._system.killable_bridge(self._point_logs, kill_at, BRIDGE_DEFAULT_AGENT="", **environ)
             await bridge.start()
