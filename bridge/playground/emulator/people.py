@@ -181,6 +181,15 @@ class People:
         if wait:
             await _heard(tried)
 
+    async def invite(self, app: str, channel: str, inviter: str, *, wait: bool = True) -> bool:
+        """Add an *app* to a channel. Returns whether it wasn't there; *wait* as in `say`."""
+        with self._workspace.together():
+            is_new = app not in self._workspace.channels[channel].members
+            tried = self._invite(app, channel, inviter, "")
+        if wait:
+            await _heard(tried)
+        return is_new
+
     def _invite(self, app: str, channel: str, inviter: str, mention: str) -> Tried:
         if not self._workspace.enter(app, self._workspace.channels[channel]):
             return []

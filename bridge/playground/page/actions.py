@@ -270,6 +270,13 @@ async def _read(actor: By, *, channel: str) -> None:
 @_action("command")
 async def _command(actor: By, *, channel: str, command: str, text: str = "", in_thread: bool = False) -> None:
     actor.viewer.channel(channel)
+    if command == "/invite":  # Slack's own
+        bot = actor.viewer.workspace.bot
+        if text.strip() not in {f"@{bot.name}", f"<@{bot.id}>"}:
+            raise ActionFailed(f"Only the bot can be invited here: type /invite @{bot.name}.")
+        if not await actor.slack.people.invite(bot.id, channel, actor.me, wait=False):
+            raise ActionFailed(f"@{bot.name} is already in this channel.")
+        return
     if command not in {one.command for one in actor.supervisor.commands()}:
         raise ActionFailed(f"{command} is not a valid command. Put a space first to send it as a message.")
     if in_thread:

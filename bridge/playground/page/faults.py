@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -15,7 +16,8 @@ from bridge.playground.sample_project.answers import Planned
 
 _AGAIN: Final = 5  # events to resend
 _HOUR: Final = 3600.0
-_BETWEEN_HOURS: Final = 1.1  # seconds; the bridge asks Slack for the time at most once a second
+_TEN_MINUTES: Final = 600.0
+_BETWEEN: Final = 1.1  # seconds; the bridge asks Slack for the time at most once a second
 
 # By name: title, explanation, method and fault; the first one that is on wins.
 _OF_CALLS: Final[dict[str, tuple[str, str, str, Fault]]] = {
@@ -33,19 +35,21 @@ _OF_CALLS: Final[dict[str, tuple[str, str, str, Fault]]] = {
     ),
     "slow_slack": ("Slow Slack", "Every call takes 3 s longer.", "*", Slow(3.0)),
 }
-# By name: title, explanation, button and hours.
+# By name: title, explanation, button, steps and how long each is.
 _CLOCK: Final = {
     "an_hour_later": (
         "Move the clock",
-        "An hour passes in Slack, and the bridge follows. What becomes due is posted.",
+        "An hour passes in six steps, and the bridge follows. What becomes due is posted.",
         "An hour later",
-        1,
+        6,
+        _TEN_MINUTES,
     ),
     "a_day_later": (
         "Let a day pass",
         "24 hours pass one by one, so that each schedule is due at its time. This takes half a minute.",
         "A day later",
         24,
+        _HOUR,
     ),
 }
 # By name: title, explanation, HTTP methods and the service's response; the first one that is on wins.
@@ -107,10 +111,10 @@ class SlackFaults:
                 name,
                 title=title,
                 explains=explains,
-                turn=partial(self._later, hours),
+                turn=partial(self._later, steps, length),
                 button=button,
             )
-            for name, (title, explains, button, hours) in _CLOCK.items()
+            for name, (title, explains, button, steps, length) in _CLOCK.items()
         ]
         of_calls = [
             switch(name, title=title, explains=explains, turn=partial(self._plan, name), is_on=name in self._on)
@@ -139,12 +143,14 @@ class SlackFaults:
             channel = str(envelope["event"].get("channel", ""))
             await self._slack.people.send_event(envelope["event"], channel, event_id=event_id)
 
-    async def _later(self, hours: int, _: bool) -> None:  # noqa: FBT001
-        """Move Slack's clock hour by hour: the bridge follows it with its next call, so an event makes it call."""
-        for _hour in range(hours):
-            self._slack.clock.move(_HOUR)
+    async def _later(self, steps: int, length: float, _: bool) -> None:  # noqa: FBT001
+        """Move Slack's clock in steps: the bridge follows it with its next call, so an event makes it call."""
+        for _step in range(steps):
+            with suppress(TimeoutError):  # what's on its way would seem to be an old request
+                await self._slack.settled(_BETWEEN)
+            self._slack.clock.move(length)
             await self._slack.people.open_home(ALICE)
-            await asyncio.sleep(_BETWEEN_HOURS)
+            await asyncio.sleep(_BETWEEN)
 
     async def _silence(self, _: bool) -> None:  # noqa: FBT001
         self._slack.socket_mode.mute()
