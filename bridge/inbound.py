@@ -427,7 +427,7 @@ class ApprovedRun(_Inbound):
     """A run that was approved, on behalf of the *user* who asked for it, queued in the step that approved it.
 
     The *approval* has its input, whose SHA-256 is *digest*; *rule* asked for it. *started_by* is what started it if its
-    person didn't.
+    person didn't. *is_outside*: the bot isn't in its channel, so its person gets the card as a direct message.
     """
 
     is_of_owner: ClassVar[bool] = True
@@ -438,6 +438,7 @@ class ApprovedRun(_Inbound):
     rule: str = ""
     thread_ts: str = ""
     started_by: ScheduledRun | TriggeredRun | None = None
+    is_outside: bool = False
 
 
 class ApprovalDue(_Inbound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bridge.inbound import (
+    ApprovedRun,
     Click,
     Inbound,
     InboundMessage,
@@ -35,6 +36,8 @@ def place_of(body: Inbound, audience: Audience = Audience.CHANNEL) -> Place:
             return Place(body.channel, body.thread_ts or body.message_ts)
         case Click() | Submission() | Shortcut() if not recipient_of(body).is_reachable:
             return Place(body.user)  # used outside of a channel: the answer is a direct message
+        case ApprovedRun(is_outside=True):
+            return Place(body.user)
         case Shortcut():
             return Place(body.channel)
         case _:

@@ -14,7 +14,7 @@ from bridge.engine.decisions import explain
 from bridge.features.approvals.request import StoredRequest, canonical, digest_of
 from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ScheduledRun, TriggeredRun
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, DM_BOB, GENERAL, GUEST, RUNNERS
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, DM_BOB, GENERAL, GUEST, NOBOT, RUNNERS
 from bridge.queue.status import status_of
 from bridge.queue.trace import trace_of
 from bridge.slack.parts import Place
@@ -253,6 +253,22 @@ async def test_the_script_compares_the_deadline_with_its_own_clock(asked: Harnes
     assert asked.service.runs == []
     assert process.name == "a"
     assert (await stored(asked)).state == "waiting"
+
+
+async def test_a_run_where_the_bot_isnt_is_shown_to_its_asker(harness: Harness) -> None:
+    harness.use_file(ONE)
+    await harness.type_command(LINE, channel=NOBOT)
+    await harness.work()
+    [told] = [one for one in harness.seen.messages if one.place.channel == DM_BOB]
+
+    await harness.slack.ui.click(BOB, DM_BOB, told.ts, "approval:review")
+    await harness.work()
+    await harness.slack.ui.click(BOB, DM_BOB, harness.seen.ephemerals[-1].ts, "approval:approve")
+    await harness.work()
+
+    assert len(harness.service.runs) == 1
+    assert [one.place.channel for one in harness.seen.replies("bridge_run")] == [DM_ALICE]
+    assert not any("couldn't post" in one for one in direct(harness, DM_ALICE))
 
 
 # Rights

@@ -190,7 +190,7 @@ async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, sai
         else:
             verdict = await _check_approver(deps, stored, turn.user)
             terms, rule = fingerprint(verdict.approval if verdict.is_allowed else None), rule_of(verdict)
-        ends: tuple[Write, ...] = (_run(deps, stored, rule),) if what == "approve" else ()
+        ends: tuple[Write, ...] = (await _run(deps, stored, rule),) if what == "approve" else ()
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
             ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, said)
@@ -205,13 +205,17 @@ async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, sai
     return Outcome(what=outcome, reply=layout.decided(now, answer, what), **audited(now, rule))
 
 
-def _run(deps: Deps, stored: StoredRequest, rule: str) -> Write:
-    """Return the write that queues the run of a request."""
+async def _run(deps: Deps, stored: StoredRequest, rule: str) -> Write:
+    """Return the write that queues the run of a request.
+
+    Its own card was posted by the asker's response_url if the bot isn't in the channel; by now, that may be used up.
+    """
     request = stored.request
+    is_outside = request.started_by is None and not await deps.directory.is_member(request.channel)
     run = ApprovedRun(
         team=request.team, channel=request.channel, user=request.asker, project=request.project,
         thread_ts=request.thread_ts, approval=stored.id, digest=request.digest, rule=rule,
-        started_by=request.started_by,
+        started_by=request.started_by, is_outside=is_outside,
     )  # fmt: skip
     return deps.inbox.queues(run, why="it was approved")
 
