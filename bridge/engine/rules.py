@@ -464,8 +464,9 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     clauses = []
     for rule in others:
         who, places = _and(_people(rule.who, names)), _and(_places(rule.channels, names))
-        clauses.append(f"only {who} can{f', in {places}' if places else ''}" if who else f"that's possible in {places}")
-    why = " or ".join(dict.fromkeys(clauses)) or "no rule allows it"
+        clauses.append(f"{who} can{f', in {places}' if places else ''}" if who else f"that's possible in {places}")
+    only = "only " if others and others[0].who else ""
+    why = f"{only}{', or '.join(dict.fromkeys(clauses))}" if clauses else "no rule allows it"
     groups = [names[one] for rule in others for one in sorted(rule.who) if one in names]
     whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
     return f"You can't {what} here: {why}. Ask {whom} for access."

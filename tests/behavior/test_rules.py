@@ -90,6 +90,16 @@ async def test_a_refusal_names_the_rule_and_whom_to_ask(harness: Harness) -> Non
     assert "<!subteam" not in str(harness.seen.ephemerals[-1].blocks)
 
 
+async def test_a_refusal_lists_several_rules(harness: Harness) -> None:
+    harness.use_file(f'{FINANCE}[[rules]]\nwho = ["A0MONITOR01", "{CAROL}"]\nmay = ["run"]\n')
+
+    await harness.type_command("/workflows run 3 x", BOB)
+    await harness.work()
+
+    why = "only @runners can, in #general, or certain apps and certain people can"
+    assert f"“Refund all” here: {why}. Ask" in private(harness)
+
+
 async def test_people_that_a_rule_lists_stay_unnamed(harness: Harness) -> None:
     harness.use_file(f'[[rules]]\nwho = ["{CAROL}"]\nmay = ["run"]')
 
