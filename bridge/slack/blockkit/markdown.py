@@ -34,12 +34,13 @@ _MOST_ROUNDS = 6
 _WITH_HTML: Final[tuple[commonmark.Html, ...]] = ("tags", "blocks")
 
 # A line on which another block may begin: with the marks of quotations and lists, of another block, or of both. Of a
-# table, it's the line below its header.
+# table, it's the line below its header. Each pattern of lines starts with the line break before it, for which Python
+# searches fast: the first line needs one, too.
 _MARK = r"\*(?:[ \t]*+\*)*+|[#`~+_=<\n-]|[|:](?=[-:| \t]*+(?:\n|\Z))|\d(?=\d{0,8}[.)])"
 _MAY_START = re.compile(
-    rf"(?:^|\n)(?:((?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t])))++)[ \t]*+(?=({_MARK})?)|[ \t]*+(?=({_MARK})))"
+    rf"\n(?:((?:[ \t]*+(?:>|[-*+](?=[ \t])|\d{{1,9}}[.)](?=[ \t])))++)[ \t]*+(?=({_MARK})?)|[ \t]*+(?=({_MARK})))"
 )
-_INDENTED_LINE = re.compile(r"(?:^|\n)[ >]*+(?:(?<=    )|\t)")
+_INDENTED_LINE = re.compile(r"\n[ >]*+(?:(?<=    )|\t)")
 _UNDERLINE = re.compile(r"\n[ \t>]*+(?:=++|-++)[ \t]*+(?=\n|\Z)")  # of a heading
 _BLANK_LINE = re.compile(r"\n[ \t\r]*+\n")
 _INDENTED = re.compile(r"(?:[ \t\r]*+\n){0,3}+[ >]*?(?:    |\t)")  # the next line that isn't blank
@@ -159,30 +160,27 @@ def pieces(markdown: str, limit: int = kit.MARKDOWN_PART) -> Iterator[Piece]:
 
 def _fits(markdown: str) -> bool:
     """Whether what Slack makes of *markdown* fits into a message; few texts that are short need parsing."""
-    escaped = _escaped(markdown)
-    if escaped + _HEADING * headings_at_most(markdown) <= _MOST_ESCAPED and blocks_at_most(markdown) <= _MOST_BLOCKS:
+    blocks, headings = blocks_and_headings_at_most(markdown)
+    if blocks <= _MOST_BLOCKS and _escaped(markdown) + _HEADING * headings <= _MOST_ESCAPED:
         return True
     text, length = _Text(markdown), len(markdown)
     is_one = text.end_of_most_blocks(0, length) >= length
     return is_one and text.cost(0, Piece("", markdown, "")) <= _MOST_ESCAPED
 
 
-def headings_at_most(markdown: str) -> int:
-    """Return a number of headings that *markdown* surely doesn't exceed, without parsing it."""
-    return len(_UNDERLINE.findall(markdown)) + sum(1 for line in _MAY_START.findall(markdown) if "#" in line)
-
-
-def blocks_at_most(markdown: str) -> int:
-    """Return a number of blocks that *markdown* surely doesn't exceed, without parsing it.
+def blocks_and_headings_at_most(markdown: str) -> tuple[int, int]:
+    """Return numbers of blocks, and of headings among them, that *markdown* surely doesn't exceed, without parsing it.
 
     A paragraph may follow a heading, a rule or indented code without a blank line, and what's inside a list interrupts
     it.
     """
-    most = 1 + len(_INDENTED_LINE.findall(markdown))
-    for outer, inner, mark in _MAY_START.findall(markdown):
-        most += 1 + 2 * outer.count(">") + 2 * bool(inner)
-        most += mark in {"#", "_"} or mark.count("*") > 2  # noqa: PLR2004 - a rule
-    return most
+    lines = f"\n{markdown}"
+    blocks, headings = 1 + len(_INDENTED_LINE.findall(lines)), len(_UNDERLINE.findall(markdown))
+    for outer, inner, mark in _MAY_START.findall(lines):
+        blocks += 1 + 2 * outer.count(">") + 2 * bool(inner)
+        blocks += mark in {"#", "_"} or mark.count("*") > 2  # noqa: PLR2004 - a rule
+        headings += "#" in (inner, mark)
+    return blocks, headings
 
 
 def _escaped(markdown: str) -> int:
