@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
@@ -312,3 +313,17 @@ async def test_held_retries_arent_used_up_while_the_app_is_away(app: App) -> Non
 
         assert tried_while_down == 1
         assert {one.headers.get("x-slack-retry-num") for one in app.received} == {"1"}
+
+
+async def test_user_groups_send_events_about_who_changed_them(slack: EmulatedSlack, app: App) -> None:
+    web = AsyncWebClient(TOKEN, slack.api_url)
+    made = (await web.usergroups_create(name="Support", handle="support"))["usergroup"]
+    await slack.settled()
+    group = replace(slack.workspace.groups[made["id"]], deleted_at=1)
+    await slack.people.change_group(sample.ALICE, group)
+
+    created, disabled = app.events
+    assert (created["type"], created["subteam"]["handle"]) == ("subteam_created", "support")
+    assert created["subteam"]["updated_by"] == sample.BRIDGE
+    assert disabled["type"] == "subteam_updated"
+    assert (disabled["subteam"]["date_delete"], disabled["subteam"]["deleted_by"]) == (1, sample.ALICE)
