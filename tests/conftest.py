@@ -32,6 +32,7 @@ WAITING = {"e2e", "integration"}
 LONGEST = (
     "integration/test_catch_up",
     "e2e/test_workspace",
+    "integration/test_watching_killed",
     "e2e/test_contents",
     "e2e/test_page_scripts",
     "integration/test_killed_everywhere",

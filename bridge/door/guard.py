@@ -62,7 +62,7 @@ class _Rejected(Exception):
         self.reason = reason
 
 
-async def _is_known() -> bool:
+async def _is_known(_stamp: int) -> bool:
     return True
 
 
@@ -74,7 +74,8 @@ async def starting(_request: AsyncBoltRequest) -> BoltResponse:
 class Guard:
     """An ASGI application; *dispatch* answers recent, small, valid requests signed with *signing_secret*.
 
-    *now* is the time by Slack's clock, as far as it's known; *ask_clock* corrects it, and returns whether it's known.
+    *now* is the time by Slack's clock, as far as it's known; *ask_clock* corrects it because of a signed
+    timestamp, and returns whether it's known.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Guard:
         dispatch: Dispatch = starting,
         *,
         now: Callable[[], float] = time.time,
-        ask_clock: Callable[[], Awaitable[bool]] = _is_known,
+        ask_clock: Callable[[int], Awaitable[bool]] = _is_known,
         body_seconds: float = BODY_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -207,7 +208,7 @@ class Guard:
 
     async def _ask_its_age(self, stamp: int) -> None:
         """Check a signed timestamp by Slack's own time, as this machine's clock may be wrong. Raises `_Rejected`."""
-        is_known = await self._ask_clock()
+        is_known = await self._ask_clock(stamp)
         self._off = self._now() - stamp
         if abs(self._off) <= OLDEST_SIGNATURE:
             return

@@ -196,10 +196,14 @@ class SlackWeb:
         which = "ahead of" if self._clock_ahead > timedelta(0) else "behind"
         return f"this machine's clock is {abs(round(self._clock_ahead.total_seconds()))} s {which} Slack's"
 
-    async def ask_clock(self) -> bool:
-        """Ask Slack for its time, unless that was just done. Returns whether it's known."""
+    async def ask_clock(self, stamp: int = 0) -> bool:
+        """Ask Slack for its time, unless that was just done. Returns whether it's known.
+
+        It's asked at once if Slack has signed a time, *stamp*, in the future, which nobody can repeat.
+        """
         async with self._asking_clock:
-            if time.monotonic() >= self._ask_clock_at:
+            is_ahead = self._is_clock_known and stamp > (self.now() + _CLOCK_WRONG).timestamp()
+            if is_ahead or time.monotonic() >= self._ask_clock_at:
                 self._ask_clock_at = time.monotonic() + _CLOCK_ASKED_EVERY
                 self._is_clock_known, self._last_date = False, ""
                 with suppress(SlackError):  # its answer has a date, even if it refuses the token

@@ -67,7 +67,7 @@ class GuardedApp:
         )
         self.sockets = Sockets(no_socket, dispatch, self.metrics)
 
-    async def _ask_clock(self) -> bool:
+    async def _ask_clock(self, _stamp: int) -> bool:
         if self.is_clock_known:
             self.now = self.slacks_time
         return self.is_clock_known

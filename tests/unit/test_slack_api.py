@@ -78,6 +78,20 @@ async def test_slack_is_asked_for_its_clock_at_most_every_ten_seconds(
     assert [record.message for record in caplog.records] == ["this machine's clock is wrong: synchronize it (NTP)"]
 
 
+@pytest.mark.parametrize(("hours", "times"), [(2, 2), (0, 1)])
+async def test_slack_is_asked_again_at_once_only_for_a_time_in_the_future(
+    emulated: EmulatedSlack, web: SlackWeb, hours: int, times: int
+) -> None:
+    """Anybody can repeat an old request, but only Slack can sign a later time."""
+    said = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    answers(emulated, "auth.test", Http(200, '{"ok": true}', {"Date": said}))
+
+    await web.ask_clock()
+    await web.ask_clock(int((datetime.now(UTC) + timedelta(hours=hours)).timestamp()))
+
+    assert len(asked(emulated, "auth.test")) == times
+
+
 @pytest.mark.parametrize("answer", [Http(503), Http(200, '{"ok": true}', {"Date": "then"}), DropBefore()])
 async def test_slacks_clock_may_stay_unknown(emulated: EmulatedSlack, web: SlackWeb, answer: Answer) -> None:
     answers(emulated, "auth.test", answer)
