@@ -148,6 +148,17 @@ async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> Non
     assert "already deleted" in (await clicked(harness, layout.NOW, value))["text"]
 
 
+async def test_the_options_of_a_report_are_shown(harness: Harness) -> None:
+    line = "report daily 9 --agents --only-if-changed --compare 7d --only runs,tags"
+    said = "Compared with 7d ago · only runs, tags · with agents and workflows · only if something changed"
+
+    confirmed = await act_as(harness, typed(line), "1")
+    listed = await act_as(harness, typed("reports"), "2")
+
+    assert f"{said}." in str(confirmed["blocks"])
+    assert said in str(listed["blocks"])
+
+
 async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
     made = await typed(harness, "report daily 09:00 #random")
     delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == layout.DELETE)

@@ -118,6 +118,8 @@ def scheduled(task: StoredTask, target: str = "", *, knows_zone: bool, is_change
         becomes = "starts after it" if task.spec.overlap == "wait" else "is skipped"
         busy = "being answered" if noun == "question" else "running"
         notes.append(kit.context(f"If a {noun} is still {busy} when the next one is due, the new one {becomes}."))
+    elif options := _options(task):
+        notes.append(kit.context(f"{options}."))
     if task.paused:
         state = _paused(task)
     elif is_changed:
@@ -253,6 +255,8 @@ def _shown(one: Listed, value: str) -> list[Block]:
         does = [f"{verb} ", kit.words(name, bold=True), f" {task.when}"]
     by = "".join(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)
     lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", kit.place(task.spec.channel), by)]
+    if options := _options(task):
+        lines.append(kit.paragraph(options))
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
         lines.append(kit.paragraph(f"Last: {last}", *at))
@@ -268,6 +272,20 @@ def _shown(one: Listed, value: str) -> list[Block]:
             delete_button(task, value, one.owner),
         ),
     ]
+
+
+def _options(task: StoredTask) -> str:
+    """Return the options of a task in words; ``""`` if it has none."""
+    spec, found = task.spec, list[str]()
+    if isinstance(spec, ReportSpec):
+        found += [f"compared with {spec.compare} ago"] if spec.compare else []
+        found += [f"only {', '.join(spec.only)}"] if spec.only else []
+        found += ["with agents and workflows"] if spec.agents else []
+        found += ["only if something changed"] if spec.only_if_changed else []
+    else:
+        found += ["in one thread"] if isinstance(spec, QuestionSpec) and spec.continues else []
+        found += ["waits for the one before"] if spec.overlap == "wait" else []
+    return kit.capitalized(" · ".join(found))
 
 
 _VERBS: Final = {"report": "report", "question": "ask", "run": "run"}
