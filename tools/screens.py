@@ -31,6 +31,7 @@ from support.playground import Playground
 
 SIZE = (1280, 900)
 TALLEST = 6000  # pixels
+LONGEST = 90_000  # milliseconds: alerts are evaluated once a minute
 AT_ONCE = 4  # tours
 FILES = {"notes.txt": b"Tea is due on Monday.", "cat.png": b"\x89PNG", "data.bin": b"\0\1", "broken.pdf": b"%PDF-1.4"}
 WITHOUT = "WITHOUT"  # in a tour's title: an optional scope that was declined
@@ -121,7 +122,7 @@ class Player:
                     await composer.press("Enter")
                     await expect(composer).to_have_value("")
             case "see":  # wait for text in messages after the last words, or outside of messages
-                await page.wait_for_function(SHOWS, arg=[words, self.said], polling=100)
+                await page.wait_for_function(SHOWS, arg=[words, self.said], polling=100, timeout=LONGEST)
             case "shot":  # a picture that leaves out nothing new
                 await self._take(self.files[words], is_whole=True)
             case "photo":  # a picture of this size
