@@ -149,11 +149,10 @@ async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> Non
 
 
 async def test_the_options_of_a_report_are_shown(harness: Harness) -> None:
-    line = "report daily 9 --agents --only-if-changed --compare 7d --only runs,tags"
     said = "Compared with 7d ago · only runs, tags · with agents and workflows · only if something changed"
 
-    confirmed = await act_as(harness, typed(line), "1")
-    listed = await act_as(harness, typed("reports"), "2")
+    confirmed = await typed(harness, "report daily 9 --agents --only-if-changed --compare 7d --only runs,tags")
+    listed = await typed(harness, "reports")
 
     assert f"{said}." in str(confirmed["blocks"])
     assert said in str(listed["blocks"])
