@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 
-from support.feature_stories import FEATURE_STORIES, RULES
-from support.project_stories import ONE_DOWN, TWO_PROJECTS, served
+from support.feature_stories import FEATURE_STORIES, ONE_DOWN, RULES, TWO_PROJECTS, served
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
 from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until

@@ -180,7 +180,7 @@ class System:
     namespace: str
     forks: bool = True  # whether to fork its bridges where possible
     bridges: list[BridgeProcess] = field(default_factory=list)
-    other: SampleProject | None = None  # a second project (`support.project_stories`)
+    other: SampleProject | None = None  # a second project (`support.feature_stories`)
     environ: dict[str, str] = field(default_factory=dict)  # of all its bridges
     asked_before: int = 0
     called_before: int = 0
