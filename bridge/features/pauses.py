@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, assert_never
 
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, shown
@@ -20,6 +20,7 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
+from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, no_longer
@@ -194,7 +195,12 @@ async def tell_of_removal(deps: Deps, one: SetUp, noun: str, called: str, key: s
     """Tell an owner, once, that what they set up waits for its project, which was removed."""
     what = pause_notice(noun, called, one.channel, REMOVED)
     notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of=noun)
-    await deps.inbox.put(notice, event=event, why="its project was removed", writes=misses(key))
+    put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=misses(key))
+    match put:
+        case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
+            return
+        case _:
+            assert_never(put)
 
 
 async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | None:
@@ -269,4 +275,9 @@ async def notify_of_pause(
         what = f"{name}:" + json.dumps([*facts, place == owner])
         notice = Notice(team=turn.team, channel=place, user=owner, what=what, of="notice", is_offer=True)
         own_writes = writes if place == places[-1] else ()
-        await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)
+        put = await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)
+        match put:
+            case Queued() | Duplicate() | Stale():  # if it's stale, it was paused meanwhile, and they were told
+                pass
+            case _:
+                assert_never(put)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine.results import Done, TryLater, Wait
+from bridge.engine.results import Done, Outcome, TryLater, Wait
 from bridge.features.buttons import SET_DEFAULT
 from bridge.features.conversations.menu import CHOOSE, CHOOSE_MEANT
 from bridge.ids import new_turn_id
@@ -255,9 +255,10 @@ async def test_a_file_alone_is_answered_in_private_where_files_are_off(harness: 
 
     result = await harness.answer(message("", parts=[MessageFile(id="F1", kind="image", name="a.png")]))
 
-    assert isinstance(result, Reply)
-    assert result.audience is Audience.PRIVATE
-    assert "a.png: files aren't sent to agents here" in result.text
+    assert isinstance(result, Outcome)
+    assert result.reply is not None
+    assert result.reply.audience is Audience.PRIVATE
+    assert "a.png: files aren't sent to agents here" in result.reply.text
     assert harness.service.asked == []
 
 

@@ -240,7 +240,7 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
     if origin in {dict, Mapping}:
         return dict.fromkeys((words, *PARTS), _made(arguments[1], words, given))
     if origin is Callable:
-        return lambda item: kit.paragraph(item.name)
+        return lambda item: str(item) if isinstance(item, int) else kit.paragraph(item.name)
     if origin is Literal:
         return arguments[0]
     raise AssertionError(f"teach this file how to make {hint}")

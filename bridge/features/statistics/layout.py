@@ -241,17 +241,18 @@ def nearest_note(wanted: datetime, found: datetime) -> Note | None:
     """Say when the compared snapshot was taken, unless that's about the *wanted* time."""
     if abs(wanted - found) <= _ABOUT:
         return None
-    return _note("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=found)
+    return Note(
+        f"The recorded numbers nearest to {_utc(wanted)} are from {_utc(found)}.",
+        kit.trusted_context("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=found),
+    )
 
 
 def nothing_yet(since: datetime) -> Note:
     """Say that there's nothing to compare with, and *since* when numbers are recorded."""
-    return _note("There's nothing to compare with yet. Recording started on {since}.", since=since)
-
-
-def _note(template: str, **moments: datetime) -> Note:
-    in_utc = {name: _utc(moment) for name, moment in moments.items()}
-    return Note(template.format(**in_utc), kit.trusted_context(template, **moments))
+    return Note(
+        f"There's nothing to compare with yet. Recording started on {_utc(since)}.",
+        kit.trusted_context("There's nothing to compare with yet. Recording started on {since}.", since=since),
+    )
 
 
 def with_below(card: Reply, *below: Block) -> Reply:
