@@ -18,6 +18,7 @@ from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ApprovedRun, Click
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
 from support.harness import WORKFLOW, Harness
+from support.ports import NO_TLS
 from support.slack_requests import FORM, signed
 from support.store import TEAM, message
 
@@ -232,7 +233,7 @@ async def test_an_input_changed_in_redis_doesnt_run(asked: Harness, field: str, 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT"])
 async def test_only_a_signed_post_reaches_a_button(asked: Harness, method: str) -> None:
     """A link preview or a browser only reads: nothing that reads can decide."""
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=NO_TLS) as client:
         for address in (asked.slack.events_url, f"{asked.slack.events_url}?payload={ATTACK}"):
             answer = await client.request(method, address)
             assert answer.status_code in {404, 405}

@@ -22,6 +22,7 @@ from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.parts import Place
 from support.harness import POST, SUPPORT, Harness, Posted
+from support.ports import NO_TLS
 from support.secrecy import SECRETS
 from support.store import TEAM
 from support.waiting import wait_until
@@ -345,7 +346,7 @@ async def test_refused_requests_are_an_incident(harness: Harness) -> None:
         return {"unauthorized": harness.guard.unauthorized} if harness.guard.unauthorized else {}
 
     harness.parts().turns.deps.troubles._look = troubles
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=NO_TLS) as client:
         for _ in range(3):
             answer = await client.post(harness.slack.events_url, content=b"{}")
             assert answer.status_code == 401
