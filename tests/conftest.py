@@ -64,6 +64,7 @@ LONGEST = (
 def pytest_configure(config: pytest.Config) -> None:
     """Import what every worker needs, but not in the process that only distributes tests to workers."""
     if not config.getoption("numprocesses"):
+        gc.disable()  # until all tests are collected: it would look through them again and again, 1 s of 5
         config.pluginmanager.import_plugin("support.slack_fixtures")
 
 
@@ -88,9 +89,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Exempt imported and collected objects from garbage collection."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
+    gc.enable()
 
 
 NOISY = ["", "aiohttp", "asyncio", "httpcore", "httpx", "redis", "slack_bolt", "slack_sdk"]
