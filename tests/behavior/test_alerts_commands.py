@@ -55,7 +55,10 @@ async def test_a_preview_comes_before_the_alert(harness: Harness) -> None:
 
     assert said == "runs &lt; 1 in 24h: Would have alerted 3 times in the last 30 days. Now: 24 runs in the last 24 h."
     assert blocks.count("⚠️ From <!date^") == 3
-    assert "data_visualization" in blocks
+    (chart,) = (one for one in harness.seen.ephemerals[-1].blocks or [] if one["type"] == "data_visualization")
+    shown = chart["chart"]["series"][0]["data"]
+    assert min(point["value"] for point in shown) == 0, "what it would have alerted about is seen"
+    assert all(":" not in point["label"] for point in shown)
     assert RANDOM in blocks
     assert await stored(harness) == []
 
