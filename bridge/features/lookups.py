@@ -6,7 +6,7 @@ from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Asked, Starter, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import NoSuch, ProjectError
+from bridge.errors import NoSuch
 from bridge.features.deps import Deps
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit.modals import Origin
@@ -26,27 +26,28 @@ async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
     raise NoSuch("workflow", str(id_))
 
 
-async def agent_by_id(turn: Turn, id_: int) -> Agent | None:
-    """Return the agent with the ID from a button or form; None if it no longer exists."""
+async def agent_by_id(turn: Turn, id_: int) -> Agent:
+    """Return the agent with the ID from a button or form. Raises `NoSuch`."""
+    if agent := await find_agent(turn, id_):
+        return agent
+    raise NoSuch("agent", str(id_))
+
+
+async def find_agent(turn: Turn, id_: int | None) -> Agent | None:
+    """Return the agent with this ID; None if it no longer exists."""
+    if id_ is None:
+        return None
     return next((agent for agent in await turn.project.catalog.get_agents() if agent.id == id_), None)
 
 
 async def agent_name(turn: Turn, id_: int) -> str:
-    """Return an agent's name, or ``Agent <ID>`` while the service is down."""
-    try:
-        agents = await turn.project.catalog.get_agents()
-    except ProjectError:
-        agents = ()
-    return next((agent.name for agent in agents if agent.id == id_), f"Agent {id_}")
+    """Return an agent's name, or ``Agent <ID>`` if it isn't known soon."""
+    return await turn.project.catalog.agent_name(id_, is_current=True) or f"Agent {id_}"
 
 
 async def workflow_name(turn: Turn, id_: int) -> str:
-    """Return a workflow's name, or ``Workflow <ID>`` while the service is down."""
-    try:
-        workflows = await turn.project.catalog.get_workflows()
-    except ProjectError:
-        workflows = ()
-    return next((workflow.name for workflow in workflows if workflow.id == id_), f"Workflow {id_}")
+    """Return a workflow's name, or ``Workflow <ID>`` if it isn't known soon."""
+    return await turn.project.catalog.workflow_name(id_, is_current=True) or f"Workflow {id_}"
 
 
 async def rights(

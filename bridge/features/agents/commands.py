@@ -11,13 +11,13 @@ from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.results import Done, Form, NewThread, Outcome, Result, TryLater, shown
 from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
-from bridge.errors import NoSuch, SlackError, SlackRefused
+from bridge.errors import SlackError, SlackRefused
 from bridge.features.agents import asking, forms, layout
 from bridge.features.agents.faces import default_face
 from bridge.features.agents.handles import Handle, HandleTaken, read_handle
 from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, origin_of
+from bridge.features.lookups import agent_by_id, find_agent, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission, UserGroupChanged
 from bridge.project.models import Agent
@@ -180,15 +180,13 @@ agents.notice(layout.HANDLE_TROUBLE)(layout.handle_changed)
 @agents.button(layout.OPEN_FACE, label="button: Change face")
 async def face_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that changes an agent's face."""
-    return await _face_form(deps, turn, await agent_by_id(turn, id_of(click.value)) if click.value else None)
+    return await _face_form(deps, turn, await find_agent(turn, id_of(click.value)) if click.value else None)
 
 
 @agents.form(forms.FACE, label="form: Agent's face", reader=forms.read_face_form)
 async def face_sent(deps: Deps, turn: Turn, submission: Submission, chosen: forms.ChosenFace) -> Result:  # noqa: ARG001
     """Save the form."""
     agent = await agent_by_id(turn, chosen.agent)
-    if agent is None:
-        raise NoSuch("agent", str(chosen.agent))
     return await _set_face(deps, turn, agent, chosen.face)
 
 
@@ -221,7 +219,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 @agents.button(OPEN_ASK, label="button: Ask an agent")
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that starts a conversation, with the button's agent chosen."""
-    agent = await agent_by_id(turn, id_of(click.value)) if click.value else None
+    agent = await find_agent(turn, id_of(click.value)) if click.value else None
     return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
 
 
@@ -241,8 +239,6 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
         chosen = conversation.agent if conversation and conversation.agent is not None else chosen
     agent = await agent_by_id(turn, chosen)
-    if agent is None:
-        raise NoSuch("agent", str(chosen))
     await deps.access.require(turn, "ask", agent)
     author = await deps.directory.user_name(origin.author) if origin.author else ""
     text = asking.question_text(question, author)

@@ -19,7 +19,15 @@ from bridge.features.channels import forms, layout
 from bridge.features.channels.layout import SettingChange
 from bridge.features.channels.settings import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, agent_name, origin_of, rights, workflow_by_id, workflow_name
+from bridge.features.lookups import (
+    agent_by_id,
+    agent_name,
+    find_agent,
+    origin_of,
+    rights,
+    workflow_by_id,
+    workflow_name,
+)
 from bridge.features.pauses import RULE_PAUSED
 from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
@@ -175,8 +183,6 @@ async def reset(deps: Deps, turn: Turn) -> Result:
 async def default_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Make the button's agent the default of the channel."""
     agent = await agent_by_id(turn, id_of(click.value))
-    if agent is None:
-        raise NoSuch("agent", click.value)
     return await set_default(deps, turn, agent=agent)
 
 
@@ -196,7 +202,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     if known is not None and not is_direct:
         turn.change_project(known)
     settings = stored.of(turn.project_key)
-    agent = await agent_by_id(turn, settings.agent) if settings.agent is not None else None
+    agent = await find_agent(turn, settings.agent)
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
     where = await _name(deps, channel)
     projects: list[tuple[str, str]] = []  # the current one first; none if it can't be changed
@@ -231,7 +237,7 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
     workflows = await turn.project.catalog.get_workflows() if settings.apps else ()
     for id_, rule in settings.apps.items():
         workflow = next((one for one in workflows if one.id == rule.workflow), None)
-        agent = await agent_by_id(turn, rule.agent) if rule.agent is not None else None
+        agent = await find_agent(turn, rule.agent)
         fields.append(forms.AppField(id_, rule.name or id_, agent, workflow))
     seen = await deps.slack.history().apps_in(channel)
     return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
@@ -245,14 +251,10 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
     project = deps.projects.find(filled.project) if filled.project else None
     if project and project.key != turn.project_key:  # the other fields are about the earlier project
         return await _move(deps, turn, project, where=where)
-    agent = filled.changes.get("agent")
-    if agent is not None and await agent_by_id(turn, agent) is None:
-        raise NoSuch("agent", str(agent))
+    if filled.changes.get("agent") is not None:
+        await agent_by_id(turn, filled.changes["agent"])
     for kind, id_ in filter(None, filled.apps.values()):
-        if kind == "workflow":
-            await workflow_by_id(turn, id_)
-        elif await agent_by_id(turn, id_) is None:
-            raise NoSuch("agent", str(id_))
+        await (workflow_by_id(turn, id_) if kind == "workflow" else agent_by_id(turn, id_))
     names = await deps.slack.history().apps_in(turn.channel) if filled.apps else {}
 
     def change(now: ChannelSettings) -> ChannelSettings:

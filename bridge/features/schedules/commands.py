@@ -296,9 +296,9 @@ async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
 
 async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
     """Return the agent or workflow with an ID from a button; None if it no longer exists."""
-    if does == "question":
-        return await agent_by_id(turn, id_)
     try:
+        if does == "question":
+            return await agent_by_id(turn, id_)
         return await workflow_by_id(turn, id_)
     except NoSuch:
         return None
