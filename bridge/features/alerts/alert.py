@@ -160,13 +160,14 @@ class Period(NamedTuple):
 class Preview(NamedTuple):
     """What an alert would have done: the *periods*, *since* when that's known, and the numbers over time.
 
-    It *is_possible* if the alert is about something that's recorded.
+    It *is_possible* if the alert is about something that's recorded; it *is_of_few* if it's about small numbers.
     """
 
     since: datetime | None
     periods: Sequence[Period] = ()
     points: Sequence[tuple[datetime, float]] = ()
     is_possible: bool = True
+    is_of_few: bool = False
 
 
 def preview(spec: AlertSpec, snapshots: Sequence[Snapshot], readings: Readings) -> Preview:
@@ -188,4 +189,5 @@ def preview(spec: AlertSpec, snapshots: Sequence[Snapshot], readings: Readings) 
             case "ends":
                 alert = replace(alert, since=None, quiet=one.at + COOLING)
                 periods[-1] = Period(periods[-1].begin, one.at)
-    return Preview(points[0][0] if points else None, periods, points)
+    is_of_few = condition.sign in {"<", "<=", "falls"}
+    return Preview(points[0][0] if points else None, periods, points, is_of_few=is_of_few)

@@ -121,7 +121,7 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
             lines.append(kit.trusted_context("⚠️ From {begin} to {end}", begin=begin, end=end))
     size = -(-len(shown.points) // _MOST_POINTS) or 1
     pieces = [shown.points[at : at + size] for at in range(0, len(shown.points), size)]
-    worst = min if spec.parsed.sign in {"<", "<=", "falls"} else max
+    worst = min if shown.is_of_few else max
     has_days = len(pieces) > 1 and pieces[1][0][0] - pieces[0][0][0] >= timedelta(
         days=1
     )  # and so no time, which is long
