@@ -33,6 +33,16 @@ async def test_an_unknown_command_or_one_in_a_thread_is_refused_as_in_slack(alic
     assert app.received == []
 
 
+async def test_the_bot_is_invited_by_slacks_own_command(alice: Window, slack: EmulatedSlack) -> None:
+    await alice.does("command", channel=sample.NOBOT, command="/invite", text=" @bridge ")
+    again = await alice.tries("command", channel=sample.NOBOT, command="/invite", text=f"<@{sample.BRIDGE}>")
+    other = await alice.tries("command", channel=sample.NOBOT, command="/invite", text="@bob")
+
+    assert sample.BRIDGE in slack.workspace.channels[sample.NOBOT].members
+    assert again["error"] == "@bridge is already in this channel."
+    assert other["error"] == "Only the bot can be invited here: type /invite @bridge."
+
+
 async def test_a_command_the_app_refuses_gets_a_slackbot_reply(alice: Window, app: App) -> None:
     app.answers.append(PlainTextResponse("no", status_code=500))
 
