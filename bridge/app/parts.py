@@ -25,7 +25,7 @@ from bridge.engine.activity import Activity
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
 from bridge.engine.home import Homes
-from bridge.engine.limits import Limiter
+from bridge.engine.limits import Limit, Limiter, limits_in_short, limits_of, of_arrival
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.rules import rules_of
@@ -53,7 +53,6 @@ from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
-from bridge.queue.records import Limits
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import LEASE, Elapsed, Journal, Watches
 from bridge.queue.worker import Shares, Slots, Worker
@@ -114,11 +113,11 @@ def build(
     monotonic = monotonic or Elapsed()
     own: Any = {name: getattr(settings, name) or "" for name in OWN}
     only = ProjectConnection(wires.project, Catalog(wires.project, monotonic=monotonic), **own)
-    limits = Limits(settings.thread_turns, settings.user_turns, settings.app_turns)
-    how: Any = {
-        "consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now, "limits": limits,
-    }  # fmt: skip
-    inbox, journal = Inbox(scripts, **how), Journal(scripts, patience, **how)
+    of_settings = ("thread_turns", "app_turns", "user_turns", "user_runs")
+    in_short = limits_in_short(**{name: getattr(settings, name) for name in of_settings})
+    how: Any = {"consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now}
+    inbox = Inbox(scripts, **how, limits=partial(of_arrival, in_short))
+    journal = Journal(scripts, patience, **how)
 
     async def ensure_caught_up(thread: ThreadKey) -> None:
         await catch_up.ensure_caught_up(thread)
@@ -130,6 +129,7 @@ def build(
         identity,
         namespace,
         inbox=inbox,
+        limits=in_short,
         ensure_caught_up=ensure_caught_up,
         projects=projects or ServedProjects(only),
         troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity)}),
@@ -144,7 +144,8 @@ def build(
             allowed_users=settings.allowed_users,
             runners=settings.runners,
         )
-        deps.channels.file, deps.faces.file, deps.limits.listed = config.channels, config.agents, config.limits
+        deps.channels.file, deps.faces.file = config.channels, config.agents
+        deps.limits.listed = limits_of(config.limits)
 
     use(config or Config(()))
     queued_reactions = QueuedReactions(
@@ -289,6 +290,7 @@ def _deps(
     namespace: Namespace,
     *,
     inbox: Inbox,
+    limits: tuple[Limit, ...],
     ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
     projects: ServedProjects,
     troubles: Troubles,
@@ -320,7 +322,7 @@ def _deps(
         first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),
         access=access,
-        limits=Limiter(directory, projects, settings.user_runs),
+        limits=Limiter(directory, projects, limits),
         slack=slack,
         indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),
         directory=directory,

@@ -1,6 +1,7 @@
 """Limits of the operator's file, and of the settings that are limits in short: what a request counts for.
 
-They are checked and counted in the step that records a request as sent (`bridge.queue.turn.QueuedTurn.once`).
+They are checked and counted in the step that records a request as sent (`bridge.queue.turn.QueuedTurn.once`), or, per
+minute, in the one that queues what arrives (`bridge.queue.inbox.Inbox.put_message`).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -23,6 +24,7 @@ from bridge.errors import SlackError
 from bridge.inbound import InboundMessage
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
+from bridge.queue.inbox import Arrival
 from bridge.queue.records import Quota
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -32,10 +34,7 @@ from bridge.slack.post import Poster
 
 log = logging.getLogger(__name__)
 
-WINDOWS: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
-RUNS: Final = "runs"
-"""What the limit of BRIDGE_USER_RUNS_PER_HOUR is called in `bridge.errors.TooOften`."""
-
+_WINDOWS: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 _WHOSE: Final = {
     "person": "your",
     "group": "your group's",
@@ -44,6 +43,9 @@ _WHOSE: Final = {
     "workflow": "this workflow's",
     "project": "this project's",
 }
+ARRIVALS: Final = "arrivals"
+"""The unit of messages to agents, and of apps' posts, counted when they arrive; the others are counted when sent."""
+
 _UNITS: Final = {"turns": "message", "runs": "workflow run", "characters": "character"}
 
 
@@ -80,29 +82,83 @@ async def used_limits(scripts: Scripts, now: datetime) -> list[UsedLimit]:
 
 def _of_anyone(words: str, most: int) -> tuple[str, str]:
     """Return the words of a limit for those whose it isn't, and its unit."""
-    if words == RUNS:
-        return f"a person's limit of {kit.counted(most, _UNITS[RUNS])} per hour", RUNS
+    if words == "runs":
+        return f"a person's limit of {kit.counted(most, _UNITS[words])} per hour", words
     whose, _, of = words.partition(" limit of ")
     per = next((per for per, known in _WHOSE.items() if known == whose), "")
     unit = next((unit for unit, noun in _UNITS.items() if noun in of), "")
     return f"{'an' if per == 'agent' else 'a'} {per}'s limit of {of}", unit
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many of a *unit* each of those it's *per* may have, or *only* some of them; a setting's is *called* so."""
+
+    per: str
+    unit: str
+    most: int
+    every: str
+    only: tuple[str, ...] | None = None
+    called: str = ""
+
+    def quota(self, amount: int, *subject: str) -> Quota:
+        """Return what counts for *subject*; its counter's name says nothing about whom it counts for."""
+        facts = json.dumps([self.per, *subject, *sorted(self.only or ()), self.every, self.unit, self.most])
+        words = self.called
+        if not words:
+            words = f"{_WHOSE[self.per]} limit of {kit.counted(self.most, _UNITS[self.unit])} per {self.every}"
+        id_, is_own = hashlib.sha256(facts.encode()).hexdigest()[:32], self.unit == ARRIVALS and self.per != "thread"
+        return Quota(id_, self.most, _WINDOWS[self.every], amount, words, in_project=is_own)
+
+
+def limits_of(tables: Sequence[LimitTable]) -> tuple[Limit, ...]:
+    """Return the limits of the operator's file."""
+    return tuple(
+        Limit(one.per, unit, most, one.every, one.only)
+        for one in tables
+        for unit, most in (("turns", one.turns), ("runs", one.runs), ("characters", one.characters))
+        if most
+    )
+
+
+def limits_in_short(*, thread_turns: int, app_turns: int, user_turns: int, user_runs: int) -> tuple[Limit, ...]:
+    """Return the limits of the settings; 0: none. They are called as `bridge.errors.TooOften` and notices say it."""
+    return tuple(
+        Limit(per, unit, most, every, called=called)
+        for per, unit, most, every, called in (
+            ("thread", ARRIVALS, thread_turns, "minute", "thread"),
+            ("app", ARRIVALS, app_turns, "minute", "person"),
+            ("person", ARRIVALS, user_turns, "minute", "person"),
+            ("person", "runs", user_runs, "hour", "runs"),
+        )
+        if most
+    )
+
+
+def of_arrival(limits: Sequence[Limit], arrival: Arrival) -> list[Quota]:
+    """Return what of *limits* an arrival counts for."""
+    inbound, app = arrival.inbound, arrival.app
+    subjects = {
+        "thread": str(arrival.thread or ""),
+        "app": f"{inbound.team}:{inbound.channel}:{app}" if app else "",
+        "person": "" if app else f"{inbound.team}:{inbound.user}",
+    }
+    return [one.quota(1, subjects[one.per]) for one in limits if one.unit == ARRIVALS and subjects[one.per]]
+
+
 @dataclass(slots=True)
 class Limiter:
-    """The limits *listed* in the operator's file, which change when it's read again, and *user_runs* per hour."""
+    """The limits *listed* in the operator's file, which change when it's read again, and those *in_short*: settings."""
 
     directory: Directory
     projects: ServedProjects
-    user_runs: int = 0
-    listed: tuple[LimitTable, ...] = ()
+    in_short: tuple[Limit, ...] = ()
+    listed: tuple[Limit, ...] = ()
 
     @property
     def units(self) -> set[str]:
         """What is limited: ``turns``, ``runs`` and ``characters``."""
-        return {unit for unit in _UNITS for one in self.listed if getattr(one, unit)} | (
-            {RUNS} if self.user_runs else set()
-        )
+        return {one.unit for one in (*self.listed, *self.in_short)} - {ARRIVALS}
 
     async def of_question(self, turn: Turn, agent: Agent | None, text: str, *, person: str = "") -> tuple[Quota, ...]:
         """Return what a question for *agent* counts for; *person* is the owner of what asks it, if it's an app."""
@@ -112,25 +168,18 @@ class Limiter:
         """Return what a run of *workflow* with this input counts for."""
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
         found = [one async for one in self._of(turn, "runs", len(text), workflow, turn.user)]
-        if self.user_runs:
-            id_ = _digest("BRIDGE_USER_RUNS_PER_HOUR", turn.team, turn.user, turn.project_key)
-            found.append(Quota(id_, self.user_runs, WINDOWS["hour"], 1, RUNS))
-        return tuple(found)
+        mine = (turn.team, turn.user, turn.project_key)
+        return (*found, *(one.quota(1, *mine) for one in self.in_short if one.unit == "runs"))
 
     async def _of(
         self, turn: Turn, unit: str, characters: int, target: Workflow | Agent | None, person: str
     ) -> AsyncIterator[Quota]:
+        amounts = {unit: 1, "characters": characters}
         for limit in self.listed:
-            amounts = {unit: 1, "characters": characters}
-            most = {name: getattr(limit, name) for name in amounts if getattr(limit, name)}
-            for subject in await self._subjects(limit, turn, target, person) if most else ():
-                for name, number in most.items():
-                    id_ = _digest(limit.per, subject, *sorted(limit.only or ()), limit.every, name, number)
-                    counted = kit.counted(number, _UNITS[name])
-                    words = f"{_WHOSE[limit.per]} limit of {counted} per {limit.every}"
-                    yield Quota(id_, number, WINDOWS[limit.every], amounts[name], words)
+            for subject in await self._subjects(limit, turn, target, person) if limit.unit in amounts else ():
+                yield limit.quota(amounts[limit.unit], subject)
 
-    async def _subjects(self, limit: LimitTable, turn: Turn, target: Workflow | Agent | None, person: str) -> list[str]:
+    async def _subjects(self, limit: Limit, turn: Turn, target: Workflow | Agent | None, person: str) -> list[str]:
         """Return what a request counts for under a limit: a person, a channel, …; none if it isn't about them."""
         only, project = limit.only, turn.project_key or DEFAULT
         match limit.per:
@@ -167,7 +216,7 @@ async def say_if_near(slack: Poster, turn: Turn) -> None:
     if turn.near is None or not body.is_request or (isinstance(body, InboundMessage) and body.app):
         return
     quota, left, wait = turn.near
-    if quota.words == RUNS:
+    if quota.words == "runs":  # the setting's
         return
     start = f"You're near {quota.words}: {left:,} left." if left > 0 else f"This used up {quota.words}."
     text = f"{start} It starts again in {kit.spoken(wait)}."
@@ -175,8 +224,3 @@ async def say_if_near(slack: Poster, turn: Turn) -> None:
         await slack.whisper(recipient_of(turn.body), kit.reply(text))
     except SlackError as exc:
         log.info("a notice about a limit can't be shown", extra={"detail": exc.detail})
-
-
-def _digest(*parts: object) -> str:
-    """Return the name of a counter, which says nothing about whom it counts for."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -30,11 +30,11 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
-from bridge.ids import Lane, MessageKey, PersonKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
+from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
-from bridge.queue.records import UNLIMITED, Delivery, Head, Held, InDoubt, Limits, Offer, Write, read_head
+from bridge.queue.records import Delivery, Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
@@ -192,8 +192,8 @@ Requeued = Literal["queued", "already", "gone", "full"]
 class Inbox:
     """Stores turns, and hands out their lanes to the *consumer*, this process.
 
-    *session_lifetime* is how long an idle thread stays bound; *now* is the clock, with aware datetimes; *limits* are
-    the rate limits.
+    *session_lifetime* is how long an idle thread stays bound; *now* is the clock, with aware datetimes; *limits*
+    returns what an arrival counts for.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Inbox:
         consumer: str,
         session_lifetime: timedelta,
         now: Callable[[], datetime],
-        limits: Limits = UNLIMITED,
+        limits: Callable[[Arrival], Sequence[Quota]] = lambda _: (),
     ) -> None:
         self.consumer = consumer
         self._scripts = scripts
@@ -248,6 +248,7 @@ class Inbox:
     async def put_message(self, arrival: Arrival) -> Put:
         """Store what arrived. Raises `StoreUnavailable`."""
         turn, now, inbound = new_turn_id(), self._now(), arrival.inbound
+        limits = self._limits(arrival) if arrival.is_limited else ()
         # Slack resends messages, and only messages. So only a message may turn out to be stored although it was
         # refused, and only a message's lane is handed to a free worker.
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
@@ -255,7 +256,7 @@ class Inbox:
         try:
             answer = await self._scripts.run(
                 "put",
-                self._as_json(arrival, turn, now, worker=self.consumer if offer else None),
+                self._as_json(arrival, turn, now, limits, worker=self.consumer if offer else None),
                 to_json(inbound),
                 confirmed=True,
                 repeatable=message_body is not None,
@@ -278,8 +279,9 @@ class Inbox:
                 return Duplicate(TurnId(of))
             case ["late"]:
                 raise StoreUnavailable("late")
-            case ["paused", limited, wait, first]:
-                return Paused(str(limited), timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+            case ["paused", number, wait, first]:
+                limited = limits[int(number) - 1].words
+                return Paused(limited, timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
             case ["others", is_told]:
                 return Others(is_told=str(is_told) == "1")
             case ["void", because]:
@@ -289,13 +291,12 @@ class Inbox:
             case _:
                 return _WITHOUT_DETAILS[answer[0]]
 
-    def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, *, worker: str | None) -> str:
+    def _as_json(
+        self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, worker: str | None
+    ) -> str:
         """Serialize all but the body for ``put.lua``; empty fields are left out."""
-        inbound, thread, limits = arrival.inbound, arrival.thread, self._limits
+        inbound, thread = arrival.inbound, arrival.thread
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
-        who, turns = inbound.user, limits.user_turns
-        if arrival.app:
-            who, turns = f"{inbound.channel}:{arrival.app}", limits.app_turns
         event, retry = arrival.event if arrival.message else "", message_body.retry if message_body else 0
         said_at = arrival.said_at
         fields = {
@@ -314,7 +315,7 @@ class Inbox:
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
             "said_at": said_at,
             "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent
-            "counts_for": str(PersonKey(inbound.team, who)),  # the person or app whose limit it counts for
+            "limits": counted(limits),
             "project": inbound.project,  # of its thread from now on
             "version": arrival.version,
             "is_auto": arrival.is_auto,
@@ -325,8 +326,6 @@ class Inbox:
         }
         numbers = {
             "limit": WAITING_LIMIT,
-            "thread_turns": limits.thread_turns if arrival.is_limited and thread else 0,
-            "person_turns": turns if arrival.is_limited else 0,
             "session_ms": self._session_ms,
             "marked_ms": _MARKED_MS,
             "seen_ms": _SEEN_MS,

@@ -158,9 +158,7 @@ class Keys:
     faces = Key[[]]("faces", "hash", "forever", "agent, or project:agent → its chosen emoji", stays=True)
     handles = Key[[]]("handles", "hash", "forever", "user group → the agent whose handle it is, and who set it",
                       stays=True, erased="set up")
-    thread_pace = Key[ThreadKey]("pace:t:<thread>", "string", "1 minute", "turns a thread started")
-    person_pace = Key[PersonKey]("pace:u:<person>", "string", "1 minute", "turns a person or an app started")
-    used = Key[str]("used:<limit>", "hash", "its hour or day", "how much of a limit is used up")
+    used = Key[str]("used:<limit>", "hash", "its minute, hour or day", "how much of a limit is used up")
     limits = Key[[]]("limits", "zset", LIMITED, "limits that something counts for, by when that ends")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")

@@ -17,11 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, InboundMessage, from_json
+from bridge.queue.keys import milliseconds
 
 VERSION = 1
 """The version of both records. From 1.0.0 on, a release reads its own and older versions; increase it if older releases
@@ -281,22 +282,10 @@ def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The rate limits of arrivals per minute; 0 means none. *app_turns* is per app and channel."""
-
-    thread_turns: int = 0
-    user_turns: int = 0
-    app_turns: int = 0
-
-
-UNLIMITED: Final = Limits()
-
-
-@dataclass(frozen=True, slots=True)
 class Quota:
-    """What a request counts for: the counter *id*, of which *most* is allowed in a *window*, and by how much it grows.
+    """What a request or an arrival counts for: the counter *id*, of which *most* is allowed in a *window*.
 
-    The window begins with the first request. *words* name the limit.
+    The window begins with the first one. *words* name the limit. With *in_project*, each project has its own counter.
     """
 
     id: str
@@ -304,6 +293,12 @@ class Quota:
     window: timedelta
     amount: int
     words: str
+    in_project: bool = False
+
+
+def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
+    """Return *limits* as scripts get them."""
+    return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]
 
     @property
     def listed(self) -> str:

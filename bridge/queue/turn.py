@@ -41,7 +41,7 @@ from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
 from bridge.queue.keys import DEAD, LIMITED, TRACE, milliseconds
 from bridge.queue.patience import Patience
-from bridge.queue.records import UNLIMITED, Head, Held, Limits, Quota, Taken, Write, read_head
+from bridge.queue.records import Head, Held, Quota, Taken, Write, counted, read_head
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import SETTINGS, Stops
@@ -260,14 +260,12 @@ class Journal:
         consumer: str,
         session_lifetime: timedelta,
         now: Callable[[], datetime],
-        limits: Limits = UNLIMITED,
     ) -> None:
         self._scripts = scripts
         self._patience = patience
         self._consumer = consumer
         self._session_ms = milliseconds(session_lifetime)
         self._now = now
-        self._limits = limits
 
     async def take(self, held: Held, *, begins: bool = True) -> Head | None:
         """Read the head of a lane; None if it's empty.
@@ -296,7 +294,8 @@ class Journal:
         record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            _counted(limits), *bound, self._session_ms, taken.project, _serialized([*writes, *self._listed(limits)]),
+            _serialized(counted(limits)), *bound, self._session_ms, taken.project,
+            _serialized([*writes, *self._listed(limits)]),
             confirmed=True,
         )  # fmt: skip
         what, *facts = str(answer).split(":")
@@ -318,7 +317,7 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Iterable[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, _serialized(writes), _counted(limits))
+        await self._run("unsent", taken.held, taken.record.id, _serialized(writes), _serialized(counted(limits)))
 
     async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
@@ -435,14 +434,9 @@ class Journal:
         return answer
 
 
-def _counted(limits: Sequence[Quota]) -> str:
-    """Serialize *limits* for a script; ``""`` for none."""
-    return as_json([[one.id, one.most, milliseconds(one.window), one.amount] for one in limits]) if limits else ""
-
-
-def _serialized(writes: Iterable[Write]) -> str:
-    """Serialize *writes* for a script; ``""`` for none."""
-    listed = list(writes)
+def _serialized(rows: Iterable[object]) -> str:
+    """Serialize writes or limits for a script; ``""`` for none."""
+    listed = list(rows)
     return as_json(listed) if listed else ""
 
 

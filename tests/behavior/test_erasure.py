@@ -69,7 +69,7 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
         assert await busy.store.channels.replace(TEAM, RANDOM, stored, settings)
     before = await contents(busy)
     assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
-        "alert", "audit", "channels", "home", "input", "person_pace", "recent_runs", "recent_threads", "report",
+        "alert", "audit", "channels", "home", "input", "recent_runs", "recent_threads", "report",
         "shown", "thread", "typed", "votes",
     }  # fmt: skip
 

@@ -76,7 +76,7 @@ async def test_a_paused_thread_resumes_after_a_minute(harness: Harness) -> None:
     await say(harness, "one", 200)
     await say(harness, "two", 201)
 
-    await end_window(harness, "pace:t")
+    await end_window(harness, "used")
     await say(harness, "three", 202)
 
     assert harness.service.messages == ["one", "three"]
@@ -97,7 +97,7 @@ async def test_a_message_refused_in_a_pause_is_not_answered_on_a_retry(harness: 
     await say(harness, "one", 200)
     await say(harness, "two", 201)
 
-    await end_window(harness, "pace:t")
+    await end_window(harness, "used")
     await say(harness, "two", 201)
 
     assert harness.service.messages == ["one"]

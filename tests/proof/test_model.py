@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from model import approvals_model, inbox_model, recovery_model, slots_model
+from model import approvals_model, inbox_model, limits_model, recovery_model, slots_model
 from model.search import Found
 
 Search = Callable[[], Found]
@@ -19,6 +19,7 @@ HOLD: dict[str, Search] = {
     "slots": slots_model.search,
     **{f"recovery: {name}": partial(recovery_model.search, at) for name, at in recovery_model.SCENARIOS.items()},
     **{f"approvals: {name}": partial(approvals_model.search, at) for name, at in approvals_model.SCENARIOS.items()},
+    **{f"limits: {name}": partial(limits_model.search, at) for name, at in limits_model.SCENARIOS.items()},
 }
 BREAK: dict[str, Search] = {
     **{name: partial(inbox_model.search_mutant, name) for name in inbox_model.MUTANTS},
@@ -30,6 +31,10 @@ BREAK: dict[str, Search] = {
     **{
         f"approvals: {name}": partial(approvals_model.search, approvals_model.SCENARIOS[scenario], name)
         for name, scenario in approvals_model.MUTANTS.items()
+    },
+    **{
+        f"limits: {name}": partial(limits_model.search, limits_model.SCENARIOS[scenario], name)
+        for name, scenario in limits_model.MUTANTS.items()
     },
 }
 

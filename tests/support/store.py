@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from bridge.playground.emulator import sample
 from bridge.queue.inbox import Arrival, Condition, Inbox, Put, Queued
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
-from bridge.queue.records import UNLIMITED, Held, Limits, Offer, Taken
+from bridge.queue.records import Held, Offer, Quota, Taken
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Journal
 
@@ -109,7 +109,7 @@ class Store:
     namespace: Namespace
     clock: Clock
     processes: dict[str, Process] = field(default_factory=dict)
-    limits: Limits = UNLIMITED
+    limits: Sequence[Quota] = ()
     audit_lifetime: timedelta = timedelta(0)
     make: Callable[[str], Process] | None = None  # a process with more than the store
     on_put: Callable[[InboundMessage], None] = lambda _: None  # notified of each put
@@ -121,10 +121,8 @@ class Store:
         return self.processes[name]
 
     def _process(self, name: str) -> Process:
-        how: Any = {
-            "consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock, "limits": self.limits,
-        }  # fmt: skip
-        inbox = Inbox(self.scripts, **how)
+        how: Any = {"consumer": name, "session_lifetime": SESSION_LIFETIME, "now": self.clock}
+        inbox = Inbox(self.scripts, **how, limits=lambda _: self.limits)
         journal = Journal(self.scripts, Patience(asyncio.Event()), **how)
         return Process(name, self.redis, inbox, journal)
 
@@ -234,7 +232,7 @@ async def open_store(
     clock: Clock | None = None,
     metrics: Metrics | None = None,
     *,
-    limits: Limits = UNLIMITED,
+    limits: Sequence[Quota] = (),
     audit_lifetime: timedelta = timedelta(0),
 ) -> Store:
     """Open a store in the namespace of the tests."""

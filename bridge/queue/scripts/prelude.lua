@@ -2,7 +2,6 @@
 local READY, GROUP = ready_key(), 'workers'
 local YOUNG = 600 -- seconds; Slack may resend any younger message: its third and last retry is after about six minutes
 local ENDED = 90000000 -- ms; an ended conversation isn't searched for in its thread, as after any search
-local MINUTE = 60000 -- ms
 local GRACE = 604800000 -- ms; `discard_expired` has this long before a parked lane's keys expire
 
 -- Append a field and its value to the arguments of HSET. Return `earlier` lines of a trace with one more, up to a limit.
@@ -411,25 +410,28 @@ local function apply(writes)
   return answers
 end
 
--- Rate limits: whether the counter `key` has reached `limit` in its window (0: no limit), and counting one more. The
--- window (ms) begins with the first count.
-local function is_used_up(key, limit)
-  return limit > 0 and tonumber(redis.call('GET', key) or '0') >= limit
-end
-local function count(key, window)
-  local counted = redis.call('INCR', key)
-  if counted == 1 then redis.call('PEXPIRE', key, window) end
-  return counted
-end
-
--- The limits that an arrival counts for: whose, the counter's key, the limit, and how much is counted in this minute.
-local function paces_of(a, of_thread, of_person)
-  local paces = {}
-  if a.thread_turns > 0 then
-    paces[1] = {of = 'thread', key = thread_pace_key(a.thread), limit = a.thread_turns, count = tonumber(of_thread or '0')}
+-- Limits, each {counter, most, window (ms), amount}: the number of the first that's used up, and its counter; or nil.
+-- A window begins with its first count, and is named by that: `since`.
+local function used_up(limits)
+  for number, limit in ipairs(limits) do
+    limit.key = used_key(limit[1])
+    local seen = redis.call('HMGET', limit.key, 'n', 'since')
+    limit.since = seen[2]
+    if tonumber(seen[1] or '0') >= limit[2] then return number, limit.key end
   end
-  if a.person_turns > 0 then
-    paces[#paces + 1] = {of = 'person', key = person_pace_key(a.counts_for), limit = a.person_turns, count = tonumber(of_person or '0')}
+end
+-- Count for limits that `used_up` has seen. Returns the windows, each named by its first `mark`, and the number of a limit
+-- that's now used up by 80%, if any, with what's left of it.
+local function count(limits, mark)
+  local windows, near, left = {}, nil, nil
+  for number, limit in ipairs(limits) do
+    local most, used = limit[2], redis.call('HINCRBY', limit.key, 'n', limit[4])
+    windows[number] = limit.since or mark
+    if not limit.since then
+      redis.call('HSET', limit.key, 'since', mark)
+      redis.call('PEXPIRE', limit.key, limit[3])
+    end
+    if used >= 0.8 * most and used - limit[4] < 0.8 * most then near, left = number, math.max(0, most - used) end
   end
-  return paces
+  return windows, near, left
 end

@@ -12,9 +12,8 @@ if a.deadline and clock() > a.deadline then return {'late'} end
 local conversation = thread_key(thread)
 local talk = by_field(redis.call('HGETALL', conversation))
 local project = talk.project or (not talk.v and a.project) or '' -- a thread keeps its own
-if project ~= '' then a.counts_for = a.counts_for .. ':' .. project end
 local known = redis.call('MGET', refused_key(turn), seen_event_key(a.event or ''), seen_message_key(message),
-  seen_message_key(thread), unread_thread_key(thread), thread_pace_key(thread), person_pace_key(a.counts_for))
+  seen_message_key(thread), unread_thread_key(thread))
 local unread = known[5] -- its thread has yet to be read
 if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
@@ -61,15 +60,15 @@ if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, par
   return unless_queued('others', talk['told:' .. a.author] and '1' or '0')
 end
 if waiting >= a.limit then return unless_queued('full') end
-local paces = paces_of(a, known[6], known[7])
-for _, pace in ipairs(paces) do
-  if pace.count >= pace.limit then
-    local counted = count(pace.key, MINUTE)
-    return unless_queued('paused', pace.of, redis.call('PTTL', pace.key), counted == pace.limit + 1 and '1' or '0')
-  end
+local limits = a.limits or {}
+for _, limit in ipairs(limits) do limit[1] = limit[5] and project ~= '' and limit[1] .. ':' .. project or limit[1] end
+local number, counter = used_up(limits)
+if number then
+  local is_first = redis.call('HSETNX', counter, 'told', 1) -- this is the first one that it refuses
+  return unless_queued('paused', number, redis.call('PTTL', counter), is_first)
 end
 if a.writes and apply(a.writes)[1] == '' then return unless_queued('stale') end
-for _, pace in ipairs(paces) do count(pace.key, MINUTE) end
+count(limits, turn)
 
 local is_talk, is_chosen = condition == 'start' or condition == 'bound', condition == 'start' and a.agent and not agent
 local changes = is_talk and joined(a, talk, ts) or {}

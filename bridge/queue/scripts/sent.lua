@@ -15,10 +15,8 @@ if seen[1] == 'sent' and seen[2] == token then return 'ok' end
 if seen[1] ~= 'queued' then return 'lost' end
 if seen[3] or seen[5] or (seen[4] or '0') ~= edits then return 'changed' end
 local limits = ARGV[9] ~= '' and cjson.decode(ARGV[9]) or {}
-for number, limit in ipairs(limits) do
-  local used = tonumber(redis.call('HGET', used_key(limit[1]), 'n') or '0')
-  if used >= limit[2] then return 'paused:' .. number .. ':' .. redis.call('PTTL', used_key(limit[1])) end
-end
+local number, counter = used_up(limits)
+if number then return 'paused:' .. number .. ':' .. redis.call('PTTL', counter) end
 if ARGV[10] ~= '' then
   local conversation = thread_key(ARGV[10])
   bind(conversation, ARGV[13])
@@ -27,15 +25,8 @@ if ARGV[10] ~= '' then
   if not is_first and redis.call('HGET', conversation, 'agent') ~= ARGV[11] then return 'changed' end
 end
 if ARGV[14] ~= '' and apply(ARGV[14])[1] == '' then return 'stale' end
-local near = 'ok'
-for number, limit in ipairs(limits) do
-  local counter, most, amount = used_key(limit[1]), limit[2], limit[4]
-  local used = redis.call('HINCRBY', counter, 'n', amount)
-  if used == amount then redis.call('PEXPIRE', counter, limit[3]) end
-  if used >= 0.8 * most and used - amount < 0.8 * most then
-    near = 'near:' .. number .. ':' .. math.max(0, most - used) .. ':' .. redis.call('PTTL', counter)
-  end
-end
+local windows, near, left = count(limits, turn .. '.' .. token)
 redis.call('HSET', key, 'step', 'sent', 't_sent', now, 'by', token)
+if #limits > 0 then redis.call('HSET', key, 'counted', table.concat(windows, ' ')) end
 if ARGV[8] ~= '' then redis.call('HSET', key, 'note', ARGV[8]) end
-return near
+return near and 'near:' .. near .. ':' .. left .. ':' .. redis.call('PTTL', limits[near].key) or 'ok'
