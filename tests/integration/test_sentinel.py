@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 from bridge.errors import StoreUnavailable
+from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
 from bridge.queue.redis.connection import blocking_connection, connect, translated
 from support.continuous_load import RETRIES, continuous_load
 from support.redis_groups import MASTER_NAME, Watched, started
 from support.store import NAMESPACE
-from support.system import open_system
+from support.system import System, open_system
 from support.waiting import wait_until
 
 PATIENCE = 20.0
+SETTINGS = {"BRIDGE_DEFAULT_AGENT": "1", "BRIDGE_THREAD_TURNS_PER_MINUTE": "0"}
+RULES = f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{BOB}"]}}\n[[rules]]\n'
 PEOPLE = ((ALICE, GENERAL), (BOB, GENERAL), (BOB, RANDOM), (CAROL, GENERAL))
 
 
@@ -32,16 +35,43 @@ def watched(*, needs_replica: bool = False) -> Iterator[Watched]:
             yield group
 
 
-async def test_messages_are_answered_despite_a_killed_master() -> None:
+async def asked(system: System, given: str) -> Message:
+    """Have Alice ask for a run that needs Bob's approval; return its card."""
+    await system.slack.ui.command(ALICE, GENERAL, "/workflows", f"run 1 {given}")
+
+    def card() -> list[Message]:
+        return [one for one in system.posted(GENERAL) if given in str(one.blocks) and "🔐" in one.text]
+
+    await wait_until(card, "the request's card is posted", PATIENCE)
+    return card()[0]
+
+
+async def approve(system: System, card: Message) -> bool:
+    """Have Bob approve; whether the bridge accepted the click."""
+    return (await system.slack.ui.click(BOB, GENERAL, card.ts, "approval:approve")).is_acked
+
+
+def is_approved(system: System, card: Message) -> bool:
+    return any("approved by" in one.text for one in system.posted(GENERAL) if one.ts == card.ts)
+
+
+async def test_messages_are_answered_and_approvals_hold_despite_a_killed_master(tmp_path: Path) -> None:
+    (tmp_path / "bridge.toml").write_text(RULES)
     with watched() as group:
         async with open_system(group.first.url, NAMESPACE, retry_delays=RETRIES) as system:
             system.redis_url = group.url
-            bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
+            bridge = await system.start_bridge(**SETTINGS, BRIDGE_CONFIG=str(tmp_path / "bridge.toml"))
+            early, late = await asked(system, "early"), await asked(system, "late")
             async with continuous_load(system, *PEOPLE) as threads:
                 await threads.wait_until_accepted(3)
+                assert await approve(system, early)
                 group.first.kill()
                 await wait_until(lambda: group.knows_as_master(group.second), "the replica is the master", PATIENCE)
                 await threads.wait_until_accepted(3)
+                await wait_until(lambda: is_approved(system, early), "its approval counts", PATIENCE)
+                assert await approve(system, late)
+                await wait_until(lambda: is_approved(system, late), "the waiting request is approved", PATIENCE)
+            assert sorted(system.runs()) == ["early", "late"]
 
             await bridge.reaches("redis")
 
@@ -51,7 +81,7 @@ async def test_messages_are_answered_during_a_planned_failover() -> None:
     with watched(needs_replica=True) as group:
         async with open_system(group.first.url, NAMESPACE, retry_delays=RETRIES) as system:
             system.redis_url = group.url
-            bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_THREAD_TURNS_PER_MINUTE="0")
+            bridge = await system.start_bridge(**SETTINGS)
             async with continuous_load(system, *PEOPLE) as threads:
                 await threads.wait_until_accepted(3)
                 group.switch()
