@@ -501,3 +501,10 @@ class TooOften(BridgeError):
         super().__init__(f"{what}, for {wait.total_seconds():g} s")
         self.what = what
         self.wait = wait
+
+
+class TooManyRequests(TooOften):
+    """Too many requests for approval are waiting: of *what*, a ``person`` or ``everyone``; *wait* isn't known."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, timedelta(0))

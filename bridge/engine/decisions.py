@@ -440,6 +440,10 @@ ENDS: Final[Mapping[str, Meaning]] = {
     "BadInput": _TYPED.called("input isn't valid JSON; asked what to do"),
     "NotAllowed": _NOT_ALLOWED.called("no permission"),
     "TooOften": _TOO_FAST,
+    "TooManyRequests": Meaning(
+        "Too many requests are waiting for approval, so I didn't ask for this one.",
+        "Ask again when some of them are decided.", is_public=False, word="too many requests for approval",
+    ),
 }  # fmt: skip
 """Each end of a turn that isn't simply a reply, by its stored word, without the fact after a colon."""
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
-REFUSED: Final = frozenset({"NotAllowed", "TooOften"})
+REFUSED: Final = frozenset({"NotAllowed", "TooOften", "TooManyRequests"})
 """Outcomes in which the person was refused: names of classes in `bridge.errors`."""
 
 FACTS: Final = ("approval", "sha256", "rule")

@@ -50,9 +50,11 @@ async def stored(harness: Harness) -> StoredRequest:
     return found
 
 
-async def press(harness: Harness, action: str = "approve", user: str = BOB, name: str = "a") -> None:
+async def press(
+    harness: Harness, action: str = "approve", user: str = BOB, name: str = "a", card_of: Posted | None = None
+) -> None:
     """Press a button of the card, and handle it."""
-    shown = card(harness)
+    shown = card_of or card(harness)
     await harness.slack.ui.click(user, shown.message.channel, shown.ts, f"approval:{action}")
     await harness.work(name)
 

@@ -6,7 +6,9 @@ input is approved.
 
 from __future__ import annotations
 
+import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,8 +16,8 @@ import httpx
 import pytest
 
 from behavior.test_approvals import GENERAL, LINE, ONE, card, direct, press, press_stale, raw_click, stored
-from bridge.features.approvals.store import ApprovalStore
-from bridge.inbound import ApprovedRun, Click
+from bridge.features.approvals.store import MOST_OF_ONE, MOST_WAITING, ApprovalStore
+from bridge.inbound import ApprovedRun, Click, ScheduledRun
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
 from support.harness import WORKFLOW, Harness
 from support.ports import NO_TLS
@@ -370,3 +372,65 @@ async def test_nobody_learns_of_requests_they_have_no_part_in(asked: Harness) ->
     assert direct(asked, DM_BOB) != []
     await press_stale(asked, CAROL)
     assert len(asked.service.runs) == 1
+
+
+# Whoever asks too often
+
+
+async def test_a_person_has_few_requests_waiting_and_others_still_ask(asked: Harness) -> None:
+    for number in range(MOST_OF_ONE + 2):
+        await asked.type_command(f"/workflows run 3 {number}")
+    await asyncio.gather(*(asked.work(name) for name in ("a", "b", "c")))
+    await asked.type_command(LINE, user=CAROL)
+    await asked.work()
+
+    assert len(asked.seen.replies("bridge_approval")) == MOST_OF_ONE + 1
+    refused = [one.user for one in asked.seen.ephemerals if one.text.startswith("Too many of your requests")]
+    assert refused == [ALICE] * 3
+
+    await press(asked, "withdraw", ALICE, card_of=asked.seen.replies("bridge_approval")[0])
+    await asked.type_command("/workflows run 3 again")
+    await asked.work()
+    assert len(asked.seen.replies("bridge_approval")) == MOST_OF_ONE + 2
+
+
+async def test_no_crowd_fills_the_list_of_requests(asked: Harness) -> None:
+    far = asked.store.clock().timestamp() * 2000
+    await asked.store.redis.zadd("{test}:approvals", {str(number): far for number in range(MOST_WAITING - 2)})
+    for user in (ALICE, BOB, CAROL):
+        await asked.type_command(LINE, user=user)
+        await asked.work()
+
+    assert len(asked.seen.replies("bridge_approval")) == 2
+    assert asked.seen.ephemerals[-1].text == (
+        "Too many requests are waiting for approval. Ask again when some of them are decided."
+    )
+    assert asked.service.runs == []
+
+
+async def test_a_schedule_at_the_cap_says_so_on_its_card(asked: Harness) -> None:
+    for number in range(MOST_OF_ONE):
+        await asked.type_command(f"/workflows run 3 {number}")
+    await asked.work()
+    task = ScheduledRun(
+        team=TEAM, channel=GENERAL, user=ALICE, workflow=3, input="x", task="t1", slot="1700000000", called="daily",
+    )  # fmt: skip
+    await asked.store.process().inbox.put(task)
+    await asked.work()
+
+    (shown,) = asked.seen.replies("bridge_run")
+    assert "Too many of your requests" in str(shown.blocks)
+
+
+async def test_a_claim_without_a_request_is_given_back(asked: Harness) -> None:
+    await asked.type_command("/workflows run 3 other")
+    turn = await asked.take("a")
+    await ApprovalStore(asked.store.scripts).claim(turn, "never stored", ALICE, asked.store.clock())
+    assert await asked.store.redis.zcard("{test}:approvals") == 2
+    assert len(await ApprovalStore(asked.store.scripts).waiting()) == 1
+
+    await asked.store.redis.delete("{test}:approval:never stored")  # it expires
+    asked.store.clock.time += timedelta(minutes=11)
+    await asked.parts().clock.claim_slots()
+
+    assert await asked.store.redis.zscore("{test}:approvals", "never stored") is None

@@ -166,6 +166,11 @@ _TOO_OFTEN: Final = {
     "runs": "The limit `BRIDGE_USER_RUNS_PER_HOUR` was reached.",
 }
 
+_TOO_MANY_REQUESTS: Final = {
+    "person": "20 requests of one person wait for approval; those of their schedules, alerts and apps count, too.",
+    "everyone": "200 requests wait for approval.",
+}
+
 
 def cause_of(error: BridgeError) -> tuple[str, str]:
     """Return a message's section and cause."""
@@ -187,6 +192,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
             return TYPED, "No app with this name has posted in this channel."
         case errors.NotAllowed():
             return PERSON, _NOT_ALLOWED.get(error.reason, "A permission is missing.")
+        case errors.TooManyRequests():
+            return PERSON, _TOO_MANY_REQUESTS[error.what]
         case errors.TooOften():
             return PERSON, _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
     return next(_CAUSES[base] for base in type(error).__mro__ if base in _CAUSES)

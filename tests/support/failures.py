@@ -136,4 +136,5 @@ EXAMPLES = [
         )
     ),
     *(errors.TooOften(what, timedelta(seconds=37)) for what in ("thread", "person", "runs", "of a later release")),
+    *(errors.TooManyRequests(what) for what in ("person", "everyone")),
 ]

@@ -51,7 +51,7 @@ class Approvals:
     ) -> Outcome | Form | None:
         """Return the card that asks for approval of a run with *given*, or None if its *verdict* says it needs none.
 
-        Raises `StoreUnavailable`.
+        Raises `StoreUnavailable` and `TooManyRequests`.
         """
         if verdict.approval is None:
             return None
@@ -80,9 +80,13 @@ class Approvals:
     async def asked(
         self, deps: EngineDeps, turn: Turn, request: Request, written: str, id_: str, *, after: str = ""
     ) -> Outcome:
-        """Return the card of a request, which is stored with it, if its state is still *after*."""
+        """Return the card of a request, which is stored with it, if its state is still *after*.
+
+        Raises `TooManyRequests`.
+        """
         store, said = ApprovalStore(deps.scripts), turn.body.ts if isinstance(turn.body, InboundMessage) else ""
         request = request.model_copy(update={"posted_by": turn.id, "said": said})
+        await store.claim(turn, id_, request.asker, deps.now())
         turn.stage(*store.add(id_, request, written, after=after), *await self.redraws(deps, request))
         stored = StoredRequest(id_, request, written, "waiting")
         posted: tuple[RequestPosted | PostedTask, ...] = (RequestPosted(approval=id_),)

@@ -7,12 +7,12 @@ the claim of a slot (`ends`) when its time is over. Whatever dies, and however m
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from bridge.engine.home import Reads
 from bridge.engine.turn import Turn
-from bridge.errors import RecordNotUnderstood
+from bridge.errors import RecordNotUnderstood, TooManyRequests
 from bridge.features.approvals.request import APPROVED, WAITING, Request, StoredRequest
 from bridge.features.record_store import RecordStore
 from bridge.ids import TurnId
@@ -23,6 +23,12 @@ from bridge.queue.scripting import Scripts, as_json, epoch_ms
 
 DRAFT: Final = "draft"
 """The state of a request whose asker has yet to say why."""
+
+MOST_OF_ONE: Final = 20
+MOST_WAITING: Final = 200
+"""How many requests may wait at once, of one asker and in all. `claim` counts them."""
+
+_CLAIM: Final = timedelta(minutes=10)
 
 Decided = Literal["counted", "already", "over", "late", "other", "changed", "gone"]
 """What became of a click, see ``decide.lua``."""
@@ -49,6 +55,17 @@ class ApprovalStore(RecordStore[StoredRequest]):
                 found.append((id_, await self.get(id_)))
         return found
 
+    async def claim(self, turn: Turn, id_: str, asker: str, now: datetime) -> None:
+        """Claim a place for a request that *turn* is about to add. Raises `TooManyRequests` and `LaneLost`."""
+        asks: Write = ("field", self._keys.approval(id_), milliseconds(_CLAIM), "asker", asker)
+        claim = {
+            "approval": id_, "asker": asker, "most_of_one": MOST_OF_ONE, "most": MOST_WAITING,
+            "writes": [asks, self._due_at(id_, now + _CLAIM)],
+        }  # fmt: skip
+        (answer,) = await turn.run("features.approvals.claim", as_json(claim))
+        if answer != "ok":
+            raise TooManyRequests(str(answer))
+
     def add(
         self, id_: str, request: Request, given: str, state: str = WAITING, *, after: str = ""
     ) -> tuple[Write, ...]:
@@ -58,7 +75,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
             lives = milliseconds(TYPED)
         fields = {
             "v": "1", "body": request.model_dump_json(), "input": given, "digest": request.digest,
-            "terms": request.terms, "state": state,
+            "terms": request.terms, "state": state, "asker": request.asker,
         }  # fmt: skip
         writes: list[Write] = [("field", key, lives, name, value) for name, value in fields.items()]
         if state == WAITING:

@@ -19,7 +19,7 @@ from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Permit, Question
 from bridge.engine.results import Outcome, PostedTask, Result, RunEnded, shown
 from bridge.engine.turn import Turn
-from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooOften
+from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooManyRequests, TooOften
 from bridge.features.deps import Deps
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
@@ -61,7 +61,11 @@ async def run(
         verdict = await deps.access.require(turn, "run", workflow, **started_by(turn))
         if not is_sure and (verdict.confirm or not workflow.is_active):
             return run_card.confirm(workflow, given, shows_input=verdict.confirm)
-        if (needed := await deps.approvals.needed(deps, turn, workflow, given, verdict)) is not None:
+        try:
+            needed = await deps.approvals.needed(deps, turn, workflow, given, verdict)
+        except TooManyRequests as exc:
+            return _limited(turn, await _describe(deps, turn, workflow.id, workflow.name, given), exc)
+        if needed is not None:
             turn.stage(*(question.uses() if question and isinstance(needed, Outcome) else ()))
             return needed
     described = await _describe(deps, turn, workflow.id, workflow.name, given, by=permit.by if permit else "")
@@ -96,11 +100,7 @@ async def run(
             return permit.used
         return (await question.answered() if question else None) or shown(notices.already_used(), "already")
     except TooOften as exc:
-        exc.about = f"workflow {workflow.id}"
-        if not isinstance(_started_by(turn), ScheduledRun):
-            raise
-        card = run_card.failed(described, exc)  # no one waits for it, so it has to say what it's about
-        return _for_schedule(turn, _outcome(type(exc).__name__, card, described, run_card.FAILED))
+        return _limited(turn, described, exc)
     has_started = isinstance(result, RunResult) or result.may_have_happened
     if not has_started:
         turn.stage(*undo)
@@ -110,6 +110,15 @@ async def run(
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     return await _ended(deps, turn, described, result, took)
+
+
+def _limited(turn: Turn, described: run_card.Run, error: TooOften) -> Outcome:
+    """Return the card of a scheduled run that a limit stopped. Raises *error* for any other, whose person reads it."""
+    error.about = f"workflow {described.workflow}"
+    if not isinstance(_started_by(turn), ScheduledRun):
+        raise error
+    card = run_card.failed(described, error)  # no one waits for it, so it has to say what it's about
+    return _for_schedule(turn, _outcome(type(error).__name__, card, described, run_card.FAILED))
 
 
 def started_by(turn: Turn) -> dict[str, str]:

@@ -117,6 +117,10 @@ _TOO_OFTEN: Final = {
     "person": "You're sending messages too fast.",
     "runs": "You've reached your hourly limit of workflow runs, so nothing was started.",
 }
+_TOO_MANY_REQUESTS: Final = {
+    "person": "Too many of your requests are waiting for approval. Withdraw some with /approvals, then ask again.",
+    "everyone": "Too many requests are waiting for approval. Ask again when some of them are decided.",
+}
 _EXPECTED: Final = {
     "often": "a schedule, such as every Monday at 09:00",
     "time": "a time, such as 09:00",
@@ -212,6 +216,8 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
         case errors.BadAlert():
             said = text.rpartition("”")[2]
             codes = tuple(code for code in {error.near or NEAR: 0, **dict.fromkeys(_ALERT_CODES)} if code in said)
+        case errors.TooManyRequests(what="person"):
+            codes = ("/approvals",)
         case errors.BadSchedule():
             codes = tuple(code for code in _SCHEDULE_CODES if code in text.rpartition("”")[2])
     blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
@@ -285,6 +291,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return _NOT_ALLOWED.get(
                 error.reason, "You don't have permission to do this here. Ask your admin for access."
             )
+        case errors.TooManyRequests():
+            return _TOO_MANY_REQUESTS.get(error.what, _TOO_MANY_REQUESTS["everyone"])
         case errors.TooOften():
             why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
             if " limit of " in error.what:
