@@ -442,13 +442,16 @@ class ApprovedRun(_Inbound):
 
 
 class ApprovalDue(_Inbound):
-    """A request for *approval* by the *user* is half over (``reminder``), or over (``end``)."""
+    """A request for *approval* by the *user* is half over (``reminder``), or has ended (``end``).
+
+    Or its *user* is one of those who may decide, and gets a direct message (``wanted``, ``still wanted``).
+    """
 
     is_unrequested: ClassVar[bool] = True
     is_public: ClassVar[bool] = True
     kind: Literal["approval"] = "approval"
     approval: str
-    what: Literal["reminder", "end"]
+    what: Literal["reminder", "end", "wanted", "still wanted"]
     thread_ts: str = ""
 
 

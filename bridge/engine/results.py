@@ -84,6 +84,13 @@ class RequestPosted(BaseModel, frozen=True):
     approval: str
 
 
+class ApproverAsked(BaseModel, frozen=True):
+    """The *user* was asked in a direct message to decide about a request for *approval*."""
+
+    approval: str
+    user: str
+
+
 class RunEnded(BaseModel, frozen=True):
     """The run that *turn* started has ended with *status*; those who asked to be notified are told.
 
@@ -148,6 +155,7 @@ class Outcome(BaseModel, frozen=True):
         | PostedAlert
         | PostedIncident
         | RequestPosted
+        | ApproverAsked
         | ShownLate
         | QueuedAgain
         | Greeted

@@ -295,15 +295,16 @@ class Quota:
     words: str
     in_project: bool = False
 
+    @property
+    def listed(self) -> str:
+        """The limit as it's listed in Redis: its counter, how much is allowed, and its words."""
+        return json.dumps([self.id, self.most, self.words], ensure_ascii=False)
+
 
 def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
     """Return *limits* as scripts get them."""
     return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]
 
-    @property
-    def listed(self) -> str:
-        """The limit as it's listed in Redis: its counter, how much is allowed, and its words."""
-        return json.dumps([self.id, self.most, self.words], ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

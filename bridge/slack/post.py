@@ -173,6 +173,7 @@ class Poster:
         self._fallback = BlockFallback()
         self._pages = Pages()
         self._may_upload = "files:write" in identity.scopes
+        self.directs: dict[str, str] = {}  # the direct messages with people, by user ID, of those it has posted to
         self.authorship = Authorship(identity)
 
     async def post(
@@ -391,6 +392,8 @@ class Poster:
             log.warning("Slack rejected a message's metadata, posting without it", extra={"error": exc.error})
             return await self._post_message(posting, name, text, blocks, is_tagged_in_a_block=True)
         ts, posting.channel = str(answer.get("ts") or ""), str(answer.get("channel") or posting.channel)
+        if posting.channel != place.channel:
+            self.directs[place.channel] = posting.channel
         message = answer.get("message")
         if place.thread_ts and isinstance(message, dict) and not message.get("thread_ts"):
             await self.delete(place.channel, ts)

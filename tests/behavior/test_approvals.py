@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from datetime import timedelta
 from typing import Any
 
@@ -13,8 +12,21 @@ import pytest
 from bridge.engine.decisions import explain
 from bridge.features.approvals.request import StoredRequest, canonical, digest_of
 from bridge.features.approvals.store import ApprovalStore
-from bridge.inbound import ScheduledRun, TriggeredRun
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, DM_BOB, GENERAL, GUEST, NOBOT, RUNNERS
+from bridge.inbound import ApprovalDue, ScheduledRun, TriggeredRun
+from bridge.playground.emulator.entities import View
+from bridge.playground.emulator.sample import (
+    ALICE,
+    BOB,
+    CAROL,
+    DM_ALICE,
+    DM_BOB,
+    DM_CAROL,
+    GENERAL,
+    GUEST,
+    NOBOT,
+    PRIVATE,
+    RUNNERS,
+)
 from bridge.queue.status import status_of
 from bridge.queue.trace import trace_of
 from bridge.slack.parts import Place
@@ -164,9 +176,11 @@ async def test_two_approvals_are_needed_and_nobody_counts_twice(harness: Harness
     await harness.work()
 
     await press(harness)
-    await press(harness)
+    await press_stale(harness, BOB)
     assert harness.service.runs == []
     assert "Approved by Bob Brandt" in str(card(harness).blocks)
+    approve, deny, _withdraw = card(harness).blocks[-1]["elements"]
+    assert (approve["visible_to_user_ids"], deny["visible_to_user_ids"]) == ([CAROL], [BOB, CAROL])
     assert harness.seen.ephemerals[-1].text == "You already approved this. It needs 1 more approval."
 
     await press(harness, user=CAROL)
@@ -487,19 +501,113 @@ async def test_approvals_lists_requests_for_those_concerned(asked: Harness) -> N
         assert listed.count("approval:review") == listed.count("Until <!date^") == count
 
 
-async def test_a_request_is_reviewed_and_approved_outside_its_card(asked: Harness) -> None:
-    await asked.type_command("/approvals", user=BOB)
-    await asked.work()
-    await asked.press("approval:review", user=BOB)
-    await asked.work()
-    private = asked.seen.ephemerals[-1]
-    assert WRITTEN in json.dumps(private.blocks).replace('\\"', '"')
+async def review(harness: Harness, user: str, *, as_notice: bool = False) -> View:
+    """Open the form of a request, from its notice or from the list."""
+    if as_notice:
+        (notice,) = [one for one in harness.seen.messages if "approval:review" in str(one.blocks)]
+        await harness.slack.ui.click(user, notice.message.channel, notice.ts, "approval:review")
+    else:
+        await harness.type_command("/approvals", user=user)
+        await harness.work()
+        await harness.press("approval:review", user=user)
+    await harness.work()
+    return list(harness.slack.workspace.views.values())[-1]
 
-    await asked.slack.ui.click(BOB, GENERAL, private.ts, "approval:approve")
-    await asked.work()
+
+async def decide(harness: Harness, view: View, user: str, what: str, reason: str = "") -> None:
+    await harness.slack.ui.submit(view.id, {"decision": what, "reason": reason}, user)
+    await harness.work()
+
+
+async def test_a_request_is_reviewed_and_approved_outside_its_card(asked: Harness) -> None:
+    view = await review(asked, BOB)
+    assert WRITTEN in json.dumps(view.blocks).replace('\\"', '"')
+
+    await decide(asked, view, BOB, "approve")
 
     assert len(asked.service.runs) == 1
     assert card(asked).text == "✅ Import: approved by Bob Brandt"
+
+
+async def test_a_review_shows_an_input_longer_than_a_card(harness: Harness) -> None:
+    harness.use_file(ONE)
+    await harness.type_command(f"/workflows run 3 {'x' * 7000}end")
+    await harness.work()
+
+    view = await review(harness, BOB)
+
+    shown = [one["elements"][0] for one in view.blocks if one["type"] == "rich_text"]
+    code = [one["elements"][0]["text"] for one in shown if one["type"] == "rich_text_preformatted"]
+    assert "".join(code) == (await stored(harness)).input
+
+
+async def test_a_review_wants_a_reason_to_deny(asked: Harness) -> None:
+    view = await review(asked, BOB)
+    await decide(asked, view, BOB, "deny")
+    assert asked.slack.workspace.views[view.id].errors == {"reason": "Write a reason."}
+    assert (await stored(asked)).state == "waiting"
+
+    await decide(asked, view, BOB, "deny", "Too much.")
+    assert (await stored(asked)).said == "Too much."
+
+
+async def test_an_approver_outside_of_a_private_channel_decides_in_the_notice(harness: Harness) -> None:
+    harness.use_file(ONE.replace(f'"{BOB}", ', ""))
+    await harness.type_command(LINE, channel=PRIVATE)
+    await harness.work()
+    (notice,) = [one for one in harness.seen.messages if "approval:review" in str(one.blocks)]
+    assert (notice.place.channel, "Open the card" in str(notice.blocks)) == (DM_CAROL, False)
+
+    view = await review(harness, CAROL, as_notice=True)
+    assert "Open the card" not in str(view.blocks)
+    await decide(harness, view, CAROL, "approve")
+
+    assert len(harness.service.runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "user", "said"),
+    [
+        ("approve", CAROL, "✅ Import: approved by Carol Conti"),
+        ("deny", CAROL, "🚫 Import: denied by Carol Conti"),
+        ("withdraw", ALICE, "↩️ Import: withdrawn by Alice Adler"),
+        ("expire", "", "⌛ Import: not approved in time"),
+        ("change", CAROL, "⚠️ Import: not started, because the rules changed; ask again for a new approval"),
+    ],
+)
+async def test_notices_say_how_a_request_ended(asked: Harness, action: str, user: str, said: str) -> None:
+    await later(asked, hours=2.1)  # each got a reminder, too
+    if action == "expire":
+        await later(asked, hours=5)
+    elif action == "deny":
+        await deny(asked, user=CAROL)
+    else:
+        asked.use_file(TWO if action == "change" else ONE)
+        await press(asked, "approve" if action == "change" else action, user)
+
+    notices = [one for one in asked.seen.messages if one.place.channel in {DM_BOB, DM_CAROL}]
+    assert [one.text for one in notices if "Import:" in one.text] == [said] * 4
+    assert "approval:review" not in str([one.blocks for one in notices])
+
+
+async def test_a_notice_posted_after_the_end_says_so(asked: Harness) -> None:
+    # Its turn is taken before the request is approved, and posts after that.
+    harness = asked
+    await harness.type_command("/workflows run 3 other", user=CAROL)
+    await harness.work()
+    waiting = next(one for one in await ApprovalStore(harness.store.scripts).waiting() if one.request.asker == CAROL)
+    await harness.store.process().inbox.put(
+        ApprovalDue(team=TEAM, channel=BOB, user=BOB, approval=waiting.id, what="still wanted")
+    )
+    turn = await harness.take("b")
+    outcome = await harness.handle(turn)
+    await press(harness, user=BOB, card_of=harness.seen.replies("bridge_approval")[1])
+    turns = harness.parts("b").turns
+    ts = await turns.poster.post(turn, outcome, may_be_posted=False)  # type: ignore[arg-type]
+    await turns.features.after(turns.deps, turn, outcome, ts)  # type: ignore[arg-type]
+
+    (late,) = [one for one in harness.seen.messages if one.ts == ts]
+    assert late.text == "✅ Import: approved by Bob Brandt"
 
 
 @pytest.mark.parametrize(
@@ -521,7 +629,7 @@ async def test_a_card_names_no_private_channel(harness: Harness, by: str, named:
 
 
 @pytest.mark.parametrize(
-    ("user", "terms", "buttons"),
+    ("user", "terms", "choices"),
     [
         (BOB, "", {"approve", "deny"}),
         (ALICE, "", {"withdraw"}),
@@ -529,20 +637,18 @@ async def test_a_card_names_no_private_channel(harness: Harness, by: str, named:
         (ALICE, ", self = true, alice", {"approve", "deny", "withdraw"}),
     ],
 )
-async def test_a_review_has_the_buttons_of_its_reader(
-    harness: Harness, user: str, terms: str, buttons: set[str]
+async def test_a_review_has_the_choices_of_its_reader(
+    harness: Harness, user: str, terms: str, choices: set[str]
 ) -> None:
     by = '"U0BOB", "U0ALICE"' if "alice" in terms else '"U0BOB"'
     harness.use_file(f"[[rules]]\napprove = {{by = [{by}]{terms.removesuffix(', alice')}}}")
     await harness.type_command("/workflows run 3 x")
     await harness.work()
-    await harness.type_command("/approvals", user=user)
-    await harness.work()
 
-    await harness.press("approval:review", user=user)
-    await harness.work()
+    view = await review(harness, user)
 
-    assert set(re.findall(r"approval:(\w+)", str(harness.seen.ephemerals[-1].blocks))) == buttons
+    (field,) = [one["element"] for one in view.blocks if one.get("block_id") == "decision"]
+    assert {one["value"] for one in field["options"]} == choices
 
 
 async def test_the_audit_has_who_rule_and_hash(harness: Harness) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from behavior.test_approvals import GENERAL, LINE, ONE, card, direct, press, press_stale, raw_click, stored
 from bridge.features.approvals.store import MOST_OF_ONE, MOST_WAITING, ApprovalStore
-from bridge.inbound import ApprovedRun, Click, ScheduledRun
+from bridge.inbound import ApprovedRun, Click, ScheduledRun, Submission
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
 from support.harness import WORKFLOW, Harness
 from support.ports import NO_TLS
@@ -372,6 +372,104 @@ async def test_nobody_learns_of_requests_they_have_no_part_in(asked: Harness) ->
     assert direct(asked, DM_BOB) != []
     await press_stale(asked, CAROL)
     assert len(asked.service.runs) == 1
+
+
+# The form that reviews a request
+
+
+async def send(harness: Harness, user: str, value: str, what: str = "approve", reason: str = "", **more: Any) -> None:
+    """Submit the form, as Slack would sign it, with whatever it carries."""
+    metadata = json.dumps({"channel": GENERAL, "editing": value})
+    form = Submission(
+        team=TEAM, channel=GENERAL, opened_in=GENERAL, user=user, form="approval_review", private_metadata=metadata,
+        values={"decision": what, "reason": reason}, response_url=harness.response_url(user, GENERAL), **more,
+    )  # fmt: skip
+    await harness.store.process().inbox.put(form)
+    await harness.work()
+
+
+@pytest.mark.parametrize("user", [ALICE, GUEST, STRANGER, OTHER_BOT, BRIDGE, "USLACKBOT", "U0NOBODY", ""])
+@pytest.mark.parametrize("what", ["approve", "deny"])
+async def test_a_review_by_nobody_who_may_decides_nothing(asked: Harness, user: str, what: str) -> None:
+    await send(asked, user, await value_of(asked), what, "no")
+
+    await nothing_ran(asked)
+
+
+@pytest.mark.parametrize("user", [BOB, CAROL, GUEST])
+async def test_only_the_asker_withdraws_in_a_review(asked: Harness, user: str) -> None:
+    await send(asked, user, await value_of(asked), "withdraw")
+
+    await nothing_ran(asked)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"h": "0" * 16}, {"h": ""}, {"a": ""}, {"a": "nothing"}, {"a": "*"}, {"h": "x" * 64}, {"a": "a b\n1"}]
+)
+async def test_a_review_of_another_input_or_request_decides_nothing(asked: Harness, changes: dict[str, str]) -> None:
+    await send(asked, BOB, await value_of(asked, **changes))
+
+    await nothing_ran(asked)
+
+
+@pytest.mark.parametrize("value", ["", "{}", "null", "3", "\u202e", "x" * 2000])
+@pytest.mark.parametrize("what", ["approve", "", "Approve", "expire", "deny"])
+async def test_a_malformed_review_decides_nothing(asked: Harness, value: str, what: str) -> None:
+    await send(asked, BOB, value, what)
+    await send(asked, BOB, await value_of(asked), what if what != "approve" else "")
+
+    await nothing_ran(asked)
+
+
+async def test_a_review_that_was_open_when_rights_were_lost_is_refused(asked: Harness) -> None:
+    value = await value_of(asked)
+    asked.use_file(ONE.replace(f'"{BOB}", ', ""))
+    await send(asked, BOB, value)
+
+    assert asked.service.runs == []
+    assert (await stored(asked)).approved_by == ()
+
+
+async def test_a_review_sent_twice_and_a_click_count_once(harness: Harness) -> None:
+    harness.use_file(ONE.replace("count = 1", "count = 2"))
+    await harness.type_command(LINE)
+    await harness.work()
+    for _ in range(3):
+        await send(harness, BOB, await value_of(harness))
+    await raw_click(harness, BOB, "approve", await value_of(harness))
+
+    assert harness.service.runs == []
+    assert (await stored(harness)).approved_by == (BOB,)
+
+
+async def test_a_review_left_open_past_the_end_changes_nothing(asked: Harness) -> None:
+    value = await value_of(asked)
+    await press(asked)
+    await send(asked, CAROL, value, "deny", "too late")
+
+    assert (await stored(asked)).state == "approved"
+    assert asked.seen.ephemerals[-1].text == "This request is already approved."
+
+
+async def test_a_partners_person_reviews_nothing(asked: Harness) -> None:
+    await send(asked, STRANGER, await value_of(asked), user_team="T0PARTNER", is_shared=True)
+
+    await nothing_ran(asked)
+
+
+async def test_nothing_in_a_notice_or_a_review_is_markup(harness: Harness) -> None:
+    harness.service.workflows = [{**WORKFLOW, "name": "<!channel> *Approve*"}]
+    harness.use_file(ONE)
+    await harness.type_command('/workflows run 3 {"a": "```\\n<!here>"}')
+    await harness.work()
+    notices = [one for one in harness.seen.messages if "approval:review" in str(one.blocks)]
+    await harness.slack.ui.click(BOB, DM_BOB, notices[0].ts, "approval:review")
+    await harness.work()
+    view = list(harness.slack.workspace.views.values())[-1]
+
+    for blocks in (notices[0].blocks, view.blocks):
+        assert all(one["type"] != "mrkdwn" or "Until" in one["text"] for one in texts(blocks))
+    assert "<!channel>" not in notices[0].text
 
 
 # Whoever asks too often

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, Literal
+from typing import Final
 
 from bridge.engine.feature import Feature, Slot
 from bridge.engine.home import Need, Reads
-from bridge.engine.results import Done, Form, Outcome, RequestPosted, Result, TryLater, shown
+from bridge.engine.results import ApproverAsked, Done, Form, Outcome, RequestPosted, Result, TryLater, shown
 from bridge.engine.rules import Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
+from bridge.features.approvals.layout import What
 from bridge.features.approvals.request import (
     CHANGED,
     DENIED,
@@ -26,16 +27,13 @@ from bridge.features.approvals.rights import approvers, fingerprint, judge_run, 
 from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of
-from bridge.inbound import ApprovalDue, ApprovedRun, Click, Notice, Submission
+from bridge.inbound import ApprovalDue, ApprovedRun, Click, Submission
 from bridge.queue.records import Write
 from bridge.slack.blockkit.modals import Origin
 
 OVER: Final = "request over"
-What = Literal["approve", "deny", "withdraw"]
 
 approvals = Feature("approvals")
-approvals.notice(layout.WANTED)(layout.wanted)
-approvals.notice(layout.STILL_WANTED)(layout.still_wanted)
 approvals.notice(layout.ENDED)(layout.ended)
 approvals.outcomes |= {
     "approved": "approved a run",
@@ -48,8 +46,7 @@ approvals.outcomes |= {
     "approval changed": "the rules changed, so it isn't approved",
     "approval used": "its approval was used before",
     "approval gone": "its approval no longer exists",
-    layout.WANTED: "notified: asked for approval",
-    layout.STILL_WANTED: "notified: still asked for approval",
+    "asked to approve": "notified: asked for approval",
     layout.ENDED: "notified: the request for approval ended",
 }
 
@@ -73,7 +70,8 @@ async def _of_person(deps: Deps, user: str, waiting: Sequence[StoredRequest]) ->
     for stored in waiting:
         request = stored.request
         is_over = deps.now() >= request.until
-        if not is_over and (user == request.asker or await _is_approver(deps, stored, user)):
+        is_asked = user == request.asker or user not in stored.approved_by
+        if not is_over and is_asked and (user == request.asker or await _is_approver(deps, stored, user)):
             found.append(await deps.approvals.shown(deps, stored))
     return found
 
@@ -87,7 +85,7 @@ async def _is_approver(deps: Deps, stored: StoredRequest, user: str) -> bool:
 
 @approvals.button(layout.REVIEW, label="button: Review a request")
 async def review(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show a request to somebody who may decide about it, with its buttons."""
+    """Show a request to somebody who may decide about it, in a form."""
     stored = await ApprovalStore(deps.scripts).get(click.value)
     if stored is None or stored.state.startswith(DRAFT):
         return shown(layout.over(""))
@@ -102,13 +100,23 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
             may_decide = False
     if stored.state != WAITING:
         return shown(layout.over(stored.state))
-    reply = layout.review(
-        await deps.approvals.shown(deps, stored),
-        deps.approvals.link(stored),
-        may_decide=may_decide,
-        is_asker=is_asker,
-    )
-    return shown(reply, "shown")
+    offered: dict[What, bool] = {
+        "approve": may_decide and turn.user not in stored.approved_by,
+        "deny": may_decide,
+        "withdraw": is_asker,
+    }
+    choices = [one for one, is_offered in offered.items() if is_offered]
+    origin = (await origin_of(deps, turn)).model_copy(update={"editing": layout.Pressed.of(stored)})
+    link = await deps.approvals.link_for(deps, stored, turn.user)
+    form = layout.review_form(await deps.approvals.shown(deps, stored), link, choices, origin)
+    return Form(form, otherwise=layout.offer_review(stored))
+
+
+@approvals.form(layout.REVIEW_FORM, label="form: Review a request", reader=layout.read_review)
+async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[What, str]) -> Result:
+    """Decide about the request that the form shows."""
+    stored = await _of_button(deps, Origin.parse(submission.private_metadata).editing)
+    return await _decide(deps, turn, stored, *read) if stored else shown(layout.over(""), OVER)
 
 
 @approvals.button(layout.APPROVE, label="button: Approve")
@@ -147,18 +155,29 @@ async def denied(deps: Deps, turn: Turn, submission: Submission, reason: str) ->
 
 async def _pressed(deps: Deps, click: Click) -> StoredRequest | Outcome:
     """Return the request whose button was pressed, if it's on its card, or shown to this person only."""
-    value, store = layout.pressed(click.value), ApprovalStore(deps.scripts)
-    stored = await store.get(value.a)
-    if stored is None or stored.state.startswith(DRAFT) or not stored.request.digest.startswith(value.h):
+    store, stored = ApprovalStore(deps.scripts), await _of_button(deps, click.value)
+    if stored is None:
         return shown(layout.over(""), OVER)
     is_private = click.is_ephemeral or bool(click.view) or click.channel.startswith("D")
     if is_private or (click.channel, click.message_ts) == (stored.request.channel, stored.card):
         return stored
     if not stored.card and click.channel == stored.request.channel:  # it's pressed before its post was recorded
         await deps.inbox.write(store.posted(stored.id, click.message_ts))
-        if (again := await store.get(value.a)) and again.card == click.message_ts:
+        if (again := await store.get(stored.id)) and again.card == click.message_ts:
             return again
     return shown(layout.is_a_copy(), "a copy")
+
+
+async def _of_button(deps: Deps, value: str) -> StoredRequest | None:
+    """Return the request that the *value* of a button or a form names, if it shows that's input.
+
+    Raises `ControlNotUnderstood`.
+    """
+    given = layout.pressed(value)
+    stored = await ApprovalStore(deps.scripts).get(given.a)
+    if stored is None or stored.state.startswith(DRAFT) or not stored.request.digest.startswith(given.h):
+        return None
+    return stored
 
 
 async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> Verdict:
@@ -194,7 +213,7 @@ async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, sai
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
             ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, said)
-        redraws = await deps.approvals.redraws(deps, request)
+        redraws = (*await deps.approvals.redraws(deps, request), *deps.approvals.settles(deps, stored))
         changed = (*deps.approvals.tells_asker(deps, stored, CHANGED), *redraws)
         answer = await store.decide(
             turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
@@ -285,13 +304,26 @@ async def card_refused(deps: Deps, turn: Turn, posted: RequestPosted, _error: st
 async def _notify(deps: Deps, stored: StoredRequest, *, is_reminder: bool) -> bool:
     """Notify the people who may approve a request and haven't, once each; False if they're many, or aren't known."""
     people = [user for user in await approvers(deps, stored.request) if user not in stored.approved_by]
-    view, link = await deps.approvals.shown(deps, stored), deps.approvals.link(stored)
     for user in people:
-        what = layout.wanted_notice(view, link, is_reminder=is_reminder)
-        notice = Notice.direct(stored.request.team, user, what)
-        event = f"approval:{stored.id}:{'again' if is_reminder else 'wanted'}:{user}"
-        await deps.inbox.put(notice, event=event, why="it needs approval")
+        notice = ApprovalDue(
+            team=stored.request.team, channel=user, user=user, project=stored.request.project, approval=stored.id,
+            what="still wanted" if is_reminder else "wanted",
+        )  # fmt: skip
+        await deps.inbox.put(notice, event=f"approval:{stored.id}:{notice.what}:{user}", why="it needs approval")
     return bool(people)
+
+
+@approvals.once_posted(ApproverAsked)
+async def approver_asked(deps: Deps, turn: Turn, asked: ApproverAsked, ts: str) -> None:
+    """Store which direct message a person got, so that it can say how the request ended."""
+    store, channel = ApprovalStore(deps.scripts), deps.slack.directs.get(asked.user)
+    stored = await store.get(asked.approval)
+    if stored is None or channel is None or not ts:
+        return
+    await deps.inbox.write(*store.noticed(stored, channel, ts, f"{asked.user} {turn.id}"))
+    if (stored := await store.get(asked.approval)) and stored.state != WAITING:  # it ended meanwhile
+        with suppress(TryLater):
+            await deps.approvals.edit_notices(deps, stored)
 
 
 @approvals.slots
@@ -316,19 +348,28 @@ async def due(deps: Deps, most: int) -> list[Slot]:
 
 
 @approvals.kind(ApprovalDue)
-async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:  # noqa: ARG001 - every kind gets a turn
-    """Remind those who may approve a request, or show that its time is over."""
+async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:
+    """Ask or remind those who may approve a request, or show that it's over."""
     try:
         stored = await ApprovalStore(deps.scripts).get(reached.approval)
     except RecordNotUnderstood:
         return Done("a newer version wrote this request")
     if stored is None:
         return Done("the request is gone")
-    if reached.what == "reminder":
-        if stored.state != WAITING:
+    if reached.what != "end":
+        if stored.state != WAITING or (reached.what != "reminder" and turn.user in stored.approved_by):
             return Done("the request is over")
+        if reached.what != "reminder":
+            view, link = (
+                await deps.approvals.shown(deps, stored),
+                await deps.approvals.link_for(deps, stored, turn.user),
+            )
+            reply = layout.wanted(view, link, is_reminder=reached.what == "still wanted")
+            after = (ApproverAsked(approval=stored.id, user=turn.user),)
+            return Outcome(what="asked to approve", reply=reply, after=after)
         if await _notify(deps, stored, is_reminder=True):
             return Done("reminded")
         return Outcome(what="reminded", reply=layout.reminder(await deps.approvals.shown(deps, stored)))
-    await deps.approvals.edit_card(deps, stored.id)
-    return Done("request expired")
+    stored = await deps.approvals.edit_card(deps, stored.id) or stored
+    await deps.approvals.edit_notices(deps, stored)
+    return Done("request expired" if stored.state == EXPIRED else "the request is over")

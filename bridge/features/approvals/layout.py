@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 from pydantic import ValidationError
 
@@ -22,7 +21,7 @@ from bridge.features.approvals.request import (
 )
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import Carried, FormErrors, Origin, modal, text_input
+from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin, modal, text_input
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View
 
 APPROVE: Final = "approval:approve"
@@ -33,19 +32,20 @@ SAY_WHY: Final = "approval:why"
 
 DENIAL: Final = "approval_denial"
 REASON_FORM: Final = "approval_reason"
+REVIEW_FORM: Final = "approval_review"
 """The forms' callback_ids."""
 
 REASON: Final = "reason"
+DECISION: Final = "decision"
 
-WANTED: Final = "approval_wanted"
-STILL_WANTED: Final = "approval_still_wanted"
 ENDED: Final = "approval_ended"
-"""The names of the notices: to those who may approve, the same once more, and to the asker."""
+"""The name of the notice to the asker."""
 
 _NAME: Final = 100
 _REASON: Final = 500
 _MOST_NAMED: Final = 5
 _A_PAGE: Final = 15
+_MOST_CODE: Final = 20  # blocks of an input, of a form's 100 and its 250 kB
 BY_RULES: Final = "people with permission to approve"
 _SIGNS: Final = {WAITING: "🔐", APPROVED: "✅", DENIED: "🚫", EXPIRED: "⌛", WITHDRAWN: "↩️", CHANGED: "⚠️"}
 _OVER: Final = {
@@ -55,6 +55,10 @@ _OVER: Final = {
     WITHDRAWN: "This request was withdrawn.",
     CHANGED: "The rules have changed since this was asked for, so it needs a new request.",
 }
+
+
+What = Literal["approve", "deny", "withdraw"]
+_CHOICES: Final[Mapping[What, str]] = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
 
 
 class Pressed(Carried):
@@ -125,25 +129,73 @@ def card(shown: Shown) -> Reply:
     return _card(shown).model_copy(update={"audience": Audience.CHANNEL})
 
 
-def review(shown: Shown, card_link: str, *, may_decide: bool, is_asker: bool) -> Reply:
-    """Show a request to one person, with the buttons that they may press; *card_link* leads to its card."""
+def review_form(shown: Shown, card_link: str, choices: Collection[What], origin: Origin) -> View:
+    """Show a request to one person, whole, with what they may decide; *card_link* leads to its card."""
+    given = shown.stored.input
+    most = _MOST_CODE * kit.CODE_TEXT
+    parts = [given[at : at + kit.CODE_TEXT] for at in range(0, min(len(given), most), kit.CODE_TEXT)]
+    note = "" if len(given) <= most else " Only its beginning fits here: the card has the whole input."
     more = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
-    value = Pressed.of(shown.stored)
-    buttons = [kit.button("Approve", APPROVE, value), kit.button("Deny…", DENY, value)] if may_decide else []
-    buttons += [kit.button("Withdraw", WITHDRAW, value)] if is_asker else []
-    reply = _card(replace(shown, groups=()), kit.actions(*buttons))
-    return reply.model_copy(update={"blocks": (*reply.blocks, *more), "plainer": ()})
+    options = [kit.option(_CHOICES[one], one) for one in _CHOICES if one in choices]
+    choose: Block = {"type": "radio_buttons", "action_id": DECISION, "options": options}
+    fields = [kit.input_block(DECISION, "Your decision", choose)] if options else []
+    if "deny" in choices:
+        hint = "Needed to deny. The person who asked gets it."
+        fields.append(kit.input_block(REASON, "Reason", text_input(REASON), hint=hint, optional=True))
+    blocks = (*_facts(shown, parts, note), *_terms(shown), *more, *fields)
+    return modal(REVIEW_FORM, "Review a request", "Decide" if options else "", blocks, origin)
 
 
-def _card(shown: Shown, buttons: Block | None = None) -> Reply:
-    stored, request = shown.stored, shown.stored.request
-    name, state = kit.one_line(request.name, _NAME), _state(shown)
-    sign = _SIGNS.get(stored.state, "⚠️")
+def read_review(values: Mapping[str, Any]) -> tuple[What, str] | FormErrors:
+    """Read what a person decides, and why."""
+    typed = kit.clean(str(values.get(REASON) or "")).strip()
+    match values.get(DECISION):
+        case "approve" | "withdraw" as what:
+            return what, ""
+        case "deny" if typed:
+            return "deny", typed
+        case "deny":
+            return FormErrors({REASON: "Write a reason."})
+    return FormErrors({DECISION: "Choose one."})
+
+
+def offer_review(stored: StoredRequest) -> Reply:
+    """Offer the form with a button, for when it couldn't be opened."""
+    text = f"{TOOK_TOO_LONG} Try again."
+    return kit.ask(text, kit.button("Review…", REVIEW, stored.id, about=stored.request.name))
+
+
+def _card(shown: Shown) -> Reply:
+    stored = shown.stored
     is_whole = len(stored.input) <= kit.CODE_TEXT
     files = () if is_whole else (Attachment(name="input.json", content=stored.input),)
-    note = "" if is_whole else " The whole input is in the file below."
-    facts = [
-        kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {state}")),
+    facts = _facts(shown, [stored.input], "" if is_whole else " The whole input is in the file below.")
+    if stored.state != WAITING:
+        return kit.reply(title(shown), *facts, files=files)
+    if shown.groups:
+        facts.append(kit.rich(kit.paragraph("For ", *(kit.user_group(one) for one in shown.groups))))
+    facts += _terms(shown)
+    plain = (*facts, _buttons(shown, is_for_all=True))
+    reply = kit.reply(title(shown), *facts, _buttons(shown), files=files)
+    return reply if reply.blocks == plain else reply.model_copy(update={"plainer": (plain,)})
+
+
+def title(shown: Shown) -> str:
+    """Name a request and its state."""
+    name = kit.one_line(shown.stored.request.name, _NAME)
+    return f"{_SIGNS.get(shown.stored.state, '⚠️')} {name}: {_state(shown)}"
+
+
+def _terms(shown: Shown) -> list[Block]:
+    return [kit.context(_needs(shown)), kit.trusted_context("Until {until}", until=shown.stored.request.until)]
+
+
+def _facts(shown: Shown, parts: Sequence[str], note: str) -> list[Block]:
+    """Show a request and its input, in *parts*."""
+    stored, request = shown.stored, shown.stored.request
+    sign, name = _SIGNS.get(stored.state, "⚠️"), kit.one_line(request.name, _NAME)
+    return [
+        kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {_state(shown)}")),
         kit.context(kit.titled(asked_by(shown), shown.project)),
         *([kit.section(f"Why: {kit.quoted(request.why, _REASON)}")] if request.why else []),
         *(
@@ -151,26 +203,18 @@ def _card(shown: Shown, buttons: Block | None = None) -> Reply:
             if stored.said and stored.state == DENIED
             else []
         ),
-        kit.rich(kit.code_block(stored.input)),
+        *(kit.rich(kit.code_block(part)) for part in parts),
         kit.context(f"Input of workflow {request.workflow} as JSON, SHA-256 {request.digest}.{note}"),
     ]
-    text = f"{sign} {name}: {state}"
-    if stored.state != WAITING:
-        return kit.reply(text, *facts, files=files)
-    if shown.groups:
-        facts.append(kit.rich(kit.paragraph("For ", *(kit.user_group(one) for one in shown.groups))))
-    facts += [kit.context(_needs(shown)), kit.trusted_context("Until {until}", until=request.until)]
-    plain = (*facts, _buttons(shown, is_for_all=True))
-    reply = kit.reply(text, *facts, buttons or _buttons(shown), files=files)
-    return reply if reply.blocks == plain else reply.model_copy(update={"plainer": (plain,)})
 
 
 def _buttons(shown: Shown, *, is_for_all: bool = False) -> Block:
     stored, value = shown.stored, Pressed.of(shown.stored)
     approvers = () if is_for_all else shown.only_for
+    left = tuple(user for user in approvers if user not in stored.approved_by)
     asker = () if is_for_all else tuple(filter(None, [stored.request.asker]))
     return kit.actions(
-        kit.button("Approve", APPROVE, value, only_for=approvers),
+        *([kit.button("Approve", APPROVE, value, only_for=left)] if left or not approvers else []),
         kit.button("Deny…", DENY, value, only_for=approvers),
         kit.button("Withdraw", WITHDRAW, value, only_for=asker),
     )
@@ -306,36 +350,26 @@ def request_list(requests: Sequence[Shown]) -> Reply:
 # Notices, in direct messages
 
 
-def wanted_notice(shown: Shown, link: str, *, is_reminder: bool = False) -> str:
-    """Return the `Notice.what` for somebody who may approve a request; *card_link* leads to its card."""
+def wanted(shown: Shown, card_link: str, *, is_reminder: bool) -> Reply:
+    """Tell a person that a request waits for them; *card_link* leads to its card."""
     request = shown.stored.request
-    facts = [shown.stored.id, request.name, shown.person, int(request.until.timestamp()), link]
-    return f"{STILL_WANTED if is_reminder else WANTED}:" + json.dumps(facts)
-
-
-def wanted(facts: str = "", *, is_reminder: bool = False) -> Reply:
-    """Tell a person that a request waits for them."""
-    try:
-        id_, name, asker, until, link = json.loads(facts)
-        at = datetime.fromtimestamp(int(until), UTC)
-    except (ValueError, TypeError):
-        return kit.reply("🔐 A request is waiting for your approval. To see it, open /approvals.")
-    who, what = kit.named(str(asker), 80), kit.named(str(name), 80)
+    who, what = kit.named(shown.person, 80), kit.named(request.name, 80)
     text = f"🔐 {what} still waits for your approval." if is_reminder else f"🔐 {who} asks for approval to run {what}."
-    where = [kit.rich(kit.paragraph(kit.link(str(link), "Open the card")))] if link else []
+    where = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
     return kit.reply(
         text,
         kit.section(text),
-        kit.trusted_context("Until {until}", until=at),
+        kit.trusted_context("Until {until}", until=request.until),
         *where,
-        kit.actions(kit.button("Review…", REVIEW, str(id_))),
+        kit.actions(kit.button("Review…", REVIEW, shown.stored.id, about=request.name)),
         audience=Audience.CHANNEL,
     )
 
 
-def still_wanted(facts: str = "") -> Reply:
-    """Remind a person of a request."""
-    return wanted(facts, is_reminder=True)
+def no_longer_wanted(shown: Shown, card_link: str) -> Reply:
+    """Say in such a notice how the request ended."""
+    where = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
+    return kit.reply(title(shown), kit.section(title(shown)), *where, audience=Audience.CHANNEL)
 
 
 def ended_notice(stored: StoredRequest, state: str, by: str = "", said: str = "") -> str:

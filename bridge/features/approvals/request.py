@@ -43,6 +43,11 @@ def digest_of(written: str) -> str:
     return hashlib.sha256(written.encode()).hexdigest()
 
 
+def notice_field(channel: str = "", ts: str = "") -> str:
+    """Return the name of the field of a direct message; without its *ts*, how all of them begin."""
+    return f"notice:{channel}:{ts}" if ts else "notice:"
+
+
 class Request(BaseModel, frozen=True):
     """What *asker* wants to run, and what its approval takes.
 
@@ -94,6 +99,7 @@ class StoredRequest:
     """A request as it's stored: its *state*, its *card* (a ``ts``) once that's posted, and who has decided what.
 
     *input* is the canonical JSON. *said* is why it was denied, *started* the turn that started the run.
+    *notices* are the direct messages about it: the channel and ``ts`` of each, who got it, and its turn.
     """
 
     id: str
@@ -105,6 +111,7 @@ class StoredRequest:
     said: str = ""
     started: str = ""
     revision: str = ""
+    notices: tuple[tuple[str, ...], ...] = ()
 
     @property
     def approved_by(self) -> tuple[str, ...]:
@@ -127,9 +134,11 @@ class StoredRequest:
             request = Request.model_validate_json(fields["body"])
             lines = [line.split(" ") for line in fields.get("decisions", "").splitlines()]
             decisions = [Decision(from_epoch_ms(at), *rest) for at, *rest in lines]
+            sent = [(name.split(":"), to) for name, to in fields.items() if name.startswith(notice_field())]
             return cls(
                 id_, request, fields["input"], fields["state"], fields.get("card", ""), tuple(decisions),
                 fields.get("said", ""), fields.get("started", ""), fields.get("decisions", "") + fields["state"],
+                tuple((channel, ts, *to.split()) for (_, channel, ts), to in sent),
             )  # fmt: skip
         except (KeyError, ValueError, TypeError, ValidationError) as exc:
             raise RecordNotUnderstood("approval") from exc

@@ -23,7 +23,7 @@ from bridge.features.approvals.request import APPROVED, CHANGED, Request, Stored
 from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
 from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.ids import TurnId
-from bridge.inbound import ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
+from bridge.inbound import ApprovalDue, ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
 from bridge.project.models import Workflow
 from bridge.queue.audit import named
 from bridge.queue.records import Write
@@ -130,6 +130,38 @@ class Approvals:
         request = stored.request
         return kit.permalink(self.workspace, request.channel, stored.card, request.thread_ts) if stored.card else ""
 
+    async def link_for(self, deps: EngineDeps, stored: StoredRequest, user: str) -> str:
+        """Return the same for *user*, who may approve a run in a channel that they can't see."""
+        request = stored.request
+        if user == request.asker or not kit.is_channel(request.channel):
+            return self.link(stored) if user == request.asker else ""
+        try:
+            return self.link(stored) if await deps.directory.sees(user, request.channel) else ""
+        except SlackError:
+            return ""
+
+    async def edit_notices(self, deps: EngineDeps, stored: StoredRequest) -> None:
+        """Have each direct message about a request say how it ended. Repeatable. Raises `TryLater`."""
+        view = await self.shown(deps, stored)
+        for channel, ts, user, turn in stored.notices:
+            reply = layout.no_longer_wanted(view, await self.link_for(deps, stored, user))
+            tag = MessageTag("bridge_turn", TurnId(turn), project=stored.request.project)
+            try:
+                await deps.slack.update(channel, ts, mark_reply(reply, stored.request.project), tag)
+            except SlackRefused as exc:
+                log.info("a notice of a request can't be edited", extra={"error": exc.error})
+            except SlackError as exc:
+                raise TryLater(exc.retry_after or _PAUSE) from exc
+
+    def settles(self, deps: EngineDeps, stored: StoredRequest) -> tuple[Write, ...]:
+        """Return the write that has the card and these messages say that it ended."""
+        request = stored.request
+        ended = ApprovalDue(
+            team=request.team, channel=request.channel, user=request.asker, project=request.project,
+            approval=stored.id, what="end",
+        )  # fmt: skip
+        return (deps.inbox.queues(ended, why="its request for approval ended"),)
+
     async def edit_card(self, deps: EngineDeps, id_: str) -> StoredRequest | None:
         """Show a request's state on its card, and return it. Repeatable; the last of several to do so shows the newest.
 
@@ -171,7 +203,7 @@ class Approvals:
             uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
             by = view.named(stored.approved_by)
             return Permit(request.workflow, json.loads(stored.input), by, people, uses, undo, used)
-        told = self.tells_asker(deps, stored, CHANGED)
+        told = (*self.tells_asker(deps, stored, CHANGED), *self.settles(deps, stored))
         await deps.inbox.write(*store.stops(stored.id, CHANGED, *told))
         await self.edit_card(deps, stored.id)
         return Outcome(what="approval changed", reply=layout.not_started(stored), **audited(stored))
