@@ -29,6 +29,7 @@ from bridge.queue.audit import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply
 from bridge.slack.parts import MessageTag, Place
 
@@ -146,12 +147,7 @@ class Approvals:
         for channel, ts, user, turn in stored.notices:
             reply = layout.no_longer_wanted(view, await self.link_for(deps, stored, user))
             tag = MessageTag("bridge_turn", TurnId(turn), project=stored.request.project)
-            try:
-                await deps.slack.update(channel, ts, mark_reply(reply, stored.request.project), tag)
-            except SlackRefused as exc:
-                log.info("a notice of a request can't be edited", extra={"error": exc.error})
-            except SlackError as exc:
-                raise TryLater(exc.retry_after or _PAUSE) from exc
+            await self._edit(deps, channel, ts, mark_reply(reply, stored.request.project), tag)
 
     def settles(self, deps: EngineDeps, stored: StoredRequest) -> tuple[Write, ...]:
         """Return the write that has the card and these messages say that it ended."""
@@ -173,14 +169,20 @@ class Approvals:
             reply = mark_reply(layout.card(await self.shown(deps, stored)), request.project)
             # The card stays the one of its turn, which may not have finished: a successor looks for it.
             tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.said, request.project)
-            try:
-                await deps.slack.update(request.channel, stored.card, reply, tag)
-            except SlackRefused as exc:  # someone deleted it, or the bot left the channel
-                log.info("a request's card can't be edited", extra={"error": exc.error})
+            if not await self._edit(deps, request.channel, stored.card, reply, tag):
                 break
-            except SlackError as exc:
-                raise TryLater(exc.retry_after or None) from exc
         return stored
+
+    async def _edit(self, deps: EngineDeps, channel: str, ts: str, reply: Reply, tag: MessageTag) -> bool:
+        """Edit a card or a notice; False if someone deleted it, or the bot left the channel. Raises `TryLater`."""
+        try:
+            await deps.slack.update(channel, ts, reply, tag)
+        except SlackRefused as exc:
+            log.info("a request's card or notice can't be edited", extra={"error": exc.error})
+            return False
+        except SlackError as exc:
+            raise TryLater(exc.retry_after or None) from exc
+        return True
 
     async def opened(self, deps: EngineDeps, turn: Turn, approved: ApprovedRun) -> Permit | Outcome:
         """Return the permit for an approved run, or what to show if it may not start: everyone is judged again.
