@@ -230,6 +230,8 @@ async def _row(access: Access, asking: Asking, label: str, act: Act, person_row:
         return _refused([label], "unknown", person_row)[0]
     if verdict.of is None or verdict.of.reason == "rule":
         detail = await access.explained(verdict, asked)
+        if act == "run" and asking.workflow is None and has_file(access.rules):
+            detail += "; to ask about one workflow, add --run WORKFLOW"
         cure = "" if verdict.is_allowed else _CURE_OF_READING if verdict.missing else "change the rules in the file"
         return Row(AREA, label, OK if verdict.is_allowed else FAILURE, detail, cure)
     if verdict.missing:

@@ -277,7 +277,7 @@ def _introduce(running: Playground, plan: Plan) -> None:
         detail = part.detail if part.is_stand_in else "starting" if part.name == "Bridge" else "as configured"
         lines.append(f"  {part.name:<16} {kind:<9} {detail}")
     namespace = running.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
-    lines += ["", *_ways_to_look_inside(plan, namespace), ""]
+    lines += ["", *_ways_to_look_inside(plan, namespace, running.bridge.environ), ""]
     lines += [f"Messages are stored in {plan.settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {running.url}"]
     _print("\n".join(lines))
 
@@ -287,27 +287,39 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _ways_to_look_inside(plan: Plan, namespace: str) -> list[str]:
-    """Return lines with commands that work in another terminal, with another environment; no secret is shown."""
+def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]) -> list[str]:
+    """Return lines with commands that work in another terminal, with another environment; no secret is shown.
+
+    `bridge check` finds the stand-ins by the bridge's *settings*, in a file: only the page's address is printed.
+    """
     environ, heading = {"BRIDGE_NAMESPACE": namespace}, "To look inside, use another terminal"
-    folder = f"cd {shlex.quote(str(Path.cwd()))} && " if plan.is_redis_real else ""  # for its .env
+    here = f"cd {shlex.quote(str(Path.cwd()))} && "  # for its .env and bridge.toml
     if not plan.is_redis_real:
         environ |= {"REDIS_URL": EMBEDDED, "BRIDGE_DATA_DIR": str(plan.settings.data_dir)}
-    elif file := os.environ.get("REDIS_URL_FILE"):
-        environ["REDIS_URL_FILE"] = file
+    elif url_file := os.environ.get("REDIS_URL_FILE"):
+        environ["REDIS_URL_FILE"] = url_file
     elif url := os.environ.get("REDIS_URL"):
         if "@" in url or urlsplit(url).query:
             heading += " with the same REDIS_URL"
         else:
             environ["REDIS_URL"] = url
+    stand_ins = (*([] if plan.is_slack_real else ["SLACK_"]), *([] if plan.is_project_real else ["PROJECT_"]))
+    file = plan.folder / "settings.env"
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items() if name.startswith(stand_ins)))
+    if plan.projects > 1:
+        environ["BRIDGE_CONFIG"] = settings["BRIDGE_CONFIG"]
     before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
     lines = [f"{heading}:"]
     for words, shows in (
         ("audit", "Who did what"),
         ("dead list", "Work that failed"),
         ("feedback", "Votes on answers"),
+        ("check --access U0ALICE C0GENERAL", "What a person may do, and by which rule"),
     ):
-        command = f"{folder}{before} {this_program()} {words}"
+        is_check = bool(stand_ins) and words.startswith("check")
+        folder = here if plan.is_redis_real or is_check else ""
+        files = f"env $(cat {shlex.quote(str(file))}) " if is_check else ""
+        command = f"{folder}{before} {files}{this_program()} {words}"
         # The description has its own line: an interactive zsh doesn't accept comments.
         lines += [f"  {shows}:", f"    ({command})" if folder else f"    {command}"]
     return lines

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.config import Config, ProjectSettings
+from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Rule, is_listed, never_fits
 from bridge.errors import ProjectError, SlackError, SlackRefused
@@ -194,20 +195,32 @@ def _unfit(
 
 
 def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
-    """Return a warning for the workflows that nobody may run."""
-    granting = [one for one in rules if not one.refuse and (not one.may or "run" in one.may)]
+    """Return a warning for the workflows that nobody may run, as no rule allows it, or an earlier one refuses it."""
     nobodys = [
         workflow.name or str(workflow.id)
         for project in config.projects
         for workflow in lists.workflows.get(project.id, ())
         if not any(
-            (not one.projects or is_listed(one.projects, project.id, project.name))
-            and one.is_about(target_of(workflow))
-            for one in granting
+            one.approval is None or one.approval.by or _granting(rules, "approve", project, workflow)
+            for one in _granting(rules, "run", project, workflow)
         )
     ]
     if rules and nobodys:
         more = f" and {len(nobodys) - 5} more" if len(nobodys) > 5 else ""  # noqa: PLR2004
         names = ", ".join(kit.quoted(one, 60) for one in nobodys[:5])
-        cure = 'add a rule with may = ["run"] for them, if people should run them'
+        cure = 'add a rule with may = ["run"] for them before the others, if people should run them'
         yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}{more}", cure)
+
+
+def _granting(rules: Sequence[Rule], act: Act, project: ProjectSettings, workflow: Workflow) -> list[Rule]:
+    """Return the rules that allow some people this with a workflow: none before them fits all of these people."""
+    names, target = (project.id, project.name), target_of(workflow)
+    fitting = [
+        one for one in rules
+        if (not one.may or act in one.may)
+        and (not one.projects or is_listed(one.projects, *names))
+        and one.is_about(target)
+    ]  # fmt: skip
+    only_who = [Rule(one.index, who=one.who, channels=one.channels) for one in fitting]
+    never = {rule.index for rule, _over in never_fits(only_who)}
+    return [one for one in fitting if not one.refuse and one.index not in never]

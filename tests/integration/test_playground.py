@@ -128,6 +128,10 @@ async def test_the_printed_commands_work_in_another_terminal(playground: Playgro
         f"Reading namespace bridge in {place}: no bridge has used this namespace. Others here: playground (a bridge is "
         "running). To read one, set BRIDGE_NAMESPACE.\n"
     )
+    [check] = re.findall(r"^    (\(cd .* check --access U0ALICE C0GENERAL\))$", playground.text, re.MULTILINE)
+    allowed, _ = await pasted(check, folder)
+    assert "Alice Adler (U0ALICE), a member of the workspace" in allowed
+    assert "No problems found." in allowed
 
 
 async def pasted(line: str, folder: Path, **environ: str) -> tuple[str, str]:

@@ -100,12 +100,43 @@ async def test_workflows_that_nobody_may_run_are_named(emulated: EmulatedSlack, 
     assert [row.detail for row in rows if row.what == "workflows"] == ["no rule lets anyone run “Refund all”"]
 
 
+EVERYONE = '[[rules]]\nmay = ["run", "ask"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "nobodys"),
+    [
+        ('[[rules]]\nmay = ["run"]\nworkflows = ["Digest"]\nrefuse = true\n' + EVERYONE, "“Digest”"),
+        ('[[rules]]\nworkflows = ["Di*"]\nrefuse = true\n' + EVERYONE, "“Digest”"),
+        ('[[rules]]\nwho = ["members", "guests"]\nworkflows = [4]\nrefuse = true\n' + EVERYONE, "“Digest”"),
+        (
+            '[[rules]]\nchannels = ["public", "private", "direct"]\nworkflows = [4]\nrefuse = true\n' + EVERYONE,
+            "“Digest”",
+        ),
+        ('[[rules]]\nwho = ["guests"]\nworkflows = [4]\nrefuse = true\n' + EVERYONE, ""),
+        ('[[rules]]\nchannels = ["public"]\nworkflows = [4]\nrefuse = true\n' + EVERYONE, ""),
+        ('[[rules]]\nmay = ["schedule"]\nworkflows = [4]\nrefuse = true\n' + EVERYONE, ""),
+        (RUNS + "[[rules]]\nworkflows = [4]\nrefuse = true\n" + EVERYONE, ""),
+        ('[[rules]]\nmay = ["run"]\napprove = {count = 2}\n', "“Refund all”, “Digest”"),
+        ('[[rules]]\nmay = ["run", "approve"]\napprove = {count = 2}\n', ""),
+        ('[[rules]]\nmay = ["run"]\napprove = {by = ["S0RUNNERS"]}\n', ""),
+    ],
+)
+async def test_a_workflow_refused_to_everyone_is_nobodys(
+    emulated: EmulatedSlack, tmp_path: Path, text: str, nobodys: str
+) -> None:
+    rows = await check(emulated, tmp_path, text)
+
+    said = [row.detail for row in rows if row.what == "workflows"]
+    assert said == ([f"no rule lets anyone run {nobodys}"] if nobodys else [])
+
+
 @pytest.mark.parametrize(
     ("user", "workflow", "said"),
     [
         ("U0ALICE", "Refund all", "rule 2 ({file}:4): @runners may run workflows (“Refund *”)"),
         ("U0BOB", "Refund all", "no rule in {file} allows it for “Refund all”"),
-        ("U0BOB", "", "no rule in {file} allows it"),
+        ("U0BOB", "", "no rule in {file} allows it; to ask about one workflow, add --run WORKFLOW"),
         ("U0ALICE", "Payroll", "rule 3 ({file}:8): nobody may run workflows or schedule anything (“Payroll”)"),
         ("U0ALICE", "Digest", "no rule in {file} allows it for “Digest”"),
     ],
