@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from bridge.config import Config
-from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act, RuleTable
+from bridge.config_tables import ACTS, KINDS_OF_PLACES, STARTERS, Act, RuleTable
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 
@@ -419,13 +419,16 @@ def ids_of(rule: Rule) -> frozenset[str]:
 def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
     """Return the rules that allow what was refused, for others or elsewhere.
 
-    Of a rule that refuses it for the rest, those are before it. One for some people is reason enough.
+    Of a rule that refuses it for the rest, those are before it. One for some people is reason enough. What only apps,
+    schedules and alerts may start helps no person.
     """
     listed = verdict.of.rules if verdict.of else ()
     if verdict.rule is not None:
         listed = () if verdict.rule.who else listed[: listed.index(verdict.rule)]
     everywhere = [replace(rule, who=frozenset(), channels=frozenset()) for rule in listed]
     fitting = [rule for rule, free in zip(listed, everywhere, strict=True) if free.fits(asked)[0] and not rule.refuse]
+    if asked.by == "person":
+        fitting = [one for one in fitting if not one.who or any(n[0] != "A" and n not in STARTERS for n in one.who)]
     return fitting[:_MOST_WORDS]
 
 
@@ -461,12 +464,16 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
         subject = f"{who} can't" if who else "nobody can"
         where = f" in {_and(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
         return f"You can't {what} here: {subject}{where}. Ask your admin for access."
-    clauses = []
+    clauses: dict[str, list[str]] = {}  # by place
     for rule in others:
-        who, places = _and(_people(rule.who, names)), _and(_places(rule.channels, names))
-        clauses.append(f"{who} can{f', in {places}' if places else ''}" if who else f"that's possible in {places}")
+        clauses.setdefault(_and(_places(rule.channels, names)), []).extend(_people(rule.who, names))
+    words = [
+        f"{_and(list(dict.fromkeys(who)), 'or')} can{f', in {places}' if places else ''}"
+        if who else f"that's possible in {places}"
+        for places, who in clauses.items()
+    ]  # fmt: skip
     only = "only " if others and others[0].who else ""
-    why = f"{only}{', or '.join(dict.fromkeys(clauses))}" if clauses else "no rule allows it"
+    why = f"{only}{', or '.join(words)}" if words else "no rule allows it"
     groups = [names[one] for rule in others for one in sorted(rule.who) if one in names]
     whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
     return f"You can't {what} here: {why}. Ask {whom} for access."

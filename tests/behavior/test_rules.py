@@ -260,6 +260,16 @@ _REFUSED = '[[rules]]\n{}workflows = ["Refund *"]\nrefuse = true\n[[rules]]'
             "that's possible in direct messages. Ask your admin",
         ),
         ('[[rules]]\nmay = ["ask"]\n' + _REFUSED.format(""), "nobody can. Ask your admin"),
+        (
+            '[[rules]]\nwho = ["schedules", "A0MONITOR"]\n' + _FOR_RUNNERS.format("") + '[[rules]]\nwho = ["S0LEADS"]\n'
+            'may = ["run"]\nworkflows = [3]\nchannels = ["direct"]\n',
+            "only @runners can or only @leads can, in direct messages. Ask @runners or your admin",
+        ),
+        (
+            _FOR_RUNNERS.format("") + '[[rules]]\nwho = ["S0NOBODY"]\nmay = ["run"]\n',
+            "only @runners or a user group can. Ask @runners or your admin",
+        ),
+        ('[[rules]]\nwho = ["apps", "alerts"]\n' + _REFUSED.format(""), "nobody can. Ask your admin"),
         (_REFUSED.format("") + "\n" + _FOR_RUNNERS.format(""), "nobody can. Ask your admin"),
         (_FOR_RUNNERS.format("") + _REFUSED.format('who = ["members"]\n'), "members can't. Ask your admin"),
     ],

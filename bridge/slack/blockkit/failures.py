@@ -296,7 +296,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.TooOften():
             why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
             if " limit of " in error.what:
-                why = f"{error.what[0].upper()}{error.what[1:]} is used up, so nothing was sent."
+                done = "started" if error.about.startswith("workflow ") else "sent"
+                why = f"{error.what[0].upper()}{error.what[1:]} is used up, so nothing was {done}."
             return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."
         case _:
             return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)
