@@ -416,6 +416,11 @@ def ids_of(rule: Rule) -> frozenset[str]:
     return frozenset(one for one in (*rule.who, *rule.channels, *by) if one[:1] in {"S", "C", "G"})
 
 
+_SUBJECTS: Final[Mapping[Starter, str]] = {
+    "person": "You", "app": "Apps' posts", "schedule": "Schedules", "alert": "Alerts",
+}  # fmt: skip
+
+
 def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
     """Return the rules that allow what was refused, for others or elsewhere.
 
@@ -462,8 +467,10 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     if verdict.rule is not None and not others:
         who = _and(_people(verdict.rule.who, names))
         subject = f"{who} can't" if who else "nobody can"
+        if asked.by != "person":
+            subject = "a rule refuses it"
         where = f" in {_and(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
-        return f"You can't {what} here: {subject}{where}. Ask your admin for access."
+        return f"{_SUBJECTS[asked.by]} can't {what} here: {subject}{where}. Ask your admin for access."
     clauses: dict[str, list[str]] = {}  # by place
     for rule in others:
         clauses.setdefault(_and(_places(rule.channels, names)), []).extend(_people(rule.who, names))
@@ -476,7 +483,7 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     why = f"{only}{', or '.join(words)}" if words else "no rule allows it"
     groups = [names[one] for rule in others for one in sorted(rule.who) if one in names]
     whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
-    return f"You can't {what} here: {why}. Ask {whom} for access."
+    return f"{_SUBJECTS[asked.by]} can't {what} here: {why}. Ask {whom} for access."
 
 
 def needs_of(terms: ApprovalTerms | None, *, names: Mapping[str, str], confirm: bool = False) -> str:

@@ -266,8 +266,8 @@ _REFUSED = '[[rules]]\n{}workflows = ["Refund *"]\nrefuse = true\n[[rules]]'
             "only @runners can or only @leads can, in direct messages. Ask @runners or your admin",
         ),
         (
-            _FOR_RUNNERS.format("") + '[[rules]]\nwho = ["S0NOBODY"]\nmay = ["run"]\n',
-            "only @runners or a user group can. Ask @runners or your admin",
+            _FOR_RUNNERS.format("") + '[[rules]]\nwho = ["U0GUEST"]\nmay = ["run"]\n',
+            "only @runners or certain people can. Ask @runners or your admin",
         ),
         ('[[rules]]\nwho = ["apps", "alerts"]\n' + _REFUSED.format(""), "nobody can. Ask your admin"),
         (_REFUSED.format("") + "\n" + _FOR_RUNNERS.format(""), "nobody can. Ask your admin"),
