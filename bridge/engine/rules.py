@@ -475,7 +475,7 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     for rule in others:
         clauses.setdefault(_and(_places(rule.channels, names)), []).extend(_people(rule.who, names))
     words = [
-        f"{_and(list(dict.fromkeys(who)), 'or')} can{f', in {places}' if places else ''}"
+        f"{_and(list(dict.fromkeys(who)))} can{f', in {places}' if places else ''}"
         if who else f"that's possible in {places}"
         for places, who in clauses.items()
     ]  # fmt: skip

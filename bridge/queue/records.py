@@ -306,7 +306,6 @@ def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
     return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]
 
 
-
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One delivery of an *event* to *process*: *retry* is Slack's retry number, *why* the reason for the decision."""

@@ -275,12 +275,8 @@ async def test_a_run_where_the_bot_isnt_is_shown_to_its_asker(harness: Harness) 
     harness.use_file(ONE)
     await harness.type_command(LINE, channel=NOBOT)
     await harness.work()
-    [told] = [one for one in harness.seen.messages if one.place.channel == DM_BOB]
 
-    await harness.slack.ui.click(BOB, DM_BOB, told.ts, "approval:review")
-    await harness.work()
-    await harness.slack.ui.click(BOB, DM_BOB, harness.seen.ephemerals[-1].ts, "approval:approve")
-    await harness.work()
+    await decide(harness, await review(harness, BOB, as_notice=True), BOB, "approve")
 
     assert len(harness.service.runs) == 1
     assert [one.place.channel for one in harness.seen.replies("bridge_run")] == [DM_ALICE]
@@ -504,7 +500,8 @@ async def test_approvals_lists_requests_for_those_concerned(asked: Harness) -> N
 async def review(harness: Harness, user: str, *, as_notice: bool = False) -> View:
     """Open the form of a request, from its notice or from the list."""
     if as_notice:
-        (notice,) = [one for one in harness.seen.messages if "approval:review" in str(one.blocks)]
+        mine = DM_BOB if user == BOB else DM_CAROL
+        (notice,) = [one for one in harness.seen.messages if one.place.channel == mine]
         await harness.slack.ui.click(user, notice.message.channel, notice.ts, "approval:review")
     else:
         await harness.type_command("/approvals", user=user)

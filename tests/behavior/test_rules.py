@@ -263,11 +263,11 @@ _REFUSED = '[[rules]]\n{}workflows = ["Refund *"]\nrefuse = true\n[[rules]]'
         (
             '[[rules]]\nwho = ["schedules", "A0MONITOR"]\n' + _FOR_RUNNERS.format("") + '[[rules]]\nwho = ["S0LEADS"]\n'
             'may = ["run"]\nworkflows = [3]\nchannels = ["direct"]\n',
-            "only @runners can or only @leads can, in direct messages. Ask @runners or your admin",
+            "only @runners can, or @leads can, in direct messages. Ask @runners or your admin",
         ),
         (
             _FOR_RUNNERS.format("") + '[[rules]]\nwho = ["U0GUEST"]\nmay = ["run"]\n',
-            "only @runners or certain people can. Ask @runners or your admin",
+            "only @runners and certain people can. Ask @runners or your admin",
         ),
         ('[[rules]]\nwho = ["apps", "alerts"]\n' + _REFUSED.format(""), "nobody can. Ask your admin"),
         (_REFUSED.format("") + "\n" + _FOR_RUNNERS.format(""), "nobody can. Ask your admin"),
