@@ -81,6 +81,17 @@ async def test_a_run_is_scheduled_as_typed(harness: Harness) -> None:
     assert (spec.workflow, spec.input, spec.overlap) == (4, {"day": "monday"}, "wait")
 
 
+async def test_scheduling_an_inactive_workflow_says_that_its_runs_ask(harness: Harness) -> None:
+    harness.service.workflows = [WORKFLOW, {**DIGEST, "is_active": False}]
+
+    await type_line(harness, '/workflows schedule "Daily digest" every monday at 9 "x"')
+    shown = str(harness.slack.responses[-1].content)
+    await type_line(harness, '/workflows schedule 3 every monday at 9 "x"')
+
+    assert "Daily digest is inactive, so I'll ask each time before it runs." in shown
+    assert "inactive" not in str(harness.slack.responses[-1].content)
+
+
 async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> None:
     await harness.slack.people.say(ALICE, DM_ALICE, '!agents ask Support daily 9 "Anything new?"')
     await harness.work()
