@@ -363,6 +363,8 @@ class Poster:
             return None
         place, shown_as = posting.place, self.authorship.of(posting.speaker)
         shown = posting.tag.in_blocks(name, blocks, text) if is_tagged_in_a_block else list(blocks)
+        if posting.speaker and not shown_as and shown and not posting.existing and posting.tag.agent is not None:
+            shown.append(kit.context(kit.answered_by(posting.speaker.name)))  # the scope was taken away since
         body = {
             "channel": place.channel,
             "thread_ts": place.thread_ts or None,

@@ -133,6 +133,7 @@ async def test_a_scope_taken_away_costs_the_name_not_the_answer(harness: Harness
     await say(harness, f"{MENTION}again", root)
 
     assert [who(one) for one in harness.seen.messages] == [("", ""), ("", "")]
+    assert "Answered by Support" in str(harness.seen.messages[0].blocks)
     assert ["username" in call.args for call in harness.seen.called(POST)] == [True, False, False]
 
 

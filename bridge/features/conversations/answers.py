@@ -34,7 +34,7 @@ def answer(
     project's. The message is from *speaker*.
     """
     shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
-    small, footer = [f"Answered by {kit.named(by, 80)}"] if by else [], []
+    small, footer = [kit.answered_by(by)] if by else [], []
     small += [f"Project: {project}", *notes] if project else notes
     if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
         small.append(_TOOLS + tools)

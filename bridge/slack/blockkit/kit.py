@@ -125,6 +125,11 @@ def named(text: str, limit: int) -> str:
     return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
 
 
+def answered_by(name: str) -> str:
+    """Say whose answer it is, where Slack doesn't show that."""
+    return f"Answered by {named(name, 80)}"
+
+
 def with_face(face: str, name: str) -> str:
     """Write an agent's face before its *name*; a workspace's own emoji is left out, as only Slack knows it."""
     return f"{emoji_of(face)} {name}".lstrip(" ")
