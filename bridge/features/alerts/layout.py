@@ -122,9 +122,8 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
     size = -(-len(shown.points) // _MOST_POINTS) or 1
     pieces = [shown.points[at : at + size] for at in range(0, len(shown.points), size)]
     worst = min if shown.is_of_few else max
-    has_days = len(pieces) > 1 and pieces[1][0][0] - pieces[0][0][0] >= timedelta(
-        days=1
-    )  # and so no time, which is long
+    # A point of a whole day needs no time, which is long.
+    has_days = len(pieces) > 1 and pieces[1][0][0] - pieces[0][0][0] >= timedelta(days=1)
     points = [
         (
             f"{piece[0][0]:%b} {piece[0][0].day}" + ("" if has_days else f" {piece[0][0]:%H:%M}"),
