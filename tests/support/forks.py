@@ -143,7 +143,7 @@ import json, os, socket, sys
 
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
     channel.connect({path!r})
-    request = {{"environ": dict(os.environ), "words": sys.argv[1:], "folder": str(Path.cwd())}}
+    request = {{"environ": dict(os.environ), "words": sys.argv[1:], "folder": os.getcwd()}}
     socket.send_fds(channel, [json.dumps(request).encode()], [1, 2])
     sys.exit(int(channel.recv(64)))
 """
