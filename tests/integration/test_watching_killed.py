@@ -73,6 +73,7 @@ async def _look_at_once(system: System) -> None:
         for job in ("alerts.evaluate_all", "incidents.watch"):
             if any(job in key for key in claims):
                 await system.redis.incr(f"test:{system.namespace}:{job}")
+                await system.redis.expire(f"test:{system.namespace}:{job}", 600)
         if claims:
             await system.redis.delete(*claims)
         await asyncio.sleep(0.5)
