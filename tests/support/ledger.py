@@ -322,7 +322,9 @@ class Started:
     def is_settled(self) -> bool:
         """Whether its card shows the outcome, or the user was notified why there is none."""
         cards = self.cards()
-        if self.needs and self.requests():
+        if (
+            self.needs and self.requests() and self.is_accepted
+        ):  # nobody decides about one that was refused, but arrived
             is_over = not any("waits" in one.text for one in self.requests())
             return is_over and (bool(cards) or self.needs != "approve") and not any("running" in card for card in cards)
         if any("running" in card for card in cards):
