@@ -43,10 +43,12 @@ async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str) -> None:
 class Permit:
     """What lets a run start that was approved, once: the writes that it *uses*, and *undo* if it surely didn't start.
 
-    *used* is shown if another turn has used them. *workflow* and *given* are what was approved, *by* says by whom.
+    *used* is shown if another turn has used them. *workflow*, called *name*, and *given* are what was approved, *by*
+    says by whom.
     """
 
     workflow: int
+    name: str
     given: Any
     by: str
     people: tuple[str, ...]

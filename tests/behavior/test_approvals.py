@@ -283,6 +283,36 @@ async def test_a_run_where_the_bot_isnt_is_shown_to_its_asker(harness: Harness) 
     assert not any("couldn't post" in one for one in direct(harness, DM_ALICE))
 
 
+@pytest.mark.parametrize(
+    ("limits", "workflows", "why"),
+    [
+        ('[[limits]]\nper = "channel"\nevery = "day"\ncharacters = 1', None, "limit of 1 character per day is used up"),
+        ("", [], "No workflow 3"),
+    ],
+)
+async def test_the_card_of_an_approved_run_says_why_it_cant_start(
+    harness: Harness, limits: str, workflows: list[Any] | None, why: str
+) -> None:
+    harness.use_file(ONE + limits)
+    for _ in range(2):
+        await harness.type_command(LINE)
+        await harness.work()
+    first, second = harness.seen.replies("bridge_approval")
+    await harness.slack.ui.click(BOB, GENERAL, first.ts, "approval:approve")
+    await harness.work()
+    harness.service.workflows = harness.service.workflows if workflows is None else workflows
+    harness.configure()
+    harness.use_file(ONE + limits)
+    await harness.slack.ui.click(BOB, GENERAL, second.ts, "approval:approve")
+    await harness.work()
+
+    assert len(harness.service.runs) == 1
+    shown = harness.seen.replies("bridge_run")[-1]
+    assert shown.text == "❌ Import: failed"
+    assert why in str(shown.blocks)
+    assert any("Import" in one for one in direct(harness, DM_ALICE)[1:])
+
+
 # Rights
 
 

@@ -204,7 +204,7 @@ class Approvals:
             people = tuple(dict.fromkeys(filter(None, [request.asker, *stored.approved_by])))
             uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
             by = view.named(stored.approved_by)
-            return Permit(request.workflow, json.loads(stored.input), by, people, uses, undo, used)
+            return Permit(request.workflow, request.name, json.loads(stored.input), by, people, uses, undo, used)
         told = (*self.tells_asker(deps, stored, CHANGED), *self.settles(deps, stored))
         await deps.inbox.write(*store.stops(stored.id, CHANGED, *told))
         await self.edit_card(deps, stored.id)

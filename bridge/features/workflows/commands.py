@@ -11,7 +11,7 @@ from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
 from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
-from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
+from bridge.errors import BadInput, ControlNotUnderstood, NoSuch, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
@@ -19,7 +19,7 @@ from bridge.features.pauses import check_rule
 from bridge.features.waiters import Waiters
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, RememberedInputs
-from bridge.features.workflows.runs import RunResults, notify_of_end, run, unknown_run
+from bridge.features.workflows.runs import RunResults, notify_of_end, run, unknown_run, workflow_gone
 from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import ApprovedRun, Click, ScheduledRun, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
@@ -106,6 +106,8 @@ async def run_approved(deps: Deps, turn: Turn, approved: ApprovedRun) -> Result:
         await Waiters(deps).add(turn.id, person)
     try:
         workflow = await workflow_by_id(turn, permit.workflow)
+    except NoSuch as exc:
+        return await workflow_gone(deps, turn, permit, exc)
     except ProjectError as exc:
         raise TryLater from exc
     return await run(deps, turn, workflow, permit.given, is_sure=True, permit=permit)

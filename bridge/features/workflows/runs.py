@@ -19,7 +19,16 @@ from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Permit, Question
 from bridge.engine.results import Outcome, PostedTask, Result, RunEnded, shown
 from bridge.engine.turn import Turn
-from bridge.errors import NotFound, ProjectError, RecordNotUnderstood, SlackError, TooManyRequests, TooOften
+from bridge.errors import (
+    BridgeError,
+    NoSuch,
+    NotFound,
+    ProjectError,
+    RecordNotUnderstood,
+    SlackError,
+    TooManyRequests,
+    TooOften,
+)
 from bridge.features.deps import Deps
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
@@ -113,12 +122,24 @@ async def run(
 
 
 def _limited(turn: Turn, described: run_card.Run, error: TooOften) -> Outcome:
-    """Return the card of a scheduled run that a limit stopped. Raises *error* for any other, whose person reads it."""
+    """Return the card of a run that a limit stopped. Raises *error* if its person waits for it, and reads that."""
     error.about = f"workflow {described.workflow}"
-    if not isinstance(_started_by(turn), ScheduledRun):
+    if not turn.body.is_of_owner:
         raise error
-    card = run_card.failed(described, error)  # no one waits for it, so it has to say what it's about
-    return _for_schedule(turn, _outcome(type(error).__name__, card, described, run_card.FAILED))
+    return _not_started(turn, described, error)
+
+
+async def workflow_gone(deps: Deps, turn: Turn, permit: Permit, error: NoSuch) -> Outcome:
+    """Show that an approved run can't start, as its workflow is gone."""
+    described = await _describe(deps, turn, permit.workflow, permit.name, permit.given, by=permit.by)
+    return _not_started(turn, described, error)
+
+
+def _not_started(turn: Turn, described: run_card.Run, error: BridgeError) -> Outcome:
+    """Show that a run didn't start for which no one waits: unlike another answer, a card says what it's about."""
+    card = run_card.failed(described, error)
+    outcome = _for_schedule(turn, _outcome(type(error).__name__, card, described, run_card.FAILED))
+    return _with_notice(outcome, turn) if isinstance(turn.body, ApprovedRun) else outcome
 
 
 def started_by(turn: Turn) -> dict[str, str]:
