@@ -129,7 +129,7 @@ class Supervisor:
 
     async def _supervise(self) -> None:
         disturbance = self._run.disturbance
-        rules = self._point_logs / "rules.toml"
+        rules = self._point_logs / f"rules-{secrets.token_hex(4)}.toml"  # another run's bridge may be reading its own
         rules.write_text(RULES, encoding="utf-8")
         environ = {"BRIDGE_CONFIG": str(rules)} if self._run.stories is FEATURE_STORIES else self._run.environ
         for kill_at in chain(self._run.kills, repeat("")):
