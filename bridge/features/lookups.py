@@ -6,9 +6,10 @@ from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Asked, Starter, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import NoSuch
+from bridge.errors import NoSuch, ProjectError
 from bridge.features.deps import Deps
 from bridge.project.models import Agent, Workflow
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 
 
@@ -48,6 +49,26 @@ async def agent_name(turn: Turn, id_: int) -> str:
 async def workflow_name(turn: Turn, id_: int) -> str:
     """Return a workflow's name, or ``Workflow <ID>`` if it isn't known soon."""
     return await turn.project.catalog.workflow_name(id_, is_current=True) or f"Workflow {id_}"
+
+
+async def before_each_run(
+    deps: Deps, turn: Turn, workflow: int | None, channel: str, *, by: Starter, app: str = ""
+) -> str:
+    """Say what has to happen each time before a *workflow* runs by itself; ``""`` if nothing has to, as far as known.
+
+    It runs *by* what *turn*'s person sets up in *channel*.
+    """
+    try:
+        found = None if workflow is None else await workflow_by_id(turn, workflow)
+    except (NoSuch, ProjectError):
+        return ""
+    if found is None:
+        return ""
+    if not found.is_active:
+        return f"⚠️ {kit.named(found.name, 80)} is inactive, so I'll ask each time before it runs."
+    asked = deps.access.asked_by("run", turn.user, channel, turn.project_key, by=by, app=app)
+    needs = (await deps.access.offered_to(asked, [found])).get(found.id)
+    return f"⚠️ {kit.named(found.name, 80)} {needs} each time before it runs." if needs else ""
 
 
 async def rights(

@@ -71,6 +71,17 @@ async def test_a_preview_comes_before_the_alert(harness: Harness) -> None:
     }  # fmt: skip
 
 
+async def test_an_alert_that_runs_an_inactive_workflow_says_it_asks(harness: Harness) -> None:
+    harness.service.workflows = [{**WORKFLOW, "is_active": False}]
+    warning = "Import is inactive, so I'll ask each time before it runs."
+
+    await typed(harness, "alert runs < 1 in 24h then run Import")
+    assert warning in str(harness.seen.ephemerals[-1].blocks)
+
+    await pressed(harness, "alert:save")
+    assert warning in str(harness.seen.ephemerals[-1].blocks)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

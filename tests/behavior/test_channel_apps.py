@@ -14,7 +14,7 @@ from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, OTHER_BOT, RANDOM
 from bridge.slack.blockkit.modals import FormErrors
 from bridge.slack.parts import Place
-from support.harness import Harness
+from support.harness import WORKFLOW, Harness
 from support.restrictions import RESTRICTIONS, Restriction
 from support.store import BOT, CHANNEL, ROOT, TEAM, THREAD, USER, message, ts
 
@@ -244,6 +244,16 @@ async def test_an_app_is_set_by_its_id_or_its_name(
     (app, kept), *_ = (await harness.store.channels.get(TEAM, CHANNEL)).apps.items()
     assert kept == AppRule(**rule, owner=USER, name="Alerts" if app == APP else "")
     assert [one.words for one in harness.seen.messages] == [f"{notice} Changed by Alice Adler."]
+
+
+async def test_a_rule_for_an_inactive_workflow_says_that_it_asks(harness: Harness) -> None:
+    has_posted(harness, APP, "Alerts")
+    harness.service.workflows = [{**WORKFLOW, "is_active": False}]
+
+    await done(harness, f"channel run Import {APP}")
+
+    (notice,) = harness.seen.messages
+    assert "⚠️ Import is inactive, so I'll ask each time before it runs. Changed by Alice Adler." in notice.words
 
 
 async def test_an_app_can_be_ignored_again(harness: Harness) -> None:

@@ -33,7 +33,7 @@ from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_ha
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import opened_here, workflow_by_id
+from bridge.features.lookups import before_each_run, opened_here, workflow_by_id
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
@@ -182,7 +182,8 @@ async def _preview(
     facts = spec.model_dump(exclude_defaults=True, exclude={"team", "owner", "project"})
     value = json.dumps(facts | ({_EDITS: editing} if editing else {}), ensure_ascii=False)
     is_known, is_new = verdict.holds is not None, not editing
-    reply = layout.previewed(spec, value, would_have, verdict.said, is_known=is_known, is_new=is_new)
+    warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
+    reply = layout.previewed(spec, value, would_have, verdict.said, is_known=is_known, is_new=is_new, warning=warning)
     return shown(reply, "alert previewed")
 
 
@@ -233,7 +234,8 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
     verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
     is_known = verdict.holds is not None
-    reply = layout.set_up(stored, verdict.said, is_known=is_known, is_new=before is None)
+    warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
+    reply = layout.set_up(stored, verdict.said, is_known=is_known, is_new=before is None, warning=warning)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
     return shown(reply, "alert changed" if before else "alert set up", named("alert", stored.id, stored.called))
 

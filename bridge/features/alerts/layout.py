@@ -102,10 +102,13 @@ def recovered(stored: StoredAlert, said: str, since: datetime, ended: datetime) 
     return kit.reply(text, kit.section(text), kit.context(stored.called), audience=Audience.CHANNEL)
 
 
-def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known: bool, is_new: bool = True) -> Reply:
+def previewed(
+    spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known: bool, is_new: bool = True, warning: str = ""
+) -> Reply:
     """Show what an alert would have done, and offer to set it up, or to change it; *value* is the button's.
 
-    *now* is what was found now, and *is_known* whether that says whether the condition holds.
+    *now* is what was found now, and *is_known* whether that says whether the condition holds. A *warning*
+    is shown below.
     """
     buttons = [kit.button("Create alert" if is_new else "Save changes", SAVE, value)]
     buttons += [kit.button("Change…", ALERT_FORM, kit.cut(typed_words(spec), 1000))] if is_new else []
@@ -142,6 +145,7 @@ def previewed(spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known
         *lines,
         *([chart] if chart else []),
         *(not_yet or [kit.context(f"Now: {now}")]),
+        *([kit.context(warning)] if warning else []),
         kit.actions(*buttons),
     )
 
@@ -163,8 +167,8 @@ def _verdict(shown: Preview) -> str:
     return f"Would have alerted {times} {length}." if shown.periods else f"Wouldn't have alerted {length}."
 
 
-def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True) -> Reply:
-    """Say that an alert is set up, or changed."""
+def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True, warning: str = "") -> Reply:
+    """Say that an alert is set up, or changed; a *warning* is shown below."""
     called = kit.one_line(stored.called, _NAME)
     start = "Alert set up: " if is_new else "Alert changed: "
     where: list[Block | str] = [" in ", kit.place(stored.spec.channel), "."]
@@ -173,6 +177,7 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True
         f"{start}{called}. {small}",
         kit.rich(kit.paragraph(start, kit.words(called, bold=True), *where)),
         kit.context(small),
+        *([kit.context(warning)] if warning else []),
         kit.actions(kit.button("All alerts", PAGE, "0"), delete_button(stored, f"0:{stored.id}")),
         replaces_original=True,
     )

@@ -22,6 +22,7 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import (
     agent_by_id,
     agent_name,
+    before_each_run,
     find_agent,
     origin_of,
     rights,
@@ -359,7 +360,9 @@ async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: Chann
         if was is not None and rule is None:
             changes.append(SettingChange("app", app=app, called=was.name))
         elif rule is not None and rule.workflow is not None and rule != was:
-            changes.append(SettingChange("app", "workflow", await workflow_name(turn, rule.workflow), app, rule.name))
+            name = await workflow_name(turn, rule.workflow)
+            warning = await before_each_run(deps, turn, rule.workflow, turn.channel, by="app", app=app)
+            changes.append(SettingChange("app", "workflow", name, app, rule.name, warning))
         elif rule is not None and rule.agent is not None and rule != was:
             changes.append(SettingChange("app", "agent", await agent_name(turn, rule.agent), app, rule.name))
     return changes

@@ -27,7 +27,8 @@ _REPLIES: Final = {"auto": "those of the person the agent is talking with", "men
 class SettingChange(NamedTuple):
     """A changed setting: *what* (``project``, ``agent``, ``answers``, ``replies``, ``app``), and its value *now*.
 
-    *name* is the project's, agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name.
+    *name* is the project's, agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name. A
+    *warning* follows.
     """
 
     what: str
@@ -35,6 +36,7 @@ class SettingChange(NamedTuple):
     name: str = ""
     app: str = ""
     called: str = ""
+    warning: str = ""
 
     @property
     def about(self) -> str:
@@ -73,7 +75,8 @@ class SettingChange(NamedTuple):
             case "app", "agent":
                 return f"{name} now answers posts from {of} in {where}."
             case "app", "workflow":
-                return f"Posts from {of} now run the workflow {kit.quoted(self.name, 60)} in {where}."
+                said = f"Posts from {of} now run the workflow {kit.quoted(self.name, 60)} in {where}."
+                return f"{said} {self.warning}".rstrip()
             case "app", _:
                 return f"I now ignore posts from {of} in {where}."
         return f"The settings of {where} were changed."

@@ -15,10 +15,10 @@ from bridge.engine.home import Reads
 from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
 from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import BadSchedule, NoSuch, NotAllowed, ProjectError
+from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, origin_of, workflow_by_id
+from bridge.features.lookups import agent_by_id, before_each_run, origin_of, workflow_by_id
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
@@ -304,15 +304,6 @@ async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
         return None
 
 
-async def _is_inactive(turn: Turn, spec: Spec) -> bool:
-    """Whether a task's workflow is inactive, as far as the service says: its runs need somebody's confirmation then."""
-    try:
-        target = await _target(turn, spec.does, spec.workflow) if isinstance(spec, RunSpec) else None
-    except ProjectError:
-        return False
-    return isinstance(target, Workflow) and not target.is_active
-
-
 async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, did: str) -> list[Write]:
     called = layout.titled(stored, target)
     return await tells_owner(deps, turn, stored.spec, layout.kind_of(stored).noun, called, did=did)
@@ -360,20 +351,21 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
             owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)
             return shown(layout.already_scheduled(known, owner, target), "exists", _about(known, target))
     due_at = next_due(spec.schedule, ZoneInfo(spec.zone), deps.now())
-    notes = {"knows_zone": bool(known_zone), "is_inactive": await _is_inactive(turn, spec)}
+    workflow = spec.workflow if isinstance(spec, RunSpec) else None
+    warning = await before_each_run(deps, turn, workflow, channel, by="schedule")
     if before is not None:
         changed = StoredTask(before.id, spec, due_at, before.paused)
         target = await target_of(deps, changed)
         told = await _tells_owner(deps, turn, before, await target_of(deps, before), "changed")
         turn.stage(*store.change(before, spec, due_at, *told))
-        reply = layout.scheduled(changed, target, is_changed=True, **notes)
+        reply = layout.scheduled(changed, target, is_changed=True, knows_zone=bool(known_zone), warning=warning)
         return shown(reply, what="changed", about=_about(changed, target))
     if await store.is_full():
         raise BadSchedule("many", f"{MOST_TASKS:,}")
     task = StoredTask(turn.id, spec, due_at)
     target = await target_of(deps, task)
     turn.stage(*store.add(task.id, spec, task.due, deps.now()))
-    reply = layout.scheduled(task, target, **notes)
+    reply = layout.scheduled(task, target, knows_zone=bool(known_zone), warning=warning)
     return shown(reply, what=f"{_KINDS[spec.does]} scheduled", about=_about(task, target))
 
 

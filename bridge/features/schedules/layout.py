@@ -110,9 +110,9 @@ def overlapped(task: StoredTask, target: str) -> Reply:
 
 
 def scheduled(
-    task: StoredTask, target: str = "", *, knows_zone: bool, is_changed: bool = False, is_inactive: bool = False
+    task: StoredTask, target: str = "", *, knows_zone: bool, is_changed: bool = False, warning: str = ""
 ) -> Reply:
-    """Say that a task is scheduled, or was *changed*, and when it's due first. *is_inactive*: its workflow is."""
+    """Say that a task is scheduled, or was *changed*, and when it's due first; a *warning* is shown below."""
     noun, did = task.spec.does, "Saved" if is_changed else "Scheduled"
     when, ending = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
@@ -122,8 +122,8 @@ def scheduled(
         notes.append(kit.context(f"If a {noun} is still {busy} when the next one is due, the new one {becomes}."))
     elif options := _options(task):
         notes.append(kit.context(f"{options}."))
-    if is_inactive:
-        notes.append(kit.context(f"⚠️ {kit.named(target, 80)} is inactive, so I'll ask each time before it runs."))
+    if warning:
+        notes.append(kit.context(warning))
     if task.paused:
         state = _paused(task)
     elif is_changed:
