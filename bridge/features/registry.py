@@ -8,7 +8,7 @@ from bridge.features.alerts.commands import alerts
 from bridge.features.approvals.commands import approvals
 from bridge.features.channels.commands import channels
 from bridge.features.conversations.commands import conversations
-from bridge.features.feedback.votes import feedback
+from bridge.features.feedback.commands import feedback
 from bridge.features.home.commands import home
 from bridge.features.incidents.commands import incidents
 from bridge.features.project_info.commands import project_info

@@ -11,7 +11,7 @@ import pytest
 
 from bridge.engine.projects import OF_DIRECT
 from bridge.features.agents.layout import OPEN_FACE
-from bridge.features.feedback.votes import FEEDBACK
+from bridge.features.buttons import FEEDBACK
 from bridge.playground.emulator.faults import DropAfter, Http, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, OTHER_BOT
 from support.harness import POST, SALES, SUPPORT, Harness, Posted

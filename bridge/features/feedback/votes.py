@@ -1,7 +1,4 @@
-"""Feedback on answers: one vote per person and answer, which can be changed.
-
-A vote is stored with the answer's turn, agent and session, but no text, for `bridge.queue.keys.VOTES`.
-"""
+"""Votes on answers, as they're stored: with the answer's turn, agent and session, but no text."""
 
 from __future__ import annotations
 
@@ -11,28 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from bridge.engine.feature import Feature
-from bridge.engine.results import Result, shown
-from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood
 from bridge.features.buttons import FEEDBACK, Answered
-from bridge.features.deps import Deps
 from bridge.ids import TurnId
-from bridge.inbound import Click
-from bridge.queue.audit import named
-from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTED_LENGTH, VOTES, milliseconds
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms, or_empty
-from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Reply
-
-feedback = Feature("feedback")
-feedback.outcomes |= {"vote new": "voted", "vote same": "voted the same again"}
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 UP, DOWN = "up", "down"
+PERSON = "u:"
+"""How the field of a person's vote begins."""
 
 _PAGE = 200
-_PERSON = "u:"
 _VOTE = re.compile(r"(up|down):(?P<turn>[\w-]{1,64}):(?P<agent>-?[0-9]{1,1000}):(?P<session>(?:-?[0-9]{1,1000})?)")
 
 
@@ -52,28 +38,6 @@ class Vote:
     project: str = ""
 
 
-@feedback.button(FEEDBACK, label="feedback buttons")
-async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Store a person's vote on an answer."""
-    is_up, of = read_vote(click.value)
-    given, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
-    key, voted, mine = deps.scripts.keys.votes(of.turn), deps.scripts.keys.voted(), f"{_PERSON}{turn.user}"
-    with translated():
-        before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
-        await deps.scripts.redis.zremrangebyscore(voted, "-inf", now - lives)
-    how = "same" if before == given else "changed" if before else "new"
-    if how != "same":
-        fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{given} {now}"}
-        if turn.project_key:
-            fields["project"] = turn.project_key
-        turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
-        turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
-        facts = ("at", str(now), "of", f"agent {of.agent}", "how", given, "before", before, "project", turn.project_key)
-        turn.stage(("append", deps.scripts.keys.ended("vote"), milliseconds(ENDED), ENDED_LENGTH, *facts))
-    deps.metrics.feedback.labels(given, how).inc()
-    return shown(thanks(is_up=is_up), f"vote {how}", named("agent", of.agent))
-
-
 def read_vote(value: str) -> tuple[bool, Answered]:
     """Parse a button's value: whether the vote is up, and the answer. Raises `ControlNotUnderstood`."""
     match = _VOTE.fullmatch(value)
@@ -81,12 +45,6 @@ def read_vote(value: str) -> tuple[bool, Answered]:
         raise ControlNotUnderstood(FEEDBACK)
     session = int(match["session"]) if match["session"] else None
     return match[1] == "up", Answered(TurnId(match["turn"]), int(match["agent"]), session)
-
-
-def thanks(*, is_up: bool) -> Reply:
-    """Thank for a vote."""
-    more = "" if is_up else " Reply in this thread to say what was missing."
-    return kit.reply(f"Thanks for the feedback.{more}")
 
 
 async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]:
@@ -112,12 +70,12 @@ def _votes(turn: str, fields: dict[str, str]) -> list[Vote]:
     found = []
     for name, value in fields.items():
         vote, _, at = value.partition(" ")
-        if name.startswith(_PERSON) and vote in {UP, DOWN} and at.isdecimal():
+        if name.startswith(PERSON) and vote in {UP, DOWN} and at.isdecimal():
             found.append(
                 Vote(
                     at=from_epoch_ms(at),
                     vote=vote,
-                    user=name.removeprefix(_PERSON),
+                    user=name.removeprefix(PERSON),
                     agent=int(agent) if agent else None,
                     session=int(session) if session else None,
                     turn=turn,

@@ -31,7 +31,7 @@ from bridge.features.pauses import (
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import Listed
 from bridge.features.schedules.phrases import find_zone
-from bridge.features.schedules.reporter import post
+from bridge.features.schedules.reports import post
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
