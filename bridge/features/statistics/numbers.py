@@ -1,8 +1,8 @@
 """The numbers in the statistics.
 
 A new number needs one line in `NUMBERS`, a new list of names with counts one in `GROUPS`, and each a field in
-`bridge.project.models.Stats`. ``/stats`` with its charts, the snapshots and changes, the parts of a report, and Home
-follow from these tables.
+`bridge.project.models.Stats`. ``/stats`` with its charts, the snapshots and changes, the parts of a report, Home, the
+conditions of alerts, and the placeholders of schedules follow from these tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bridge.slack.blockkit.reply import Block
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number: its *name*, as people read and type it, and its *field* in the service's response.
+    """A whole number: its *name*, a plural of one word, as people type it, and its *field* in the service's response.
 
     The chart over time shows the number that *leads_chart*, or else the first one shown.
     """
