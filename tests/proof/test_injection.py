@@ -49,7 +49,7 @@ _FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:csv|json|md|txt)")
 
 
 def test_the_surfaces_are_found() -> None:
-    assert {"votes.thanks", "statistics.stats_card"} <= REPLIES.keys(), "in every layout module"
+    assert {"feedback.thanks", "statistics.stats_card"} <= REPLIES.keys(), "in every layout module"
     assert len(REPLIES) > 60
     assert len(BLOCKS) > 30
 

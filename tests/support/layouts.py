@@ -80,7 +80,7 @@ type_hints: Final = cache(typing.get_type_hints)
 
 
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield every public layout function, by ``module.name``."""
+    """Yield every public layout function, by ``module.name``, or ``feature.name`` from its layout and commands."""
     bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
     packages = [
         one.name
@@ -98,7 +98,7 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
             if path not in bricks and Reply in list(type_hints(function).values())[:-1]:
                 continue  # it only adds to a reply
             if is_pure or returns(function) in {Reply, View}:
-                yield f"{feature if module == 'layout' else module}.{name}", function
+                yield f"{feature if module in {'layout', 'commands'} else module}.{name}", function
 
 
 def returns(function: Callable[..., Any]) -> Any:
