@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 from bridge.engine import notices
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
 CLOCK_SKEW = timedelta(minutes=5)
 _FRESH = 1.0  # seconds
+_ANEW = "anew"  # a message posted because another can't be edited
 _MOST_DOUBTS = 3  # notices of a post in doubt that are themselves in doubt
 _NOT_A_MEMBER = frozenset({"not_in_channel", "channel_not_found"})
 
@@ -90,10 +92,11 @@ class ReplyPoster:
         body, reply = turn.body, outcome.reply
         is_elsewhere = outcome.is_outside or type(body) in self._reporters
         is_public = is_posted_publicly(body, reply.audience) and not is_elsewhere
-        replaces = reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral
         mark, place = _mark_of(turn, outcome), place_of(body, reply.audience)
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
+        if reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral:
+            card = body.message_ts
         # What all attempts have posted, as far as this process knows, and what is asked before each call.
         existing, guard = ExistingParts(), turn.lease.ensure if outcome.is_outside else self._guard(turn)
         look = is_public and (may_be_posted or turn.is_card_in_doubt)
@@ -101,7 +104,7 @@ class ReplyPoster:
         while True:
             began = turn.lease.monotonic()
             try:
-                if look and not card and not replaces:
+                if look and not card:
                     existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
                     look = False
                 if has_waited and not outcome.is_outside:
@@ -111,25 +114,19 @@ class ReplyPoster:
                 if not is_public:
                     await self._report(turn, outcome, existing, guard)
                     return ""
-                if replaces and isinstance(body, Click):
-                    card = body.message_ts
-                elif outcome.mark == RUN_MARK and existing:
+                if existing and outcome.mark == RUN_MARK and not card:
                     card = first_of(existing)
-                if card:
-                    await self._slack.update(body.channel, card, reply, mark, guard)
+                if card and await self._edit(turn, card, outcome, mark, guard):
                     existing["0"] = card
                     if look and reply.files:
                         existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
                     await self._slack.attach(place, reply, mark, existing, guard)
                     return card
-                try:
-                    return await self._slack.post(place, reply, mark, existing, guard)
-                except SlackRefused as exc:
-                    if not turn.response_url:
-                        raise
-                    log.info("the bot can't post here, using response_url", extra={"error": exc.error})
-                    await self._respond(turn, outcome, existing, guard)
-                    return ""
+                if card:  # Another has a tag of its own, so that no attempt takes the old one for it.
+                    mark, card, existing = replace(mark, turn=side_id(turn.id, _ANEW)), "", ExistingParts()
+                    look = may_be_posted
+                    continue
+                return await self._post(turn, outcome, mark, place, existing=existing, guard=guard)
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
             except SlackAmbiguous as exc:
@@ -149,6 +146,36 @@ class ReplyPoster:
                 place=place if is_public else None,
                 speaker=reply.speaker,
             )
+
+    async def _post(
+        self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, existing: ExistingParts, guard: Guard
+    ) -> str:
+        """Post *outcome* in *place* or, if the bot can't post there, by response_url: then return ``""``."""
+        try:
+            return await self._slack.post(place, outcome.reply, mark, existing, guard)
+        except SlackRefused as exc:
+            if not turn.response_url:
+                raise
+            log.info("the bot can't post here, using response_url", extra={"error": exc.error})
+        await self._go_by_url(turn)
+        if any(isinstance(after, NewThread) for after in outcome.after):
+            # Without the bot's own root, there's no thread for the agent's answer.
+            await self._slack.whisper(recipient_of(turn.body), notices.no_thread_here(), existing, guard)
+        else:
+            await self._slack.respond(turn.response_url, outcome.reply, existing, guard)
+        return ""
+
+    async def _edit(self, turn: Turn, card: str, outcome: Outcome, mark: MessageTag, guard: Guard) -> bool:
+        """Replace *card*. False if it's gone or may no longer be edited, and so is removed. Raises `SlackError`."""
+        try:
+            await self._slack.update(turn.channel, card, outcome.reply, mark, guard)
+        except SlackRefused as exc:
+            if mark.turn != _mark_of(turn, outcome).turn:
+                raise
+            log.info("a message can't be edited, posting another", extra={"error": exc.error})
+            await self._slack.delete(turn.channel, card)
+            return False
+        return True
 
     async def notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Say that *outcome* may be missing in Slack, and offer to show it.
@@ -270,15 +297,6 @@ class ReplyPoster:
         if turn.response_url and not outcome.reply.replaces_original:
             await self._go_by_url(turn)
         return await self._slack.whisper(recipient_of(turn.body), outcome.reply, existing, guard)
-
-    async def _respond(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
-        """Answer through response_url if the bot can't post."""
-        await self._go_by_url(turn)
-        if any(isinstance(after, NewThread) for after in outcome.after):
-            # Without the bot's own root, there's no thread for the agent's answer.
-            await self._slack.whisper(recipient_of(turn.body), notices.no_thread_here(), existing, guard)
-        else:
-            await self._slack.respond(turn.response_url, outcome.reply, existing, guard)
 
     async def _go_by_url(self, turn: Turn) -> None:
         """Record that response_url is used, whose posts can't be looked up. Raises `PostInDoubt` on a second use."""

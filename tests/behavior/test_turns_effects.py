@@ -189,6 +189,57 @@ async def test_an_answer_before_its_notice_is_shown_removes_it_too(harness: Harn
     assert harness.seen.texts == ["re: do it, please"]
 
 
+@pytest.mark.parametrize("error", ["message_not_found", "edit_window_closed", "cant_update_message"])
+async def test_a_run_whose_card_cant_be_edited_posts_its_end(harness: Harness, error: str) -> None:
+    await harness.type_command("/workflows run 3 input")
+    harness.service.run_gate.clear()
+    work = await harness.start_next()
+    await wait_until(lambda: harness.seen.replies("bridge_run"), "its card is shown")
+    harness.slack.faults.on("chat.update", Error(error))
+
+    harness.service.run_gate.set()
+    await work
+    await harness.work()
+
+    (card,) = harness.seen.messages
+    assert "completed" in card.text
+    assert card.place == Place(CHANNEL)
+    assert harness.service.runs == ["input"]
+
+
+async def test_a_new_card_is_found_again_after_a_kill(harness: Harness) -> None:
+    await harness.type_command("/workflows run 3 input")
+    harness.service.run_gate.clear()
+    work = await harness.start_next()
+    await wait_until(lambda: harness.seen.replies("bridge_run"), "its card is shown")
+    harness.slack.faults.on("chat.update", Error("edit_window_closed"))
+    harness.slack.faults.on("chat.delete", Error("cant_delete_message"))
+    harness.hang(is_done=True)
+    harness.service.run_gate.set()
+    await wait_until(lambda: len(harness.seen.messages) == 2, "its end is posted anew")
+    await kill_task(work)
+
+    harness.slack.faults.on("chat.update", Error("edit_window_closed"))
+    await harness.take_over()
+
+    assert ["completed" in one.text for one in harness.seen.messages] == [True]
+
+
+async def test_a_run_goes_by_response_url_once_the_bot_is_gone(harness: Harness) -> None:
+    await harness.type_command("/workflows run 3 input")
+    harness.service.run_gate.clear()
+    work = await harness.start_next()
+    await wait_until(lambda: harness.seen.replies("bridge_run"), "its card is shown")
+    for method in ("chat.update", "chat.delete", POST):
+        harness.slack.faults.on(method, Error("not_in_channel"))
+
+    harness.service.run_gate.set()
+    await work
+
+    (response,) = harness.slack.responses
+    assert "completed" in response.content["text"]
+
+
 async def test_an_expired_text_is_not_sent(harness: Harness, redis: Redis) -> None:
     harness.service.chats = [httpx.Response(500)]
     turn = await harness.store.queue(message("first"))
