@@ -357,8 +357,8 @@ class MessagesTabOpened(_Inbound):
 class Shortcut(Interaction):
     """A used shortcut: *name* is its callback_id. A message shortcut has the message's *text*, *parts* and *author*.
 
-    *text* has Slack's escapes. A global shortcut has no channel, so it can only show a form. *refusal* is the reason if
-    the person may not use it.
+    *not_written* is the reason why nobody wrote that message (`bridge.engine.decisions`). *text* has Slack's escapes. A
+    global shortcut has no channel, so it can only show a form. *refusal* is the reason if the person may not use it.
     """
 
     is_placed: ClassVar[bool] = True
@@ -369,6 +369,7 @@ class Shortcut(Interaction):
     message_ts: str = ""
     thread_ts: str = ""
     refusal: str = ""
+    not_written: str = ""
     parts: tuple[MessagePart, ...] = ()
 
 

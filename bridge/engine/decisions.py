@@ -10,13 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum, auto
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from bridge.engine.notices import why_not_posted
 from bridge.errors import BridgeError, NotAllowed, TooOften
+from bridge.inbound import SLACK_ITSELF
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
+from bridge.slack.payloads import mapping, text
+
+WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")
+"""Subtypes of messages that a person wrote. Others are about events such as joins and topics, or from bots."""
 
 Decision = Literal[
     "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "deferred",
@@ -70,6 +75,19 @@ class Reason(StrEnum):
             if said == one or (has_fact and said.startswith(begins)):
                 return one
         return None
+
+
+def not_written(message: Mapping[str, Any]) -> Reason | None:
+    """Return why a *message*, as Slack shows it, isn't one that a person or an app wrote; None if it is."""
+    user, profile = text(message, "user"), mapping(message.get("bot_profile"))
+    app = text(message, "app_id") or text(profile, "app_id") or text(message, "bot_id")
+    if message.get("subtype") not in (WRITTEN if not app else (*WRITTEN, "bot_message")):
+        return Reason.ABOUT_SOMETHING
+    if user in SLACK_ITSELF:
+        return Reason.OF_SLACK
+    if message.get("hidden"):
+        return Reason.HIDDEN
+    return None if user or app else Reason.OF_NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +210,9 @@ _USED_UP: Final = Meaning(
 _OF_A_CHANGE: Final = Meaning(
     "An edit or a deletion of this message changed nothing, because it was older than what I know.", _NOTHING_TO_DO
 )
-_NOT_A_MESSAGE: Final = Meaning("Nobody wrote this message to me.", "Use this on a message that someone wrote.")
+_NOT_A_MESSAGE: Final = Meaning(
+    "This isn't a message that someone wrote, so it's not for an agent.", "Use this on a message that someone wrote."
+)
 
 DECISIONS: Final[Mapping[Decision, Meaning]] = {
     "queued": _NEXT,
@@ -593,6 +613,8 @@ def _by_rule(said: str, turn: TurnTrace | None) -> Explanation:
 def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
     if turn.kind == "notice" and turn.deliveries and turn.deliveries[0].why.startswith("refused: "):
         return _refused(turn.deliveries[0].why.partition(": ")[2], turn)
+    if turn.step in {"queued", "sent", "posting"} and turn.ends_as:
+        return Explanation(replace(ENDS[turn.ends_as], button=""), turn=turn)
     match turn.step:
         case "queued":
             return _waiting(turn, down_since)

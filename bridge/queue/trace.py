@@ -102,6 +102,17 @@ class TurnTrace(BaseModel, frozen=True):
     of: str = ""
     project: str = ""
     approval: str = ""
+    deleted: str = ""
+    stopped: str = ""
+    withdrawn: str = ""
+    discarded: str = ""
+
+    @property
+    def ends_as(self) -> str:
+        """How a turn that isn't over will end, if it's certain already: as `QueuedTurn` ends, or ``""``."""
+        if self.deleted and self.withdrawn:
+            return "deleted"
+        return next((word for word in ("stopped", "withdrawn", "discarded") if getattr(self, word)), "")
 
     def process_at(self, moment: datetime) -> str:
         """Return the name of the process that had the turn at that time, ``""`` if none."""

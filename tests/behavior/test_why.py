@@ -317,6 +317,19 @@ async def by_the_bot_with_an_agents_name(harness: Harness) -> Staged:
     return answer.ts
 
 
+async def about_a_join(harness: Harness) -> Staged:
+    ts = f"{harness.store.clock().timestamp():.6f}"
+    harness.write(ts, f"<@{ALICE}> has joined the channel", subtype="channel_join")
+    return ts
+
+
+async def about_a_topic_in_a_thread(harness: Harness) -> Staged:
+    root = await mention(harness)
+    ts = f"{float(root) + 1:.6f}"
+    harness.write(ts, "set the channel topic: tea", thread_ts=root, subtype="channel_topic")
+    return ts
+
+
 async def post_in_doubt(harness: Harness) -> Staged:
     ts = await mention(harness, works=False)
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
@@ -473,6 +486,8 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (by_an_app, "no rule for the app that posted this", "/agents channel ask", []),
     (by_the_bot, "one of my own messages", "Use this on the message", []),
     (by_the_bot_with_an_agents_name, "one of my own messages", "Use this on the message", []),
+    (about_a_join, "isn't a message that someone wrote, so it's not for an agent", "Use this on a message", []),
+    (about_a_topic_in_a_thread, "isn't a message that someone wrote", "Use this on a message", []),
     (post_in_doubt, "didn't confirm my reply", "press Show it", []),
     (refused_by_a_rule, "^You can't talk to agents here: only certain people can", "Ask your admin for access", []),
     (run_refused_by_a_rule, "^You can't run “Import” here: nobody can", "Ask your admin for access", []),
@@ -493,7 +508,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
 ]
 UNRECORDED = {
     by_a_stranger, by_someone_not_allowed, elsewhere_than_allowed,  # those may not use the shortcut
-    without_the_bot, not_delivered, before_the_bridge, weeks_ago,
+    without_the_bot, about_a_join, about_a_topic_in_a_thread, not_delivered, before_the_bridge, weeks_ago,
     # the command line can't know as much
     by_the_bot, by_the_bot_with_an_agents_name, no_longer_allowed, while_the_service_is_down,
 }  # fmt: skip
@@ -671,6 +686,27 @@ async def test_why_with_a_link_finds_a_deleted_message(harness: Harness) -> None
     await harness.work()
 
     assert "This message was deleted" in await why(harness, f"!why {link_to(first)}", await mention(harness))
+
+
+async def test_why_knows_of_a_deletion_before_the_message_is_due(harness: Harness) -> None:
+    harness.service.gate.clear()
+    root = await mention(harness, works=False)
+    running.append(asyncio.create_task(harness.work("b")))
+    await wait_until(lambda: harness.service.in_flight, "the agent works")
+    second = await say(harness, "second", root, works=False)
+    await harness.slack.people.delete(GENERAL, second)
+
+    await mention(harness, f"!why {link_to(second, root=root)}")
+
+    assert "This message was deleted" in harness.seen.ephemerals[-1].text
+
+
+async def test_why_with_a_link_to_a_join_says_it_is_not_a_message(harness: Harness) -> None:
+    ts = await about_a_join(harness)
+
+    assert "isn't a message that someone wrote" in await why(
+        harness, f"!why {link_to(str(ts))}", await mention(harness)
+    )
 
 
 async def test_why_does_not_say_what_its_person_cannot_see(harness: Harness) -> None:

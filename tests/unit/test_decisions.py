@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,10 +89,11 @@ def test_the_reasons_of_the_source_are_in_the_table() -> None:
     found = list(calls({"Received", "Ignored"}, *DECIDING))
     in_words = [where for where, call in found for _ in literals(argument(call, len(call.args) - 1, "reason"))]
     with_reason = [where for where, call in found if call.args[1:] or ast.unparse(call.func) != "Received"]
+    sources = [(CODE / path).read_text(encoding="utf-8") for path in DECIDING]
     used = {
         node.attr
-        for path in DECIDING
-        for node in ast.walk(ast.parse((CODE / path).read_text(encoding="utf-8")))
+        for source in [*sources, inspect.getsource(decisions.not_written)]
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Reason"
     }
 

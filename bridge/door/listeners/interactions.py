@@ -19,6 +19,7 @@ from slack_bolt.response import BoltResponse
 
 from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.engine import notices
+from bridge.engine.decisions import not_written
 from bridge.engine.feature import MenuQuery
 from bridge.engine.projects import ServedProjects, chosen_by
 from bridge.errors import BridgeError, SlackError
@@ -122,6 +123,7 @@ def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
         name=text(body, "callback_id"),
         text=said.text,
         parts=said.parts,
+        not_written=not_written(message) or "",
         author=identity.bot_user if identity.wrote(message) else text(message, "user"),
         message_ts=message_ts,
         thread_ts=text(message, "thread_ts") or message_ts,

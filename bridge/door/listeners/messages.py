@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol
 from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import NotStored, in_time
-from bridge.engine.decisions import Reason, Received
+from bridge.engine.decisions import Reason, Received, not_written
 from bridge.ids import MessageKey, ThreadKey
-from bridge.inbound import SLACK_ITSELF, InboundMessage
+from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
@@ -26,9 +26,6 @@ from bridge.slack.api import Identity
 from bridge.slack.payloads import RETRY, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
-
-ORDINARY: Final = (None, "", "file_share", "thread_broadcast", "me_message")
-"""Subtypes of messages that a person wrote. Others are about events such as joins and topics, or from bots."""
 
 _PASSED_OVER: Final = ("ignored", "unbound", "early", "deferred")  # no turn, so a trace shows them from a list
 _IN_A_CANVAS: Final = "document_mention"
@@ -122,19 +119,18 @@ def _parse_message(
     user, channel, ts = text(message, "user"), text(event, "channel"), timestamp(message, "ts")
     bot, profile = text(message, "bot_id"), mapping(message.get("bot_profile"))
     app = text(message, "app_id") or text(profile, "app_id") or bot
-    if message.get("subtype") not in (ORDINARY if not app else (*ORDINARY, "bot_message")):
-        return Ignored(Reason.ABOUT_SOMETHING)
+    reason = not_written(message)
+    if reason is Reason.ABOUT_SOMETHING:
+        return Ignored(reason)
     if (
         user == identity.bot_user
         or (app and app in {identity.app_id, text(body, "api_app_id")})
         or (bot and bot == identity.bot_id)
     ):
         return Ignored(Reason.OWN)
-    if user in SLACK_ITSELF:
-        return Ignored(Reason.OF_SLACK)
-    if message.get("hidden"):
-        return Ignored(Reason.HIDDEN)
-    if not ((user or app) and channel and ts):
+    if reason is not None:
+        return Ignored(reason)
+    if not (channel and ts):
         return Ignored(Reason.OF_NOBODY)
     said = contents.read(message)
     own = re.escape(identity.bot_user)

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bridge.engine import decisions
-from bridge.engine.decisions import REASONS, STATES, Explanation, Reason, State, explain
+from bridge.engine.decisions import REASONS, STATES, Explanation, Reason, State, explain, not_written
 from bridge.engine.feature import Feature
 from bridge.engine.results import Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -22,7 +22,7 @@ from bridge.errors import SlackError
 from bridge.features.deps import Deps
 from bridge.features.why import layout
 from bridge.ids import LinkedMessage
-from bridge.inbound import SLACK_ITSELF, InboundMessage, Shortcut
+from bridge.inbound import InboundMessage, Shortcut
 from bridge.queue.keys import TRACE
 from bridge.queue.outages import Outages
 from bridge.queue.trace import trace_of
@@ -37,7 +37,6 @@ why = Feature("why")
 why.outcomes["explained"] = "explained what happened to a message"
 
 _NAME: Final = "Why no answer?"
-_WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")  # subtypes of what people write
 _ASKS: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,]*)*[*_~`]*!why\b")  # of folded text
 _BEGINS_WITH_A_MENTION: Final = re.compile(r"\s*<(?:@|!subteam\^)")
 _LONGEST: Final = 200  # characters of a message that may be `!why`
@@ -57,7 +56,7 @@ async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
         text=shortcut.text, parts=shortcut.parts, ts=shortcut.message_ts, source="typed",
         thread_ts="" if shortcut.thread_ts == shortcut.message_ts else shortcut.thread_ts,
     )  # fmt: skip
-    return await _explained(deps, turn, message)
+    return await _explained(deps, turn, message, Reason.of(shortcut.not_written))
 
 
 @why.command("!why [link]")
@@ -69,10 +68,17 @@ async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
     if not isinstance(said, InboundMessage) or (link and linked is None):
         return _shown(deps, STATES[State.NOT_FOUND])
     found = await _linked(deps, turn, linked) if linked else await _latest(deps, turn, said)
-    return await _explained(deps, turn, found) if found else _shown(deps, STATES[State.NOT_FOUND])
+    return await _explained(deps, turn, *found) if found else _shown(deps, STATES[State.NOT_FOUND])
 
 
-async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> InboundMessage | None:
+class _Found(NamedTuple):
+    """A *message*, and why it's *not_written* by a person or an app."""
+
+    message: InboundMessage
+    not_written: Reason | None = None
+
+
+async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> _Found | None:
     """Return the latest message before this: its person's own, or else anyone's; in its thread if it's in one."""
     place = Place(asked.channel, "" if asked.is_root else asked.thread.root)
 
@@ -81,9 +87,8 @@ async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> InboundMessa
 
     def is_someones(one: Mapping[str, Any]) -> bool:
         is_earlier = float(timestamp(one, "ts") or "inf") < float(asked.ts)
-        is_written = one.get("subtype") in _WRITTEN and not one.get("bot_id") and text(one, "user") not in SLACK_ITSELF
-        is_own = text(one, "user") == deps.bot_user
-        return is_earlier and is_written and not is_own and not _ASKS.match(fold(text(one, "text"), _LONGEST).text)
+        is_written = not_written(one) is None and not one.get("bot_id") and text(one, "user") != deps.bot_user
+        return is_earlier and is_written and not _ASKS.match(fold(text(one, "text"), _LONGEST).text)
 
     found = await _read(deps, turn, place, is_theirs, is_someones, latest=asked.ts)
     if found is not None or asked.is_root:
@@ -91,21 +96,22 @@ async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> InboundMessa
     conversation = await deps.sessions.thread(asked.thread)  # without the permission to read the thread
     lines = [line.split() for line in conversation.said.splitlines()] if conversation else []
     own = [ts for ts, user, _ in lines if user == asked.user and float(ts) < float(asked.ts)]
-    return asked.model_copy(update={"ts": own[-1], "text": "", "parts": ()}) if own else None
+    return _Found(asked.model_copy(update={"ts": own[-1], "text": "", "parts": ()})) if own else None
 
 
-async def _linked(deps: Deps, turn: Turn, link: LinkedMessage) -> InboundMessage | None:
+async def _linked(deps: Deps, turn: Turn, link: LinkedMessage) -> _Found | None:
     """Return the message that *link* leads to, if its person can see it; None also if the bot can't see it."""
     place = Place(link.channel, link.thread_ts or link.ts)
     at = float(link.ts)
     around = {"oldest": f"{at - 1e-6:.6f}", "latest": f"{at + 1e-6:.6f}"}
     found = await _read(deps, turn, place, lambda one: timestamp(one, "ts") == link.ts, **around)
     if found is None and link.channel == turn.channel:  # it was deleted, or the bot may not read the channel
-        return InboundMessage(
+        unseen = InboundMessage(
             team=turn.team, channel=link.channel, user="", text="", ts=link.ts, source="typed",
             thread_ts=link.thread_ts,
         )  # fmt: skip
-    if found is None or found.user == turn.user or link.channel == turn.channel:
+        return _Found(unseen)
+    if found is None or found.message.user == turn.user or link.channel == turn.channel:
         return found
     try:
         return found if await deps.directory.sees(turn.user, link.channel) else None
@@ -115,7 +121,7 @@ async def _linked(deps: Deps, turn: Turn, link: LinkedMessage) -> InboundMessage
 
 async def _read(
     deps: Deps, turn: Turn, place: Place, *wanted: Callable[[Mapping[str, Any]], bool], **between: str
-) -> InboundMessage | None:
+) -> _Found | None:
     """Return the newest *wanted* message in *place*; None if there's none, or Slack doesn't show it."""
     history = deps.slack.history()
     try:
@@ -127,21 +133,24 @@ async def _read(
         return None
     said, ts, root = contents.read(found), timestamp(found, "ts"), timestamp(found, "thread_ts")
     author = "" if text(found, "bot_id") else text(found, "user")
-    return InboundMessage(
+    message = InboundMessage(
         team=turn.team, channel=place.channel, user=deps.bot_user if history.identity.wrote(found) else author,
         user_team=turn.body.user_team, text=said.text, parts=said.parts, ts=ts, source="typed",
         thread_ts="" if root == ts else root,
     )  # fmt: skip
+    return _Found(message, not_written(found))
 
 
-async def _explained(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
-    """Say what happened to *message*, as far as its reader may know."""
+async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten: Reason | None = None) -> Result:
+    """Say what happened to *message*, as far as its reader may know, or why it's *unwritten*."""
     conversation = await deps.sessions.thread(message.thread)
     project = deps.projects.get(conversation.project or "") if conversation else None
     down_for = project.client.down_for if project else None
     found = explain(await trace_of(deps.scripts, message.key), deps.now() - down_for if down_for is not None else None)
     if message.user == deps.bot_user:
         found = Explanation(REASONS[Reason.OWN])
+    elif unwritten is not None and found is None:
+        found = Explanation(REASONS[unwritten], reason=unwritten)
     elif found is None:
         found = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
