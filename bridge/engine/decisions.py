@@ -352,7 +352,9 @@ REQUESTS: Final[Mapping[str, Meaning]] = {
     "denied": Meaning("The run that this message asks for was denied.", "Its card says by whom and why."),
     "withdrawn": Meaning("The request for approval was withdrawn, so nothing ran.", _NEW_REQUEST),
     "expired": Meaning("The run that this message asks for wasn't approved in time.", _NEW_REQUEST),
-    "changed": Meaning("The rules changed before the run that this message asks for could start.", _NEW_REQUEST),
+    "changed": Meaning(
+        "The rules or someone's access changed before the run that this message asks for could start.", _NEW_REQUEST
+    ),
 }
 """Each state of a request for approval that a message has made."""
 

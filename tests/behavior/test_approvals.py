@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +26,7 @@ from bridge.playground.emulator.sample import (
     GENERAL,
     GUEST,
     NOBOT,
+    OTHER_TEAM,
     PRIVATE,
     RUNNERS,
 )
@@ -363,7 +366,7 @@ async def test_other_rules_at_the_click_end_the_request(asked: Harness, text: st
 
     assert asked.service.runs == []
     assert (await stored(asked)).state == "changed"
-    assert "the rules changed" in card(asked).text
+    assert re.search("because the rules (changed|no longer let Alice Adler do this)", card(asked).text)
     assert len(direct(asked, DM_ALICE)) == 1
 
 
@@ -381,7 +384,36 @@ async def test_other_rules_at_the_start_stop_the_run(asked: Harness, text: str) 
 
     assert asked.service.runs == []
     assert (await stored(asked)).state == "changed"
-    assert any("wasn't started: the rules changed" in text for text in asked.seen.texts)
+    why = "(the rules changed|the rules no longer let Alice Adler do this)"
+    assert any(re.search(f"wasn't started after its approval, because {why}", text) for text in asked.seen.texts)
+
+
+@pytest.mark.parametrize(
+    ("user", "flags", "why", "cure"),
+    [
+        (ALICE, {"deleted": True}, "Alice Adler no longer has an active account", "Ask your admin for access"),
+        (ALICE, {"team": OTHER_TEAM, "is_stranger": True}, "Alice Adler is no longer in this workspace", "your admin"),
+        (ALICE, {"is_restricted": True}, "the rules no longer let Alice Adler do this", "Ask your admin for access"),
+        (BOB, {"deleted": True}, "Bob Brandt no longer has an active account", "Ask again to get a new approval"),
+    ],
+)
+async def test_the_card_names_who_has_lost_access(
+    asked: Harness, user: str, flags: dict[str, Any], why: str, cure: str
+) -> None:
+    asked.use_file(ONE.replace('may = ["run"]', 'who = ["members"]\nmay = ["run"]') + 'may = ["approve"]\n')
+    shown = card(asked)
+    await asked.slack.ui.click(BOB, GENERAL, shown.ts, "approval:approve")
+    await asked.handle(await asked.take("a"))
+    people = asked.slack.workspace.people
+    people.put(user, replace(people[user], **flags))
+    asked.monotonic += 3600  # what was looked up is old
+
+    await asked.work("b")
+
+    assert asked.service.runs == []
+    assert f"not started, because {why}" in card(asked).text
+    assert any(f"because {why}. " in text and cure in text for text in asked.seen.texts)
+    assert not any("rules changed" in text for text in asked.seen.texts)
 
 
 async def test_rules_that_no_longer_need_approval_let_an_approved_run_start(asked: Harness) -> None:

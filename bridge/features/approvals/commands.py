@@ -15,7 +15,6 @@ from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
 from bridge.features.approvals.layout import What
 from bridge.features.approvals.request import (
-    CHANGED,
     DENIED,
     EXPIRED,
     WAITING,
@@ -202,19 +201,20 @@ async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, sai
     if stored.of_turn(turn.id) is None:
         if stored.state != WAITING or deps.now() >= request.until:
             return shown(layout.over(EXPIRED if stored.state == WAITING else stored.state), OVER)
-        terms = ""
+        terms = lost = ""
         if what == "withdraw":
             if turn.user != request.asker:
                 raise NotAllowed("not_your_request")
         else:
             verdict = await _check_approver(deps, stored, turn.user)
             terms, rule = fingerprint(verdict.approval if verdict.is_allowed else None), rule_of(verdict)
+            lost = "" if verdict.is_allowed else await deps.approvals.lost_by_asker(deps, request)
         ends: tuple[Write, ...] = (await _run(deps, stored, rule),) if what == "approve" else ()
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
             ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, said)
         redraws = (*await deps.approvals.redraws(deps, request), *deps.approvals.settles(deps, stored))
-        changed = (*deps.approvals.tells_asker(deps, stored, CHANGED), *redraws)
+        changed = (*await deps.approvals.changes(deps, stored, lost), *redraws)
         answer = await store.decide(
             turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
         )

@@ -21,6 +21,7 @@ from bridge.features.approvals.request import (
 )
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin, modal, text_input
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View
 
@@ -48,12 +49,15 @@ _A_PAGE: Final = 15
 _MOST_CODE: Final = 20  # blocks of an input, of a form's 100 and its 250 kB
 BY_RULES: Final = "people with permission to approve"
 _SIGNS: Final = {WAITING: "🔐", APPROVED: "✅", DENIED: "🚫", EXPIRED: "⌛", WITHDRAWN: "↩️", CHANGED: "⚠️"}
+_RULES_CHANGED: Final = "the rules changed"
+_NEW_REQUEST: Final = "Ask again to get a new approval."
+_ASK_FOR_ACCESS: Final = "Ask your admin for access."
 _OVER: Final = {
     APPROVED: "This request is already approved.",
     DENIED: "This request is already denied.",
     EXPIRED: "This request has expired.",
     WITHDRAWN: "This request was withdrawn.",
-    CHANGED: "The rules have changed since this was asked for, so it needs a new request.",
+    CHANGED: "The rules or someone's access have changed since this was asked for, so it needs a new request.",
 }
 
 
@@ -233,9 +237,22 @@ def _state(shown: Shown) -> str:
         case "expired":
             return "not approved in time"
         case "changed":
-            return "not started, because the rules changed; ask again for a new approval"
+            again = "" if _is_askers(stored) else "; ask again for a new approval"
+            return f"not started, because {_lost(shown)}{again}"
         case _:
             return "waits for approval"
+
+
+def _lost(shown: Shown) -> str:
+    """Say who has lost which right since a request was made, or that the rules changed."""
+    reason, _, user = shown.stored.lost.partition(" ")
+    return no_longer(reason, shown.names.get(user, kit.SOMEONE)) or _RULES_CHANGED
+
+
+def _is_askers(stored: StoredRequest) -> bool:
+    """Whether its asker has lost the right, so that asking again doesn't help; that's unknown if Slack doesn't say."""
+    reason, _, user = stored.lost.partition(" ")
+    return user == stored.request.asker and reason not in {"", "unknown"}
 
 
 def _needs(shown: Shown) -> str:
@@ -270,10 +287,11 @@ def used(stored: StoredRequest) -> Reply:
     return kit.reply(text, audience=Audience.CHANNEL)
 
 
-def not_started(stored: StoredRequest) -> Reply:
-    """Say that an approved run wasn't started, as someone has lost the right."""
-    name = kit.named(stored.request.name, 80)
-    text = f"⚠️ {name} wasn't started: the rules changed after it was approved. Ask again to get a new approval."
+def not_started(shown: Shown) -> Reply:
+    """Say that an approved run wasn't started, as someone has lost the right, or the rules changed."""
+    name = kit.named(shown.stored.request.name, 80)
+    cure = _ASK_FOR_ACCESS if _is_askers(shown.stored) else _NEW_REQUEST
+    text = f"⚠️ {name} wasn't started after its approval, because {_lost(shown)}. {cure}"
     return kit.reply(text, audience=Audience.CHANNEL)
 
 
@@ -384,9 +402,10 @@ def ended(facts: str = "") -> Reply:
     except (ValueError, TypeError):
         name, state, by, said = "", EXPIRED, "", ""
     what = kit.named(name, 80) if name else "your workflow"
+    cure = _NEW_REQUEST if by or said in {"", "unknown"} else _ASK_FOR_ACCESS
     because = f": {kit.quoted(said, _REASON)}" if said else ""
     text = {
         DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
-        CHANGED: f"⚠️ The rules changed, so {what} wasn't started. Ask again to get a new approval.",
+        CHANGED: f"⚠️ {what} wasn't started, because {no_longer(said, by) or _RULES_CHANGED}. {cure}",
     }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
     return kit.reply(text, audience=Audience.CHANNEL)

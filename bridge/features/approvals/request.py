@@ -99,6 +99,7 @@ class StoredRequest:
     """A request as it's stored: its *state*, its *card* (a ``ts``) once that's posted, and who has decided what.
 
     *input* is the canonical JSON. *said* is why it was denied, *started* the turn that started the run.
+    *lost* is why it's `CHANGED`: a reason (`bridge.errors.NotAllowed`) and whose, ``""`` if the rules changed.
     *notices* are the direct messages about it: the channel and ``ts`` of each, who got it, and its turn.
     """
 
@@ -112,6 +113,7 @@ class StoredRequest:
     started: str = ""
     revision: str = ""
     notices: tuple[tuple[str, ...], ...] = ()
+    lost: str = ""
 
     @property
     def approved_by(self) -> tuple[str, ...]:
@@ -138,7 +140,7 @@ class StoredRequest:
             return cls(
                 id_, request, fields["input"], fields["state"], fields.get("card", ""), tuple(decisions),
                 fields.get("said", ""), fields.get("started", ""), fields.get("decisions", "") + fields["state"],
-                tuple((channel, ts, *to.split()) for (_, channel, ts), to in sent),
+                tuple((channel, ts, *to.split()) for (_, channel, ts), to in sent), fields.get("lost", ""),
             )  # fmt: skip
         except (KeyError, ValueError, TypeError, ValidationError) as exc:
             raise RecordNotUnderstood("approval") from exc

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bridge.engine.access import target_of
@@ -199,34 +199,53 @@ class Approvals:
         used = Outcome(what="approval used", reply=layout.used(stored), **audited(stored))
         if stored.state != APPROVED or stored.started not in {"", turn.id}:
             return used
-        if await self._may_start(deps, stored):
+        lost = await self._lost(deps, stored)
+        if lost is None:
             request, view = stored.request, await self.shown(deps, stored)
             people = tuple(dict.fromkeys(filter(None, [request.asker, *stored.approved_by])))
             uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
             by = view.named(stored.approved_by)
             return Permit(request.workflow, request.name, json.loads(stored.input), by, people, uses, undo, used)
-        told = (*self.tells_asker(deps, stored, CHANGED), *self.settles(deps, stored))
+        told = (*await self.changes(deps, stored, lost), *self.settles(deps, stored))
         await deps.inbox.write(*store.stops(stored.id, CHANGED, *told))
         await self.edit_card(deps, stored.id)
-        return Outcome(what="approval changed", reply=layout.not_started(stored), **audited(stored))
+        view = await self.shown(deps, replace(stored, state=CHANGED, lost=lost))
+        return Outcome(what="approval changed", reply=layout.not_started(view), **audited(stored))
 
-    async def _may_start(self, deps: EngineDeps, stored: StoredRequest) -> bool:
-        """Whether the asker and the approvers still have their rights, by the terms that were shown."""
-        request, asker = stored.request, stored.request.asker
-        if await deps.access.refusal_now(asker, request.channel, asked_for(deps, request)):
-            return False
+    async def _lost(self, deps: EngineDeps, stored: StoredRequest) -> str | None:
+        """Return who of the asker and the approvers has lost which right, by the terms that were shown; None: nobody.
+
+        It's as in `StoredRequest.lost`. Raises `TryLater`.
+        """
+        request = stored.request
+        if lost := await self.lost_by_asker(deps, request):
+            return lost
         try:
             verdict = await judge_run(deps, request)
-        except NotAllowed:  # Slack doesn't say whether they may
-            return False
+        except NotAllowed as exc:  # Slack doesn't say whether they may
+            return f"{exc.reason} {request.asker}"
         if not verdict.is_allowed:
-            return False
+            return ""
         if verdict.approval is None:
-            return True
-        if fingerprint(verdict.approval) != request.terms:
-            return False
-        refused = [await refusal_of_approver(deps, request, verdict.approval, user) for user in stored.approved_by]
-        return len(refused) >= request.count and not any(refused)
+            return None
+        if fingerprint(verdict.approval) != request.terms or len(stored.approved_by) < request.count:
+            return ""
+        for user in stored.approved_by:
+            if refused := await refusal_of_approver(deps, request, verdict.approval, user):
+                return f"{refused.partition(':')[0]} {user}"
+        return None
+
+    async def lost_by_asker(self, deps: EngineDeps, request: Request) -> str:
+        """Return which right the asker has lost, or ``""``. Raises `TryLater`."""
+        refused = await deps.access.refusal_now(request.asker, request.channel, asked_for(deps, request))
+        return f"{refused.partition(':')[0]} {request.asker}" if refused else ""
+
+    async def changes(self, deps: EngineDeps, stored: StoredRequest, lost: str) -> tuple[Write, ...]:
+        """Return the writes that say, in the request and to its asker, what was *lost* since it was asked for."""
+        reason, _, user = lost.partition(" ")
+        by = "" if user in {"", stored.request.asker} else await deps.directory.user_name(user)
+        told = self.tells_asker(deps, stored, CHANGED, by, reason)
+        return (ApprovalStore(deps.scripts).loses(stored.id, lost), *told)
 
     def tells_asker(
         self, deps: EngineDeps, stored: StoredRequest, state: str, by: str = "", said: str = ""

@@ -136,6 +136,10 @@ class ApprovalStore(RecordStore[StoredRequest]):
         guard: Write = ("if", key, 0, 1 + len(more), "state", APPROVED, "started", "")
         return (guard, ("field", key, 0, "state", state), *more)
 
+    def loses(self, id_: str, lost: str) -> Write:
+        """Return the write that stores why a request is no longer allowed (`StoredRequest.lost`)."""
+        return ("field", self._keys.approval(id_), 0, "lost", lost)
+
     async def decide(
         self,
         turn: Turn,

@@ -93,6 +93,7 @@ _NO_LONGER: Final = {
     "channel": "the bridge is no longer enabled in that channel",
     "user": "{who} no longer {has} access to the bridge",
     "runner": "{who} no longer {has} permission to run workflows",
+    "approve": "{who} no longer {has} permission to approve runs",
     "rule": "the rules no longer let {who} do this",
     "deactivated": "{who} no longer {has} an active account",
     "stranger": "{who} {is_} no longer in this workspace",
