@@ -224,7 +224,7 @@ class Access:
             verdict = await self.decide(asked)
         except SlackError as exc:
             log.warning("Slack doesn't say whether a person may do this", extra={"detail": exc.detail})
-            raise NotAllowed("unknown") from exc
+            raise NotAllowed("unanswered") from exc
         if not verdict.is_allowed:
             raise NotAllowed(await self._reason(verdict, asked))
         return verdict

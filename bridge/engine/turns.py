@@ -265,7 +265,7 @@ class Turns:
                 cause = exc.cause if isinstance(exc, ProjectError) else ""
                 what, reply = type(exc).__name__, failures.failure(exc)
                 if isinstance(exc, NotAllowed):
-                    cause = exc.said
+                    cause = failures.sentence(exc)
                 elif isinstance(exc, TooOften) and " limit of " in exc.what:
                     cause = exc.what
                 result = Outcome(what=what, reply=reply, concerns=exc.about, cause=cause)

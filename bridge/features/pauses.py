@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, assert_never
 
 from bridge.engine.access import UNREACHABLE
-from bridge.engine.results import Done, Outcome, shown
+from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed
@@ -243,6 +243,8 @@ async def _check_fixed(deps: Deps, turn: Turn, rule: AppRule, app: str) -> Done 
         try:
             await deps.access.check(asked)
         except NotAllowed as exc:
+            if exc.reason == "unanswered":
+                raise TryLater from exc
             return Done(f"refused: {exc.reason}")
     reason = deps.access.not_listed("", turn.channel)
     return Done(f"refused: {reason}") if reason else None

@@ -12,10 +12,11 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.schedules.schedule import read_run
 from bridge.features.workflows import run_card
 from bridge.inbound import InboundMessage
-from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.faults import DropAfter, Error, Http, RateLimited
 from bridge.playground.emulator.sample import (
     ALICE,
     BOB,
+    BRIDGE,
     CAROL,
     DM_BOB,
     GENERAL,
@@ -172,6 +173,34 @@ async def test_a_group_that_slack_does_not_list_refuses_and_says_so(harness: Har
 
     assert harness.service.runs == []
     assert private(harness).startswith("Slack doesn't say who is in @runners, so nothing was done.")
+
+
+@pytest.mark.parametrize(
+    "fault", [RateLimited(), Error("ratelimited"), Error("internal_error"), Http(503, "busy"), DropAfter()]
+)
+@pytest.mark.parametrize("line", ["/workflows run 3 x", "/workflows run 3", '/workflows schedule 3 daily 9 "x"'])
+async def test_a_group_that_slack_cannot_say_now_is_no_refusal(harness: Harness, fault: Any, line: str) -> None:
+    harness.use_file(FINANCE)
+    harness.slack.faults.on("usergroups.users.list", fault, times=None)
+
+    await harness.type_command(line, ALICE)
+    await harness.work()
+
+    assert harness.service.runs == []
+    assert harness.seen.forms == []
+    assert private(harness).startswith("Slack didn't answer when I checked whether you may do this")
+
+
+async def test_why_says_that_slack_did_not_answer(harness: Harness) -> None:
+    harness.use_file(FINANCE + '[[rules]]\nmay = ["ask", "trace"]\n')
+    harness.slack.faults.on("usergroups.users.list", Error("internal_error"), times=None)
+    ts = await harness.slack.people.say(ALICE, GENERAL, f"<@{BRIDGE}> !workflows run 3 x")
+    await harness.work()
+
+    await harness.slack.ui.message_shortcut(ALICE, GENERAL, ts, "why")
+    await harness.work()
+
+    assert private(harness).startswith("Slack didn't answer when I checked")
 
 
 @pytest.mark.parametrize(("user", "starts"), [(ALICE, True), (CAROL, False)])

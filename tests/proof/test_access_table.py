@@ -79,7 +79,7 @@ PEOPLE = {
     "a member of another company": Row(a_person(OTHER_TEAM, is_stranger=True), access="stranger"),
     "a deactivated member": Row(a_person(deleted=True), run="runner"),
     "a member whom the app may not look up": Row(a_person(info=NO_SCOPE)),
-    "a member while Slack fails": Row(a_person(info=BROKEN), run="unknown"),
+    "a member while Slack fails": Row(a_person(info=BROKEN), run="unanswered"),
     "a listed guest": Row(a_person(is_restricted=True), rules={"BRIDGE_RUNNERS": "U0SUE"}),
     "a guest in a listed group": Row(a_person(is_restricted=True), rules={"BRIDGE_RUNNERS": GROUP}),
     "a listed person whom the app may not look up": Row(a_person(info=NO_SCOPE), rules={"BRIDGE_RUNNERS": "U0SUE"}),

@@ -126,6 +126,7 @@ EXAMPLES = [
             "channel",
             "user",
             "runner",
+            "unanswered",
             "default",
             "report",
             "alert",

@@ -86,6 +86,8 @@ _NOT_ALLOWED: Final = {
     "own_approval": "You asked for this, so someone else has to approve it.",
     "not_your_request": "Only the person who asked for this can withdraw it.",
     "rule": "The rules here don't allow this. Ask your admin for access.",
+    "unanswered": "Slack didn't answer when I checked whether you may do this, so nothing was done. Try again in a "
+    "minute.",
     "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
     "it keeps happening.",
 }
