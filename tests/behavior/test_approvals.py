@@ -287,6 +287,26 @@ async def test_a_run_where_the_bot_isnt_is_shown_to_its_asker(harness: Harness) 
 
 
 @pytest.mark.parametrize(
+    ("action", "user", "said"),
+    [("approve", BOB, "approved by Bob"), ("deny", BOB, "denied by Bob"), ("withdraw", ALICE, "withdrawn by Alice")],
+)
+async def test_a_card_where_the_bot_isnt_shows_its_outcome(harness: Harness, action: str, user: str, said: str) -> None:
+    harness.use_file(ONE)
+    await harness.type_command(LINE, channel=NOBOT)
+    await harness.work()
+    shown = harness.slack.workspace.messages.of(NOBOT)[-1]
+
+    await harness.slack.ui.click(user, NOBOT, shown.ts, f"approval:{action}")
+    await harness.work()
+    if action == "deny":
+        await submit(harness, "Too much.", user)
+
+    now = harness.slack.workspace.messages.visible(user, NOBOT, shown.ts)
+    assert said in now.text
+    assert "approval:" not in str(now.blocks)
+
+
+@pytest.mark.parametrize(
     ("limits", "workflows", "why"),
     [
         ('[[limits]]\nper = "channel"\nevery = "day"\ncharacters = 1', None, "limit of 1 character per day is used up"),

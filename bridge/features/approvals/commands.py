@@ -122,14 +122,22 @@ async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[W
 async def approve(deps: Deps, turn: Turn, click: Click) -> Result:
     """Count a person's approval; the last one queues the run."""
     stored = await _pressed(deps, click)
-    return await _decide(deps, turn, stored, "approve") if isinstance(stored, StoredRequest) else stored
+    return (
+        await _decide(deps, turn, stored, "approve", of_card=_url(click))
+        if isinstance(stored, StoredRequest)
+        else stored
+    )
 
 
 @approvals.button(layout.WITHDRAW, label="button: Withdraw")
 async def withdraw(deps: Deps, turn: Turn, click: Click) -> Result:
     """Withdraw a request of one's own."""
     stored = await _pressed(deps, click)
-    return await _decide(deps, turn, stored, "withdraw") if isinstance(stored, StoredRequest) else stored
+    return (
+        await _decide(deps, turn, stored, "withdraw", of_card=_url(click))
+        if isinstance(stored, StoredRequest)
+        else stored
+    )
 
 
 @approvals.button(layout.DENY, label="button: Deny")
@@ -149,7 +157,14 @@ async def deny(deps: Deps, turn: Turn, click: Click) -> Result:
 async def denied(deps: Deps, turn: Turn, submission: Submission, reason: str) -> Result:
     """Deny a request."""
     stored = await ApprovalStore(deps.scripts).get(Origin.parse(submission.private_metadata).editing)
-    return await _decide(deps, turn, stored, "deny", reason) if stored else shown(layout.over(""), OVER)
+    if stored is None:
+        return shown(layout.over(""), OVER)
+    return await _decide(deps, turn, stored, "deny", reason, of_card=submission.response_url)
+
+
+def _url(click: Click) -> str:
+    """Return the response_url that replaces the card on which a button was pressed; ``""`` if it was elsewhere."""
+    return "" if click.is_ephemeral or click.view else click.response_url
 
 
 async def _pressed(deps: Deps, click: Click) -> StoredRequest | Outcome:
@@ -191,8 +206,10 @@ async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> Verdi
     return verdict
 
 
-async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, said: str = "") -> Result:
-    """Decide about a request as the person who pressed a button, and show it on the card.
+async def _decide(
+    deps: Deps, turn: Turn, stored: StoredRequest, what: What, said: str = "", *, of_card: str = ""
+) -> Result:
+    """Decide about a request as the person who pressed a button, and show it on the card, perhaps by a response_url.
 
     The person is judged by the rules in force now, and what was decided in this turn before is only shown again.
     """
@@ -218,7 +235,7 @@ async def _decide(deps: Deps, turn: Turn, stored: StoredRequest, what: What, sai
         answer = await store.decide(
             turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
         )
-    now = await deps.approvals.edit_card(deps, stored.id) or stored
+    now = await deps.approvals.edit_card(deps, stored.id, of_card) or stored
     outcome = {"approve": "approved", "deny": "denied", "withdraw": "request withdrawn"}[what]
     outcome = outcome if answer == "counted" else "approval changed" if answer == "changed" else OVER
     return Outcome(what=outcome, reply=layout.decided(now, answer, what), **audited(now, rule))

@@ -32,6 +32,7 @@ from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply
 from bridge.slack.parts import MessageTag, Place
+from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)
 
@@ -158,10 +159,11 @@ class Approvals:
         )  # fmt: skip
         return (deps.inbox.queues(ended, why="its request for approval ended"),)
 
-    async def edit_card(self, deps: EngineDeps, id_: str) -> StoredRequest | None:
+    async def edit_card(self, deps: EngineDeps, id_: str, response_url: str = "") -> StoredRequest | None:
         """Show a request's state on its card, and return it. Repeatable; the last of several to do so shows the newest.
 
-        Raises `TryLater` and `StoreUnavailable`.
+        *response_url* is of a button on the card, and replaces it where the bot can't edit messages. Raises
+        `TryLater` and `StoreUnavailable`.
         """
         store, shown = ApprovalStore(deps.scripts), ""
         while (stored := await store.get(id_)) and stored.card and stored.revision != shown:
@@ -169,14 +171,22 @@ class Approvals:
             reply = mark_reply(layout.card(await self.shown(deps, stored)), request.project)
             # The card stays the one of its turn, which may not have finished: a successor looks for it.
             tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.said, request.project)
-            if not await self._edit(deps, request.channel, stored.card, reply, tag):
+            if not await self._edit(deps, request.channel, stored.card, reply, tag, response_url=response_url):
                 break
         return stored
 
-    async def _edit(self, deps: EngineDeps, channel: str, ts: str, reply: Reply, tag: MessageTag) -> bool:
-        """Edit a card or a notice; False if someone deleted it, or the bot left the channel. Raises `TryLater`."""
+    async def _edit(
+        self, deps: EngineDeps, channel: str, ts: str, reply: Reply, tag: MessageTag, *, response_url: str = ""
+    ) -> bool:
+        """Edit a card or a notice; False if someone deleted it, or the bot isn't in the channel. Raises `TryLater`."""
         try:
-            await deps.slack.update(channel, ts, reply, tag)
+            try:
+                await deps.slack.update(channel, ts, reply, tag)
+            except SlackRefused:
+                if not response_url:
+                    raise
+                replacing = reply.model_copy(update={"replaces_original": True, "files": ()})
+                await deps.slack.respond(response_url, replacing, ExistingParts())
         except SlackRefused as exc:
             log.info("a request's card or notice can't be edited", extra={"error": exc.error})
             return False
