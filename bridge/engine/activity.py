@@ -17,7 +17,7 @@ from bridge.engine.projects import ASK
 from bridge.engine.recent import MOST, RecentRun
 from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn
-from bridge.ids import PersonKey, TurnId
+from bridge.ids import MessageKey, PersonKey, TurnId
 from bridge.inbound import (
     ApprovalDue,
     ApprovedRun,
@@ -80,25 +80,25 @@ class Activity:
         *,
         about: str = "",
         outcome: Outcome | None = None,
-        posted: str = "",
+        posted: MessageKey | None = None,
     ) -> list[Write]:
         """Return what the step that ends *turn* with *what* writes; *record* is None if it couldn't be read.
 
-        The *outcome* was shown in the message *posted* (``ts``), if the bot itself could post it.
+        The *outcome* was shown in the message *posted*, if the bot itself could post it.
         """
         writes: list[Write] = [] if record is None or outcome is None else self._of_outcome(record, outcome, posted)
         if record is not None and (key := self._looking(record)):
             writes.insert(0, ("left", key, 0))  # see `changes_home`
         return [*writes, *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else [])]
 
-    def _of_outcome(self, record: Record, outcome: Outcome, posted: str) -> list[Write]:
+    def _of_outcome(self, record: Record, outcome: Outcome, posted: MessageKey | None) -> list[Write]:
         """Return the writes for a run or an answer, for its person's Home tab."""
         body, writes = record.body, list[Write]()
         person = PersonKey(body.team, body.user, outcome.project or "")
         is_run = outcome.workflow is not None and bool(outcome.ended)
         is_answer = isinstance(body, InboundMessage) and outcome.session is not None
         if outcome.workflow is not None and is_run:
-            card = (body.channel, posted) if posted else ("", "")
+            card = (posted.channel, posted.ts) if posted else ("", "")
             run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
             writes.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
             writes.append(self._homes.settled(person, record.id))

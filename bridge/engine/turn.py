@@ -12,6 +12,7 @@ from bridge.engine.notices import other_project
 from bridge.engine.places import RUN_MARK, place_of
 from bridge.engine.projects import ASK, ServedProjects
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
+from bridge.ids import MessageKey
 from bridge.project.connection import ProjectConnection
 from bridge.queue.records import Taken
 from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
@@ -94,7 +95,8 @@ class Turn(QueuedTurn):
             log.info("progress not posted yet", extra={"detail": exc.detail})
             self.is_card_in_doubt |= isinstance(exc, SlackAmbiguous)
         else:
-            await self.journal.card(self.taken, self.card)
+            card = MessageKey(self.team, self._slack.channel_of(place), self.card)
+            await self.journal.card(self.taken, card)
 
     async def _change_progress(self, later: Reply) -> None:
         if not self.card:

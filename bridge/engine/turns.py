@@ -435,10 +435,14 @@ class Turns:
             await self.deps.indicators.clear_working(place_of(record.body))
         if record.is_again:  # before the last step, so that a successor would do it
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
-        activity = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=posted)
+        shown = None
+        if posted and outcome is not None:
+            place = place_of(record.body, outcome.reply.audience)
+            shown = MessageKey(turn.team, self.deps.slack.channel_of(place), posted)
+        activity = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=shown)
         ended = self.activity.ended(turn, what, outcome)
         writes = [*activity, *ended, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
-        answers = await self.journal.done(turn.taken, what=what, posted=posted, keep_text=keep_text, writes=writes)
+        answers = await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(activity, answers):
             await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))
         if record.has_queued_reaction:
@@ -522,7 +526,7 @@ class Turns:
             except SlackRefused as exc:
                 await self._post_refused(turn, menu, exc)
                 return True
-            await self.journal.card(turn.taken, ts)
+            await self.journal.card(turn.taken, MessageKey(turn.team, turn.channel, ts))
             await self.deps.indicators.show_suspended(place_of(turn.body))
         if not await self.journal.park(turn.taken, _thread(turn)):
             return False

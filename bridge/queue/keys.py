@@ -126,8 +126,9 @@ class Keys:
                                    "the turn a message became; before that, a marker that earlier edits are obsolete")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
     refused = Key[str]("refused:<turn>", "string", REFUSED, "a failed write to the queue, ignored if it arrives late")
-    shown = Key[MessageKey]("shown:<message>", "string", TRACE, "the turn that one of the bot's messages shows",
-                            erased="key")  # a private one's channel is the person
+    shown = Key[MessageKey]("shown:<message>", "string", TRACE,
+                            "the turn that one of the bot's messages shows, and the person, in a direct message",
+                            erased="key")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
     queued_notice = Key[str]("queued_notice:<turn>", "string", TRACE, "the notice that a turn was queued again")

@@ -148,7 +148,7 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
     with translated():
         waiting: list[str | None] = await redis.mget(keys.shown(message), keys.seen_message(message))
         while waiting and len(turns) < _MOST_TURNS:
-            id_ = waiting.pop(0)
+            id_ = (waiting.pop(0) or "").partition(" ")[0]  # without the person whose direct message it is
             if not id_ or id_ in turns or not (fields := await redis.hgetall(keys.turn(id_))):
                 continue
             lane, thread = Lane(fields.get("lane", "")), fields.get("thread", "")

@@ -385,21 +385,26 @@ class Journal:
         return await self._patience.through_outages(look)
 
     async def done(
-        self, taken: Taken, *, what: str = "", posted: str = "", keep_text: bool = False, writes: Iterable[Write] = ()
+        self,
+        taken: Taken,
+        *,
+        what: str = "",
+        posted: MessageKey | None = None,
+        keep_text: bool = False,
+        writes: Iterable[Write] = (),
     ) -> list[str]:
         """Finish the turn and delete its text; *keep_text* if a button may send it again.
 
-        *posted* is the ``ts`` of the message that shows the outcome. Returns Redis's answers to the *writes*.
+        *posted* is the message that shows the outcome. Returns Redis's answers to the *writes*.
         """
-        body = taken.record.body
-        shown = str(MessageKey(body.team, body.channel, posted)) if posted else ""
-        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _serialized(writes), self._session_ms)
+        shown, to = str(posted or ""), _reader(taken, posted)
+        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _serialized(writes), self._session_ms, to)
         _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
         return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
-        how = ("dead", reason, "", 1, milliseconds(DEAD), _serialized(writes), self._session_ms)
+        how = ("dead", reason, "", 1, milliseconds(DEAD), _serialized(writes), self._session_ms, "")
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
     async def release(self, held: Held) -> None:
@@ -410,11 +415,9 @@ class Journal:
         """Let the lane wait until someone chooses an agent; False if one was chosen, or the message was withdrawn."""
         return bool(await self._run("park", taken.held, taken.record.id, str(thread), self._session_ms) == "ok")
 
-    async def card(self, taken: Taken, ts: str) -> None:
-        """Store the *ts* of the message that shows the turn's progress."""
-        body = taken.record.body
-        card = str(MessageKey(body.team, body.channel, ts))  # finds the turn by that message
-        await self._run("card", taken.held, taken.record.id, card, milliseconds(TRACE))
+    async def card(self, taken: Taken, card: MessageKey) -> None:
+        """Store which message shows the turn's progress."""
+        await self._run("card", taken.held, taken.record.id, str(card), milliseconds(TRACE), _reader(taken, card))
 
     async def behind_fence(self, taken: Taken, script: str, *args: str | int) -> Any:
         """Run a feature's *script* with the fence of a turn: entry, consumer, lane and turn. Raises `LaneLost`."""
@@ -432,6 +435,11 @@ class Journal:
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer
+
+
+def _reader(taken: Taken, posted: MessageKey | None) -> str:
+    """Return the person in whose direct message something was *posted*; ``""`` in a channel."""
+    return taken.record.body.user if posted is not None and posted.channel.startswith("D") else ""
 
 
 def _serialized(rows: Iterable[object]) -> str:

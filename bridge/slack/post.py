@@ -214,6 +214,10 @@ class Poster:
             await self._attach(posting, reply.files)
         return first_of(existing)
 
+    def channel_of(self, place: Place) -> str:
+        """Return the channel of posts in *place*, as Slack answered; a person whom only earlier processes wrote to."""
+        return self.directs.get(place.channel, place.channel)
+
     async def delete(self, channel: str, ts: str) -> None:
         """Delete one of the bot's messages, with a few attempts; if that's impossible, it's only logged."""
         for pause in _DELETE_PAUSES:

@@ -8,12 +8,14 @@ import httpx
 from redis.asyncio import Redis
 
 from bridge.cli.trace import for_programs, steps_of
-from bridge.ids import TurnId
-from bridge.inbound import Click
+from bridge.ids import MessageKey, TurnId
+from bridge.inbound import Click, Notice
 from bridge.playground.emulator.faults import Error
+from bridge.playground.emulator.sample import DM_ALICE
+from bridge.queue.erasure import erase_person
 from bridge.queue.trace import trace_of
 from support.harness import POST, Harness
-from support.store import CHANNEL, LANE, PREFIX, ROOT, START, TEAM, USER, key_of, message, ts
+from support.store import CHANNEL, LANE, PREFIX, ROOT, SESSION_LIFETIME, START, TEAM, USER, key_of, message, ts
 from support.traces import detail, trace_steps, words
 
 
@@ -115,6 +117,19 @@ async def test_a_card_leads_to_its_run(harness: Harness) -> None:
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
     assert detail(steps, "received") == "a slash command"
     assert detail(steps, "answered") == "the workflow ran"
+
+
+async def test_a_direct_message_leads_to_its_turn_until_erased(harness: Harness) -> None:
+    notice = Notice.direct(TEAM, USER, "not_posted")
+    await harness.store.process().inbox.put(notice, event="notice:1")
+    await harness.work()
+    (posted,) = harness.slack.workspace.messages.of(DM_ALICE)
+    shown = MessageKey(TEAM, DM_ALICE, posted.ts)
+
+    assert words(await trace_steps(harness.store, shown))[-2:] == ["posted", "done"]
+
+    await erase_person(harness.store.scripts, USER, SESSION_LIFETIME)
+    assert not (await trace_of(harness.store.scripts, shown)).turns
 
 
 async def test_a_private_reply_is_traced_as_private(harness: Harness, redis: Redis) -> None:

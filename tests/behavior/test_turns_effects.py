@@ -22,7 +22,7 @@ from bridge.queue.records import Conversation
 from bridge.slack.parts import Place
 from support import real_redis
 from support.harness import POST, SALES, SUPPORT, Harness, Posted, kill_task
-from support.store import CHANNEL, PREFIX, ROOT, THREAD, message
+from support.store import CHANNEL, PREFIX, ROOT, THREAD, key_of, message
 from support.waiting import wait_until
 
 
@@ -68,7 +68,7 @@ async def test_the_card_of_a_run_becomes_its_result_despite_a_kill(harness: Harn
     taken = await process.take()
     await process.journal.sent(taken, note='{"workflow": 3, "name": "Import", "input": "input"}')
     harness.write("1700000800.000100", "Running", user=BRIDGE)
-    await process.journal.card(taken, "1700000800.000100")
+    await process.journal.card(taken, key_of("1700000800.000100"))
 
     await harness.take_over("b")
 

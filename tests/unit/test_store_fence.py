@@ -12,7 +12,7 @@ from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.queue.records import Taken
 from bridge.queue.turn import Elapsed, Journal
-from support.store import THREAD, Store, message, open_store, ts
+from support.store import THREAD, Store, key_of, message, open_store, ts
 from support.tables import each
 
 Act = Callable[[Journal, Taken], Awaitable[object]]
@@ -23,10 +23,10 @@ STEPS: dict[str, Act] = {
     "outcome": lambda journal, taken: journal.outcome(
         taken, "an outcome", what="answered", writes=[("set", "{t}:x", 86_400_000, "y")]
     ),
-    "done": lambda journal, taken: journal.done(taken, what="answered", posted="1.0"),
+    "done": lambda journal, taken: journal.done(taken, what="answered", posted=key_of("1.0")),
     "bury": lambda journal, taken: journal.bury(taken.held, taken.record.id, reason="r"),
     "park": lambda journal, taken: journal.park(taken, THREAD),
-    "card": lambda journal, taken: journal.card(taken, "1.0"),
+    "card": lambda journal, taken: journal.card(taken, key_of("1.0")),
 }
 OF_THE_LANE: dict[str, Act] = {
     "release": lambda journal, taken: journal.release(taken.held),

@@ -174,7 +174,7 @@ async def test_a_notice_in_place_of_a_message_marks_it_as_seen(store: Store) -> 
 async def test_a_possible_choice_finds_the_menu_and_is_not_stored(store: Store) -> None:
     await store.queue()
     taken = await store.process().take()
-    await store.process().journal.card(taken, "1700000009.000100")
+    await store.process().journal.card(taken, key_of("1700000009.000100"))
     assert await store.process().journal.park(taken, THREAD)
     before = await store.dump()
 

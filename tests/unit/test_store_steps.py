@@ -13,7 +13,7 @@ from bridge.features.workflows.runs import to_text
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable, Write
 from bridge.queue.turn import AlreadyUsed, TurnChanged
-from support.store import CHANNEL, LANE, PREFIX, START, TEAM, THREAD, Store, message, ts
+from support.store import CHANNEL, LANE, PREFIX, START, TEAM, THREAD, Store, key_of, message, ts
 
 KEY = f"{PREFIX}answered:question"
 
@@ -276,7 +276,7 @@ async def test_texts_are_deleted_with_done_and_ids_stay_for_a_week(store: Store)
     await process.journal.outcome(taken, "an answer full of secret words", what="answered")
     assert await store.contains_text("secret words")
 
-    await process.journal.done(taken, what="answered", posted="1700000000.000900")
+    await process.journal.done(taken, what="answered", posted=key_of("1700000000.000900"))
 
     assert not await store.contains_text("secret words")
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
@@ -328,7 +328,7 @@ async def test_a_turns_card_is_stored(store: Store) -> None:
     process = store.process()
     taken = await process.take()
 
-    await process.journal.card(taken, "1700000000.000900")
+    await process.journal.card(taken, key_of("1700000000.000900"))
 
     assert (await process.take(taken.held)).record.card == "1700000000.000900"
 

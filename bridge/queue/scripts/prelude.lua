@@ -293,6 +293,11 @@ local function withdraw(message, lifetime, thread)
   return 'unknown'
 end
 
+-- Store which turn a message of the bot's shows, and the person whose direct message it is, so that it's found to erase.
+local function show(message, turn, to, lifetime)
+  redis.call('SET', shown_key(message), to == '' and turn or turn .. ' ' .. to, 'PX', lifetime)
+end
+
 -- Resume a lane held by a stop. A stop holds the turns waiting after the stopped one until someone resumes them; a lane
 -- that is held and parked is parked for that reason only. Returns whether the lane was held.
 local function resume(lane)
