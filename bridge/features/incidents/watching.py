@@ -26,6 +26,7 @@ from bridge.features.incidents.incident import (
     merged,
     to_text,
 )
+from bridge.features.pauses import ASKED
 from bridge.features.reach import statistics_now
 from bridge.inbound import IncidentChange
 from bridge.project.connection import ProjectConnection
@@ -46,7 +47,6 @@ _WAITS_FOR: Final = timedelta(minutes=10)
 _RECONNECTS_FOR: Final = timedelta(minutes=1)
 _FULL: Final = 0.9  # of the memory
 _MOST_NAMED: Final = 3
-_ASKED: Final = "asked"  # the reason of what a person has paused
 
 
 async def report_troubles(deps: Deps) -> None:
@@ -228,7 +228,7 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
     if dead:
         since = datetime.fromtimestamp(first[0][1] / 1000, UTC) if first else now
         found.append(Finding("dead", min(since, now), counted(dead, "dead letter"), str(dead)))
-    if paused := sum(reason not in {None, "", _ASKED} for reason in reasons):
+    if paused := sum(reason not in {None, "", ASKED} for reason in reasons):
         words = (
             counted(paused, "report, schedule or alert") if paused == 1 else f"{paused} reports, schedules or alerts"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Self
@@ -22,6 +22,7 @@ from bridge.features.schedules.schedule import (
     Schedule,
     Spec,
     StoredTask,
+    TaskSpec,
     next_due,
     only_of,
     read_cron,
@@ -53,14 +54,14 @@ Channel = Annotated[str, StringConstraints(pattern=r"^[CGDUW][A-Z0-9]{2,30}$")]
 User = Annotated[str, StringConstraints(pattern=r"^[UW][A-Z0-9]{2,30}$")]
 
 
-class ListedTask(BaseModel, frozen=True, extra="forbid"):
+class ListedTask(TaskSpec, frozen=True, extra="forbid"):
     """What is scheduled. *crons* are what counts; without them, *schedule* is read as people type it."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[\w-]{0,64}$")] = ""
     team: Team
     channel: Channel
     owner: User
-    schedule: str = ""
+    schedule: str = ""  # type: ignore[assignment] # as people type it
     crons: tuple[Annotated[str, AfterValidator(_read(read_cron, "0 9 * * 1"))], ...] = ()
     zone: Annotated[str, AfterValidator(_read(ZoneInfo, "Europe/Berlin"))]
     paused: Annotated[str, StringConstraints(max_length=100)] = ""
@@ -75,55 +76,34 @@ class ListedTask(BaseModel, frozen=True, extra="forbid"):
                 raise ValueError("has a schedule that can't be understood: use one such as every Monday at 9") from None
         return self
 
-    @classmethod
-    def of(cls, task: StoredTask) -> Self:
-        """List a stored task."""
-        spec = task.spec
-        known = {name: getattr(spec, name) for name in cls.model_fields if name in type(spec).model_fields}
-        return cls.model_validate(
-            known | {"id": task.id, "schedule": task.when, "crons": spec.schedule.crons, "paused": task.paused}
-        )
-
     @property
     def spec(self) -> Spec:
         """The task as it's stored."""
         schedule = Schedule(self.schedule, self.crons) if self.crons else read_report(self.schedule).schedule
         fields = self.model_dump(exclude={"id", "crons", "paused"}) | {"schedule": schedule}
-        return _SPECS[type(self)].model_validate(fields)
+        return _SPECS[self.does].model_validate(fields)
 
 
-class ListedReport(ListedTask, frozen=True, extra="forbid"):
+class ListedReport(ListedTask, ReportSpec, frozen=True, extra="forbid"):
     """A report."""
 
     compare: Annotated[str, AfterValidator(_read(span_of, "7d"))] = ""
     only: tuple[Annotated[str, AfterValidator(_read(only_of, "runs"))], ...] = ()
-    agents: bool = False
-    only_if_changed: bool = False
 
 
-class ListedQuestion(ListedTask, frozen=True, extra="forbid"):
+class ListedQuestion(ListedTask, QuestionSpec, frozen=True, extra="forbid"):
     """A scheduled question."""
 
-    task: Literal["question"] = "question"
-    agent: int
     text: Annotated[str, StringConstraints(min_length=1), AfterValidator(_read(check_placeholders, "{{date}}"))]
-    continues: bool = False
-    overlap: Literal["skip", "wait"] = "skip"
 
 
-class ListedRun(ListedTask, frozen=True, extra="forbid"):
+class ListedRun(ListedTask, RunSpec, frozen=True, extra="forbid"):
     """A scheduled run."""
 
-    task: Literal["run"] = "run"
-    workflow: int
-    input: Any = ""
-    overlap: Literal["skip", "wait"] = "skip"
 
-
-_SPECS: Final[dict[type[ListedTask], type[ReportSpec | QuestionSpec | RunSpec]]] = {
-    ListedReport: ReportSpec,
-    ListedQuestion: QuestionSpec,
-    ListedRun: RunSpec,
+_SPECS: Final[Mapping[str, type[Spec]]] = {one.does: one for one in (ReportSpec, QuestionSpec, RunSpec)}
+_LISTED: Final[Mapping[str, type[ListedReport | ListedQuestion | ListedRun]]] = {
+    one.does: one for one in (ListedReport, ListedQuestion, ListedRun)
 }
 
 
@@ -226,13 +206,8 @@ async def read_listing(scripts: Scripts) -> Listing:
 
 
 def _listed(task: StoredTask) -> ListedReport | ListedQuestion | ListedRun:
-    match task.spec:
-        case QuestionSpec():
-            return ListedQuestion.of(task)
-        case RunSpec():
-            return ListedRun.of(task)
-        case _:
-            return ListedReport.of(task)
+    facts = {"id": task.id, "schedule": task.when, "crons": task.spec.schedule.crons, "paused": task.paused}
+    return _LISTED[task.spec.does].model_validate(task.spec.model_dump() | facts)
 
 
 async def write_listing(scripts: Scripts, listing: Listing, now: datetime) -> Written:
