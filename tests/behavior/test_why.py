@@ -175,9 +175,9 @@ async def after_a_stop(harness: Harness) -> Staged:
     return second
 
 
-async def stopped(harness: Harness) -> Staged:
+async def stopped(harness: Harness, by: str = ALICE) -> Staged:
     root = await mention(harness, works=False)
-    await say(harness, "!stop", root)
+    await say(harness, "!stop", root, user=by)
     return root
 
 
@@ -642,6 +642,26 @@ async def test_why_of_someone_who_has_written_nothing_is_about_the_last_message(
     root = await mention(harness)
 
     assert "replied to this message" in await why(harness, root=root, user=CAROL)
+
+
+@pytest.mark.parametrize(("stops", "asks"), [(ALICE, ALICE), (BOB, BOB), (ALICE, CAROL)])
+async def test_why_after_a_stop_is_about_what_was_stopped(harness: Harness, stops: str, asks: str) -> None:
+    root = await stopped(harness, stops)
+
+    assert "Someone stopped this message" in await why(harness, root=str(root), user=asks)
+
+
+async def test_why_after_a_stop_works_without_the_permission_to_read(harness: Harness) -> None:
+    root = await stopped(harness)
+    harness.slack.faults.on(READ, Error("missing_scope"), times=None)
+
+    assert "Someone stopped this message" in await why(harness, root=str(root))
+
+
+async def test_why_after_a_command_alone_is_about_that(harness: Harness) -> None:
+    root = await mention(harness, "!workflows run 99 x")
+
+    assert "couldn't carry out this command" in await why(harness, root=root)
 
 
 @pytest.mark.parametrize("how", ["!why", f"<@{BRIDGE}> !why", "*!why*"])

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from bridge.engine import decisions
@@ -37,9 +38,9 @@ why = Feature("why")
 why.outcomes["explained"] = "explained what happened to a message"
 
 _NAME: Final = "Why no answer?"
-_ASKS: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,]*)*[*_~`]*!why\b")  # of folded text
+_COMMAND: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,]*)*[*_~`]*!(?P<name>[a-z]+)")  # of folded text
 _BEGINS_WITH_A_MENTION: Final = re.compile(r"\s*<(?:@|!subteam\^)")
-_LONGEST: Final = 200  # characters of a message that may be `!why`
+_LONGEST: Final = 200  # characters of a message that may be a command
 
 
 @why.shortcut(
@@ -79,18 +80,22 @@ class _Found(NamedTuple):
 
 
 async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> _Found | None:
-    """Return the latest message before this: its person's own, or else anyone's; in its thread if it's in one."""
+    """Return the latest message before this: its person's own, or else anyone's; in its thread if it's in one.
+
+    In a thread, a command such as ``!stop`` isn't meant, unless there's nothing else.
+    """
     place = Place(asked.channel, "" if asked.is_root else asked.thread.root)
 
-    def is_theirs(one: Mapping[str, Any]) -> bool:
-        return text(one, "user") == asked.user and is_someones(one)
-
-    def is_someones(one: Mapping[str, Any]) -> bool:
+    def is_meant(one: Mapping[str, Any], *, is_theirs: bool, is_command: bool) -> bool:
         is_earlier = float(timestamp(one, "ts") or "inf") < float(asked.ts)
         is_written = not_written(one) is None and not one.get("bot_id") and text(one, "user") != deps.bot_user
-        return is_earlier and is_written and not _ASKS.match(fold(text(one, "text"), _LONGEST).text)
+        typed = _COMMAND.match(fold(text(one, "text"), _LONGEST).text)
+        is_other = typed is None or (is_command and typed["name"] != "why")
+        return is_earlier and is_written and is_other and (not is_theirs or text(one, "user") == asked.user)
 
-    found = await _read(deps, turn, place, is_theirs, is_someones, latest=asked.ts)
+    is_command = (True,) if asked.is_root else (False, True)
+    preferred = [partial(is_meant, is_theirs=theirs, is_command=one) for one in is_command for theirs in (True, False)]
+    found = await _read(deps, turn, place, *preferred, latest=asked.ts)
     if found is not None or asked.is_root:
         return found
     conversation = await deps.sessions.thread(asked.thread)  # without the permission to read the thread
