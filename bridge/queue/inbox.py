@@ -320,6 +320,7 @@ class Inbox:
             "version": arrival.version,
             "is_auto": arrival.is_auto,
             "is_last": arrival.is_last,
+            "is_resent": retry > 0,
             "may_choose": arrival.may_choose,
             "was_found": arrival.was_found,
             "writes": arrival.writes,

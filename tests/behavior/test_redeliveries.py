@@ -529,6 +529,16 @@ async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(har
     ]
 
 
+async def test_replies_that_overtook_a_resent_root_are_read_with_it(harness: Harness) -> None:
+    reads(harness, said("and this", ts(1)))
+    assert await sent(harness, said("and this", ts(1))) == 200  # a killed process had got the root
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+    await harness.work()
+
+    assert harness.service.messages == ["begin", "and this"]
+
+
 async def test_a_stored_reply_waits_until_slack_lets_it_be_read(harness: Harness) -> None:
     reads(harness, said("first", ts(1)))
     harness.slack.faults.on(READ, RateLimited(7))

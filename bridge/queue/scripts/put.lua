@@ -84,6 +84,14 @@ end
 if message ~= '' then redis.call('SET', seen_message_key(message), turn, 'PX', a.marked_ms)
 elseif a.event then redis.call('SET', seen_event_key(a.event), turn, 'PX', a.seen_ms) end
 if unread then no_longer_wait_for(thread, unread, ts) end
+-- Replies may have overtaken a first message that Slack sent again because a killed process had got it. One that was
+-- refused had them refused, too.
+local is_overtaken = a.is_resent and condition == 'start' and not is_bound and message == thread and not a.was_found
+  and not was_refused(tonumber(ts))
+if is_overtaken and not unread then
+  mark_unread({['t:' .. thread] = a.now / 1000}, ts, a.now, a.marked_ms)
+  wait_for(thread, ts, 1000 * YOUNG)
+end
 
 local first, overtaken, entry, woken = nil, 0, nil, nil
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(lane, tonumber(ts), unread) end
@@ -93,7 +101,7 @@ local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'body
 for name, value in pairs({
   version = a.version, ts = ts ~= '' and ts, overtakes = first and overtaken, behind = ahead > 0 and ahead,
   starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent
-  searches = condition == 'search' and 1, unread = unread and not a.was_found and 1,
+  searches = condition == 'search' and 1, unread = (unread or is_overtaken) and not a.was_found and 1,
 }) do if value then add(record, name, value) end end
 if length == 0 then
   activate(lane)
