@@ -252,7 +252,7 @@ async def test_reports_are_listed_and_set_again_by_command(system: System, tmp_p
 
     (tmp_path / "list.json").write_text('{"reports": [{}]}')
     code, _, complaint = await bridge_says(system, tmp_path, "reports", "import", "list.json")
-    assert (code, complaint.splitlines()[1]) == (2, "reports[0].team is missing")
+    assert (code, complaint.splitlines()[1]) == (2, "reports[0].zone is missing")
 
 
 async def test_the_check_shows_a_persons_permissions_and_reasons(system: System, tmp_path: Path) -> None:
