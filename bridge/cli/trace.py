@@ -213,8 +213,10 @@ def _arrival(delivery: Delivery) -> str:
         return f"from turn {delivery.event.removeprefix('root:')}, which started this thread"
     if delivery.event.startswith("history:"):
         return "read again from the thread, because it arrived before the thread's first message"
-    event = f"event {delivery.event}" if delivery.event else ""
-    return f"{event}, resent by Slack (retry {delivery.retry})".lstrip(", ") if delivery.retry else event
+    if not delivery.event:
+        return "found in Slack's history" if delivery.retry else ""
+    resent = f", resent by Slack (retry {delivery.retry})" if delivery.retry else ""
+    return f"event {delivery.event}{resent}"
 
 
 def _waiting(turn: TurnTrace) -> str:
