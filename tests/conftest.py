@@ -25,38 +25,41 @@ settings.load_profile("any machine")
 
 TEST_DATABASE = 9  # emptied before each test
 HERE = Path(__file__).parent
-KINDS = ("e2e", "integration", "proof", "behavior", "contract", "unit")
 WAITING = {"e2e", "integration"}
 """Folders whose tests mostly wait: for leases, retries, elections, and other processes."""
 
-LONGEST = (
-    "integration/test_catch_up",
-    "integration/test_watching_killed",
-    "e2e/test_workspace",
-    "integration/test_killed_everywhere",
-    "e2e/test_page_scripts",
-    "integration/test_playground",
-    "e2e/test_contents",
-    "integration/test_sentinel",
-    "e2e/test_docs_search",
-    "integration/test_config",
-    "integration/test_outages_of_redis",
-    "integration/test_cluster",
-    "integration/test_socket_mode",
-    "integration/test_posts_in_doubt",
-    "e2e/test_watching",
-    "integration/test_docs_blocks",
-    "integration/test_starting",
-    "integration/test_redis_stopped",
-    "integration/test_shutdown",
-    "integration/test_hostile_names",
-    "e2e/test_incidents",
-    "integration/test_killed",
-    "proof/test_linear",
-    "proof/test_model",
-    "proof/test_access_table",
-)
-"""Files that take longest, the longest first."""
+SECONDS = {
+    "integration/test_catch_up": 71,
+    "e2e/test_workspace": 64,
+    "e2e/test_watching": 46,
+    "integration/test_watching_killed": 45,
+    "integration/test_killed_everywhere": 44,
+    "e2e/test_page_scripts": 42,
+    "proof/test_model": 40,
+    "e2e/test_contents": 39,
+    "integration/test_playground": 37,
+    "integration/test_sentinel": 34,
+    "proof/test_linear": 33,
+    "integration/test_outages_of_redis": 26,
+    "integration/test_config": 22,
+    "integration/test_cluster": 22,
+    "integration/test_posts_in_doubt": 22,
+    "integration/test_socket_mode": 20,
+    "e2e/test_docs_search": 19,
+    "proof/test_access_table": 17,
+    "integration/test_starting": 16,
+    "behavior/test_why": 14,
+    "integration/test_redis_stopped": 14,
+    "behavior/test_approvals_attacked": 14,
+    "proof/test_injection": 14,
+    "integration/test_shutdown": 13,
+    "proof/test_injection_markdown": 13,
+    "behavior/test_catch_up": 12,
+    "integration/test_docs_blocks": 11,
+    "proof/test_markdown": 11,
+    "e2e/test_incidents": 10,
+}
+"""About how long the longest files take, beside three others."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,22 +70,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its folder; spread the files that wait among the others, so that processors have work."""
+    """Mark each test with its folder; spread the files that wait evenly over the time of the others.
+
+    So processors have work at any time, and the shortest files come last.
+    """
     files: dict[str, list[pytest.Item]] = {}
     for item in items:
         path = item.path.relative_to(HERE).with_suffix("")
         item.add_marker(path.parts[0])
         files.setdefault(path.as_posix(), []).append(item)
 
-    def kind(name: str) -> str:
-        return name.partition("/")[0]
+    def seconds(name: str) -> int:
+        return SECONDS.get(name, 5 if name.partition("/")[0] in WAITING else 2)
 
-    ranks = {name: rank - len(LONGEST) for rank, name in enumerate(LONGEST)}
-    order = sorted(files, key=lambda name: (ranks.get(name, 0), KINDS.index(kind(name))))  # the rest in random order
-    waiting = [name for name in order if kind(name) in WAITING]
-    working = [name for name in order if kind(name) not in WAITING]
-    places = {name: place / len(some) for some in (waiting, working) for place, name in enumerate(some)}
-    items[:] = [item for name in sorted(order, key=places.__getitem__) for item in files[name]]
+    places = {}
+    for is_waiting in (True, False):
+        some = [name for name in files if (name.partition("/")[0] in WAITING) is is_waiting]
+        total, passed = sum(map(seconds, some)), 0
+        for name in sorted(some, key=seconds, reverse=True):  # those of the same length in random order
+            places[name] = passed / total
+            passed += seconds(name)
+    items[:] = [item for name in sorted(places, key=places.__getitem__) for item in files[name]]
 
 
 def pytest_collection_finish() -> None:
