@@ -9,9 +9,12 @@ The *reader* copies a marked thread from Slack's history and puts the messages, 
 Slack's deliveries. Slack may deny it the history, or limit it so that it never comes in time; its copy may lag behind
 what Slack delivers. A worker doesn't send while a refused message has neither arrived nor been looked for.
 
+A process may also *end* with a root that it didn't acknowledge, while Redis is there. Nobody knows of that root until
+Slack sends it again, so a reply that arrives first isn't for the bot. Then the thread is marked, with the root.
+
 The promises: a message is sent at most once. None is lost, except one that Slack gives up on and that can't be read.
-None is sent after its deletion, or its edit, was known. None overtakes an earlier one that was known to be refused, if
-the history can be read in time. None waits for what has arrived.
+None is sent after its deletion, or its edit, was known. None overtakes an earlier one that was known to be refused, or
+to have overtaken its root, if the history can be read in time. None waits for what has arrived.
 
 The inbox's own model (`inbox_model`) has crashes, leases and the steps of a turn.
 """
@@ -24,6 +27,7 @@ from typing import Final, NamedTuple
 from model.search import Found, search as breadth_first
 
 ROOT, REPLY = 0, 1
+UNKNOWN: Final = -1  # replies of which nobody knows whether they were written
 ATTEMPTS: Final = 3  # to deliver an event
 Event = tuple[str, int]  # message, edit or deletion; of the root or the reply
 Text = tuple[int, int]  # a message, and its text: 0, or 1 once edited
@@ -40,6 +44,9 @@ class World(NamedTuple):
     lags: int = 0  # the reader's copy lacks the newest message or edit
     reader_kills: int = 0
     gives_up: bool = False  # Redis may be away for longer than Slack repeats
+    ends: int = 0  # a process ends with the root, unacknowledged; Redis stays
+    replies: int = 1
+    calls: bool = False  # the last reply mentions the bot
 
 
 class Delivery(NamedTuple):
@@ -70,6 +77,8 @@ class Place(NamedTuple):
     box: tuple[Text, ...] = ()
     gone: frozenset[int] = frozenset()  # tombstones
     newer: frozenset[int] = frozenset()  # messages whose edit was refused
+    void: frozenset[int] = frozenset()  # messages whose edit wasn't for the bot
+    since: int = ROOT  # the message that called the bot into the thread
     knows_when: bool = False  # messages were refused
     mark: int = 0  # how often the thread was marked as unread
     waits_for: frozenset[int] = frozenset()  # refused messages
@@ -85,7 +94,14 @@ class Place(NamedTuple):
 
 Move = tuple[str, Place]
 
-_OPTIONAL: Final = ("people", "Redis goes", "the process is killed", "Slack repeats", "the reader is killed")
+_OPTIONAL: Final = (
+    "people",
+    "Redis goes",
+    "the process is killed",
+    "Slack repeats",
+    "the reader is killed",
+    "a process ends",
+)
 
 SCENARIOS: Final = {
     "a root and a reply": World(),
@@ -108,13 +124,21 @@ SCENARIOS: Final = {
     "no history, and a killed process": World("denied", kills=1),
     "limited history": World("limited"),
     "limited history in a thread with a conversation": World("limited", is_bound=True, edits=1),
+    "a root sent again, and two replies": World(ends=1, replies=2),
+    "a root sent again, and a second mention": World(ends=1, replies=2, calls=True),
+    "a root sent again, edited": World(ends=1, edits=1),
+    "a root sent again, deleted": World(ends=1, deletions=1),
+    "a root sent again, and a killed reader": World(ends=1, reader_kills=1),
+    "a root sent again, and limited history": World("limited", ends=1),
 }
 
 LIMITS: Final = {
     "an edit of an early reply, if the history lags": World(lags=1, edits=1),
     "an edit of an early reply, without history": World("denied", edits=1),
+    "a reply before a root sent again, if the history lags": World(ends=1, lags=1),
+    "a reply before a root sent again, without history": World("denied", ends=1),
 }
-"""What isn't kept: the edit is accepted at once, and the earlier text may be sent instead."""
+"""What isn't kept: such an edit is accepted at once, and the earlier text may be sent instead; such a reply is lost."""
 
 WISHES: Final = {
     "early replies are accepted": World("denied"),
@@ -122,7 +146,7 @@ WISHES: Final = {
     "deletions leave no mark": World(deletions=1),
     "refused deletions aren't remembered": World(deletions=1),
     "what history lacks is withdrawn": World(lags=1, is_bound=True),
-    "only places are marked, no times": World(kills=1),
+    "only places are marked, no times": World("denied", kills=1),
     "repeats are dropped": World(kills=1, is_bound=True),
 }
 """Simplifications of which each breaks a promise, and where."""
@@ -140,6 +164,11 @@ MUTANTS: Final = {
     "found texts aren't edits": World(edits=1, gives_up=True, is_bound=True),
     "a reader's death ends the reading": World(reader_kills=1, gives_up=True),
     "a late message goes last": World(is_bound=True),
+    "a root sent again isn't read": World(ends=1),
+    "a root sent again is read after it's handled": World(ends=1, replies=2),
+    "a reply below a root sent again is put twice": World(ends=1),
+    "an edit hides a root sent again": World(ends=1, edits=1),
+    "a second mention hides a root sent again": World(ends=1, replies=2, calls=True),
 }
 """The precaution that each leaves out, and the scenario that reveals it."""
 
@@ -164,12 +193,15 @@ class Thread:
                 if not delivery.is_accepted or after._replace(deliveries=s.deliveries) != s:  # else it's without effect
                     how = "repeats" if delivery.is_accepted else "delivers"
                     yield f"Slack {how} {_name(delivery.event)}", after
+                if s.left.ends and delivery == Delivery(("message", ROOT)):
+                    left = s.left._replace(ends=0)
+                    yield "a process ends with the root", _tried(s, at, is_accepted=False)._replace(left=left)
         if s.redis != "away":
             yield from self._read(s)
             yield from self._work(s)
 
     def _people(self, s: Place) -> Iterator[Move]:
-        if s.written <= REPLY and ROOT not in s.deleted:
+        if s.written <= s.left.replies and ROOT not in s.deleted:
             yield f"people write {s.written}", _occurs(s._replace(written=s.written + 1), ("message", s.written))
         for m in range(s.written):
             if s.left.edits and m not in s.edited | s.deleted:
@@ -224,9 +256,21 @@ class Thread:
             accepted = self._accept(s, kind, m, is_last=attempts == ATTEMPTS)
         was_refused = accepted is None
         after = s if accepted is None else accepted
-        changed = Delivery(event, attempts, delivery.is_accepted or not was_refused)
-        deliveries = (*s.deliveries[:at], changed, *s.deliveries[at + 1 :])
-        return after._replace(deliveries=deliveries, known=after.known | {event})
+        if event == ("message", ROOT) and delivery.attempts and not (was_refused or delivery.is_accepted):
+            after = self._sent_again(s, after)
+        after = _tried(after, at, is_accepted=delivery.is_accepted or not was_refused)
+        return after._replace(known=after.known | {event})
+
+    def _sent_again(self, s: Place, after: Place) -> Place:
+        """Mark the thread of a root that Slack sent again, unless it was refused: then its replies were, too."""
+        is_by_edit = ROOT in s.seen
+        is_hidden = (is_by_edit and self.without == "an edit hides a root sent again") or (
+            s.is_bound and not is_by_edit and self.without == "a second mention hides a root sent again"
+        )
+        if s.knows_when or ROOT in s.gone or is_hidden or self.without == "a root sent again isn't read":
+            return after
+        waits_for = after.waits_for | ({UNKNOWN} if "after it's handled" not in self.without else frozenset())
+        return after._replace(mark=after.mark + 1, waits_for=waits_for)
 
     def _accept(self, s: Place, kind: str, m: int, *, is_last: bool) -> Place | None:
         """Accept an event, or refuse it for now (None)."""
@@ -234,14 +278,18 @@ class Thread:
             return self._withdraw(s, m)
         if kind == "edit" and m in s.seen:
             return self._changed(s, m)
-        if m in s.gone | s.seen:
+        if m in s.gone | s.seen or (kind == "message" and m in s.void):
             return s
         is_too_early = kind == "message" and m in s.newer
         if is_too_early and not is_last and self.without != "messages are accepted before their refused edits":
             return None
-        if m == REPLY and not s.is_bound:
-            if ROOT in s.seen | s.gone or not s.knows_when:
-                return s  # it isn't for the bot
+        if ROOT < m < s.since:
+            return s
+        if s.left.calls and m == s.left.replies and not s.is_bound:
+            return self._put(s, m, int(kind == "edit"))._replace(since=m, had_no_order=True)
+        if m != ROOT and not s.is_bound:
+            if ROOT in s.seen | s.gone or not s.knows_when:  # it isn't for the bot
+                return s._replace(void=s.void | {m}) if kind == "edit" else s
             if kind == "message" and not is_last and self.without != "early replies are accepted":
                 return None
             if self.without == "a late reply is accepted without a mark":
@@ -252,13 +300,16 @@ class Thread:
 
     def _put(self, s: Place, m: int, text: int) -> Place:
         """Queue a message, before later ones that wait."""
-        place = 0 if m == ROOT and self.without != "a late message goes last" else len(s.box)
+        goes_last = self.without == "a late message goes last"
+        place = len(s.box) if goes_last else sum(k < m for k, _ in s.box)
         waits_for = s.waits_for if self.without == "a repeat doesn't end the waiting" else s.waits_for - {m}
         return s._replace(
             seen=s.seen | {m},
             box=(*s.box[:place], (m, text), *s.box[place:]),
             is_bound=True,
+            since=ROOT if m == ROOT else s.since,
             newer=s.newer - {m},
+            void=s.void - {m},
             waits_for=waits_for,
         )
 
@@ -279,7 +330,7 @@ class Thread:
 
     def _read(self, s: Place) -> Iterator[Move]:
         if s.reader is None:
-            if s.mark:
+            if s.mark and ("after it's handled" not in self.without or s.sent):
                 yield from self._begin(s)
             return
         at, copies = s.reader
@@ -324,11 +375,12 @@ class Thread:
     def _found(self, s: Place, m: int, text: int) -> Place:
         if m in s.gone:
             return s
-        if m in s.newer and not text and self.without != "an earlier copy is put despite a newer text":
+        if m in s.newer | s.void and not text and self.without != "an earlier copy is put despite a newer text":
             return s._replace(reader=None)  # it reads again
-        if m in s.seen and self.without != "found without dedup":
+        is_put_twice = self.without == "found without dedup" or (m != ROOT and self.without.endswith("is put twice"))
+        if m in s.seen and not is_put_twice:
             return self._changed(s, m) if text and self.without != "found texts aren't edits" else s
-        if m == REPLY and not s.is_bound:
+        if m != ROOT and (not s.is_bound or m < s.since):
             return s
         return self._put(s, m, text)
 
@@ -343,6 +395,13 @@ class Thread:
 
 def _occurs(s: Place, event: Event) -> Place:
     return s._replace(deliveries=(*s.deliveries, Delivery(event)))
+
+
+def _tried(s: Place, at: int, *, is_accepted: bool) -> Place:
+    """Count an attempt to deliver an event."""
+    event, attempts, _ = s.deliveries[at]
+    changed = Delivery(event, attempts + 1, is_accepted)
+    return s._replace(deliveries=(*s.deliveries[:at], changed, *s.deliveries[at + 1 :]))
 
 
 def _all_read(s: Place, *, had_no_order: bool = False) -> Place:
@@ -362,8 +421,9 @@ def _judged(s: Place, m: int, text: int) -> Place:
         return s._replace(fault=f"message {m} was sent although it was known to be deleted")
     if ("edit", m) in s.known - s.missed and not text and attempts["message", m] < ATTEMPTS:
         return s._replace(fault=f"message {m} was sent with a text from before a known edit")
-    if m == REPLY and ("message", ROOT) in s.known and not s.had_no_order and ROOT not in s.seen | s.gone | s.deleted:
-        return s._replace(fault="the reply overtook a message that was known to be refused")
+    missing = {k for k in range(m) if ("message", k) in s.known} - s.seen - s.gone - s.deleted
+    if missing and not s.had_no_order:
+        return s._replace(fault=f"message {m} overtook one that was known to be missing")
     if (
         m == ROOT
         and m not in s.deleted
@@ -406,4 +466,5 @@ def search(world: World, without: str = "") -> Found:
         is_over = all(said.startswith(_OPTIONAL) for said, _ in following)
         return broken(s) or (at_the_end(s) if is_over else "")
 
-    return breadth_first(Place(left=world, is_bound=world.is_bound), Thread(without).moves, fault_of)
+    first = Place(left=world, is_bound=world.is_bound, redis="back" if world.ends else "before")
+    return breadth_first(first, Thread(without).moves, fault_of)
