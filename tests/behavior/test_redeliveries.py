@@ -539,6 +539,111 @@ async def test_replies_that_overtook_a_resent_root_are_read_with_it(harness: Har
     assert harness.service.messages == ["begin", "and this"]
 
 
+async def test_replies_that_overtook_an_edited_resent_root_are_read(harness: Harness) -> None:
+    reads(harness, said("and this", ts(1)))
+    await sent(harness, said("and this", ts(1)))  # a killed process had got the root
+    await sent(harness, changed(f"<@{BOT}> begin"), "Ev-edit")
+    await harness.work()
+
+    for retry in (1, 2):
+        await sent(harness, said(f"<@{BOT}> old"), retry=retry)
+        await caught_up(harness)
+
+    assert harness.service.messages == ["begin", "and this"]
+    assert len(harness.seen.called(READ)) == 1
+
+
+async def test_an_edited_reply_that_overtook_a_resent_root_is_read(harness: Harness) -> None:
+    reads(harness, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
+    await sent(harness, said("old", ts(1)))
+    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+    await sent(harness, said("old", ts(1)), retry=1)
+    await harness.work()
+
+    assert harness.service.messages == ["begin", "new"]
+
+
+async def test_a_deleted_reply_that_overtook_a_resent_root_is_not_sent(harness: Harness) -> None:
+    reads(harness, said("oh no", ts(1)))  # the history lags
+    await sent(harness, said("oh no", ts(1)))
+    await sent(harness, deleted(ts(1)), "Ev-deleted")
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+    await harness.work()
+
+    assert harness.service.messages == ["begin"]
+
+
+async def test_a_reply_does_not_overtake_one_before_its_resent_root(harness: Harness) -> None:
+    reads(harness, said("first", ts(1)), said("second", ts(2)))
+    await sent(harness, said("first", ts(1)))
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+    await sent(harness, said("second", ts(2)))
+    await sent(harness, said("first", ts(1)), retry=1)
+    await harness.work()
+
+    assert harness.service.messages == ["begin", "first", "second"]
+
+
+async def test_replies_before_a_second_mention_are_read_with_a_resent_root(harness: Harness) -> None:
+    reads(harness, said("and this", ts(1)), said(f"<@{BOT}> hello?", ts(2)))
+    await sent(harness, said("and this", ts(1)))
+    await sent(harness, said(f"<@{BOT}> hello?", ts(2)))
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=2)
+    await harness.work()
+
+    asked = [words.rpartition("\n")[2] for words in harness.service.messages]
+    assert asked == ["begin", "and this", "hello?"]
+
+
+async def test_a_resent_edit_does_not_read_what_people_said_before_it(harness: Harness) -> None:
+    reads(harness, said("just talk", ts(1)))
+    await sent(harness, said("just talk", ts(1)))
+
+    await sent(harness, mentioned_again("begin"), "Ev-edit", retry=1)
+    await harness.work()
+
+    assert harness.seen.called(READ) == []
+
+
+async def test_a_root_that_slack_repeats_is_read_once_at_most(harness: Harness) -> None:
+    reads(harness)
+    await sent(harness, said(f"<@{BOT}> begin"))
+    for retry in (1, 2):
+        await sent(harness, said(f"<@{BOT}> begin"), retry=retry)
+    before = harness.seen.called(READ)
+    await sent(harness, said(f"<@{BOT}> begin", ts(30), thread_ts=ts(30)), retry=1)
+    for retry in (2, 3):
+        await sent(harness, said(f"<@{BOT}> begin", ts(30), thread_ts=ts(30)), retry=retry)
+    await caught_up(harness)
+
+    assert before == []
+    assert [call.args["ts"] for call in harness.seen.called(READ)] == [ts(30)]
+
+
+@pytest.mark.parametrize("why", ["missing_scope", "not_in_channel"])
+async def test_a_resent_root_is_answered_at_once_without_history(harness: Harness, why: str) -> None:
+    harness.slack.faults.on(READ, Error(why), times=None)
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+    await harness.work()
+
+    assert harness.service.messages == ["begin"]
+    assert len(harness.seen.called(READ)) == 1
+    assert [pause for pause in harness.slept if pause >= 1] == []
+
+
+async def test_a_resent_root_waits_a_minute_at_most_for_limited_history(harness: Harness) -> None:
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+
+    (marked,) = [key for key in await harness.keys() if ":unread_thread:" in key]
+    assert 0 < await harness.store.redis.pttl(marked) <= 60_000
+
+
 async def test_a_stored_reply_waits_until_slack_lets_it_be_read(harness: Harness) -> None:
     reads(harness, said("first", ts(1)))
     harness.slack.faults.on(READ, RateLimited(7))

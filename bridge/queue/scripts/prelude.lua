@@ -132,6 +132,8 @@ local function joined(a, talk, ts)
       local is_by_edit = (tonumber(a.version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
       add(changes, 'since', is_by_edit and a.version or ts)
     end
+  elseif talk.since and a.message == a.thread and not a.version then
+    add(changes, 'since', ts) -- the first message, which is late, had called the bot in
   end
   if a.speaker and not speaker then add(changes, 'speaker', a.speaker)
   elseif a.speaker and a.speaker ~= speaker then add(changes, 'several', 1) end -- messages to the agent name their author

@@ -21,15 +21,27 @@ if since and (tonumber(a.version) or 0) < since then
   if a.was_found or not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
   if not a.is_last then return {'newer'} end
 end
+local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
+-- Replies may have overtaken a first message that Slack sent again because a killed process had got it: its thread is read
+-- from history. One that was refused had them refused, too; an edit may have called the bot in only after them.
+local is_again = a.is_resent and condition == 'start' and message == thread and not a.version and not a.was_found
+  and not was_refused(tonumber(ts))
+local function read_again()
+  mark_unread({['t:' .. thread] = a.now / 1000}, ts, a.now, a.marked_ms)
+  if not unread then wait_for(thread, ts, 60000) end -- for as long as for a refused message; perhaps nothing is missing
+end
 local earlier = known[2] or not since and known[3]
 if earlier then
-  local came = redis.call('HGET', turn_key(earlier), 'came')
-  if came and #came < 2000 then redis.call('HSET', turn_key(earlier), 'came', came .. '\n' .. a.came) end
+  local seen = redis.call('HMGET', turn_key(earlier), 'came', 'version', 'resent')
+  if seen[1] and #seen[1] < 2000 then redis.call('HSET', turn_key(earlier), 'came', seen[1] .. '\n' .. a.came) end
+  if is_again and seen[2] and not seen[3] and talk.v then -- its edit was first, and nobody knew of the killed process then
+    redis.call('HSET', turn_key(earlier), 'resent', 1)
+    read_again()
+  end
   return {'duplicate', earlier}
 end
 
 local is_bound, is_muted, speaker, is_notice = talk.v, talk.muted, talk.speaker, a.kind == 'notice'
-local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 if condition == 'bound' and not is_bound then
   local is_unseen = not known[4] or select(2, voids(known[4]))
   if not (is_unseen and is_early(tonumber(ts), tonumber(root))) then return {'unbound'} end
@@ -84,14 +96,8 @@ end
 if message ~= '' then redis.call('SET', seen_message_key(message), turn, 'PX', a.marked_ms)
 elseif a.event then redis.call('SET', seen_event_key(a.event), turn, 'PX', a.seen_ms) end
 if unread then no_longer_wait_for(thread, unread, ts) end
--- Replies may have overtaken a first message that Slack sent again because a killed process had got it. One that was
--- refused had them refused, too.
-local is_overtaken = a.is_resent and condition == 'start' and not is_bound and message == thread and not a.was_found
-  and not was_refused(tonumber(ts))
-if is_overtaken and not unread then
-  mark_unread({['t:' .. thread] = a.now / 1000}, ts, a.now, a.marked_ms)
-  wait_for(thread, ts, 1000 * YOUNG)
-end
+is_again = is_again and (not is_bound or talk.since) -- a later mention may have begun the conversation without it
+if is_again then read_again() end
 
 local first, overtaken, entry, woken = nil, 0, nil, nil
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(lane, tonumber(ts), unread) end
@@ -101,7 +107,7 @@ local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'body
 for name, value in pairs({
   version = a.version, ts = ts ~= '' and ts, overtakes = first and overtaken, behind = ahead > 0 and ahead,
   starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent
-  searches = condition == 'search' and 1, unread = (unread or is_overtaken) and not a.was_found and 1,
+  searches = condition == 'search' and 1, unread = (unread or is_again) and not a.was_found and 1,
 }) do if value then add(record, name, value) end end
 if length == 0 then
   activate(lane)
