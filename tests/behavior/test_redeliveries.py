@@ -600,6 +600,22 @@ async def test_replies_before_a_second_mention_are_read_with_a_resent_root(harne
     assert asked == ["begin", "and this", "hello?"]
 
 
+async def test_replies_before_an_outage_was_noted_are_read_with_a_resent_root(harness: Harness) -> None:
+    store, root, reply = harness.store, f"{float(ROOT) + 25:.6f}", f"{float(ROOT) + 30:.6f}"
+    harness.write(root, f"<@{BOT}> begin")
+    harness.write(reply, "and this", thread_ts=root)
+    namespace = (await open_store(store.redis, store.clock)).namespace
+    await namespace.hold()
+    store.clock.time += timedelta(seconds=20)  # Redis was away, and a killed process had got the root
+    assert await sent(harness, said("and this", reply, thread_ts=root)) == 200
+
+    await namespace.hold()
+    await sent(harness, said(f"<@{BOT}> begin", root, thread_ts=root), retry=1)
+    await harness.work()
+
+    assert harness.service.messages == ["begin", "and this"]
+
+
 async def test_a_resent_edit_does_not_read_what_people_said_before_it(harness: Harness) -> None:
     reads(harness, said("just talk", ts(1)))
     await sent(harness, said("just talk", ts(1)))

@@ -3,7 +3,7 @@
 People write a root and a reply, and edit or delete them. Slack delivers each event in order; it repeats one that was
 refused at any later time, up to `ATTEMPTS` times in all, and now and then an accepted one. Redis is away once. The
 process that refuses an event remembers it, and *marks* the thread as unread as soon as Redis is back, before it accepts
-anything. If it's killed meanwhile, that's forgotten, and its successor only knows *when* messages were refused.
+anything. If it's killed meanwhile, that's forgotten, and its successor only knows *when* messages were refused; another process may know that some seconds late.
 
 The *reader* copies a marked thread from Slack's history and puts the messages, oldest first, through the same door as
 Slack's deliveries. Slack may deny it the history, or limit it so that it never comes in time; its copy may lag behind
@@ -44,6 +44,9 @@ class World(NamedTuple):
     lags: int = 0  # the reader's copy lacks the newest message or edit
     reader_kills: int = 0
     gives_up: bool = False  # Redis may be away for longer than Slack repeats
+    is_noted_late: bool = (
+        False  # that messages were refused, by a process that was killed: some seconds after Redis is back
+    )
     ends: int = 0  # a process ends with the root, unacknowledged; Redis stays
     replies: int = 1
     calls: bool = False  # the last reply mentions the bot
@@ -80,6 +83,7 @@ class Place(NamedTuple):
     void: frozenset[int] = frozenset()  # messages whose edit wasn't for the bot
     since: int = ROOT  # the message that called the bot into the thread
     knows_when: bool = False  # messages were refused
+    remembers: bool = False  # from the process that refused them
     mark: int = 0  # how often the thread was marked as unread
     waits_for: frozenset[int] = frozenset()  # refused messages
     # For the promises
@@ -112,6 +116,7 @@ SCENARIOS: Final = {
     "two replies, deleted": World(is_bound=True, deletions=1),
     "a killed process": World(kills=1),
     "a killed process in a thread with a conversation": World(kills=1, is_bound=True),
+    "a killed process, noted late": World(kills=1, is_noted_late=True),
     "a killed reader": World(reader_kills=1),
     "a history that lags": World(lags=1),
     "a history that lags, and a deletion": World(lags=1, deletions=1),
@@ -137,6 +142,7 @@ LIMITS: Final = {
     "an edit of an early reply, without history": World("denied", edits=1),
     "a reply before a root sent again, if the history lags": World(ends=1, lags=1),
     "a reply before a root sent again, without history": World("denied", ends=1),
+    "a reply before an outage was noted, without history": World("denied", kills=1, is_noted_late=True),
 }
 """What isn't kept: such an edit is accepted at once, and the earlier text may be sent instead; such a reply is lost."""
 
@@ -168,6 +174,7 @@ MUTANTS: Final = {
     "a root sent again is read after it's handled": World(ends=1, replies=2),
     "a reply below a root sent again is put twice": World(ends=1),
     "an edit hides a root sent again": World(ends=1, edits=1),
+    "a late note hides a root sent again": World(kills=1, is_noted_late=True),
     "a second mention hides a root sent again": World(ends=1, replies=2, calls=True),
 }
 """The precaution that each leaves out, and the scenario that reveals it."""
@@ -216,12 +223,14 @@ class Thread:
             yield "Redis goes away", s._replace(redis="away")
         elif s.redis == "away":
             back = s._replace(redis="back")
-            if s.was_killed and self.without != "only places are marked, no times":
+            if s.was_killed and not s.left.is_noted_late and self.without != "only places are marked, no times":
                 back = back._replace(knows_when=True)
             yield "Redis is back", back if self.without == "marks are written later" else self._marked(back)
             if s.left.kills and s.memory:
                 forgotten = s._replace(memory=frozenset(), known=s.known - s.memory, was_killed=True)
                 yield "the process is killed", forgotten._replace(left=s.left._replace(kills=0))
+        elif s.was_killed and not s.knows_when and s.left.is_noted_late:
+            yield "the outage is noted", s._replace(knows_when=True)
         elif s.memory:
             yield "the marks are written", self._marked(s)
 
@@ -230,7 +239,8 @@ class Thread:
         memory, s = s.memory, s._replace(memory=frozenset())
         if not memory:
             return s
-        s = s._replace(knows_when=s.knows_when or self.without != "only places are marked, no times", mark=s.mark + 1)
+        knows_when = s.knows_when or self.without != "only places are marked, no times"
+        s = s._replace(knows_when=knows_when, remembers=knows_when, mark=s.mark + 1)
         for kind, m in sorted(memory):
             if kind == "deletion" and self.without != "refused deletions aren't remembered":
                 s = self._withdraw(s, m)
@@ -267,7 +277,8 @@ class Thread:
         is_hidden = (is_by_edit and self.without == "an edit hides a root sent again") or (
             s.is_bound and not is_by_edit and self.without == "a second mention hides a root sent again"
         )
-        if s.knows_when or ROOT in s.gone or is_hidden or self.without == "a root sent again isn't read":
+        was_refused = s.knows_when if self.without == "a late note hides a root sent again" else s.remembers
+        if was_refused or ROOT in s.gone or is_hidden or self.without == "a root sent again isn't read":
             return after
         waits_for = after.waits_for | ({UNKNOWN} if "after it's handled" not in self.without else frozenset())
         return after._replace(mark=after.mark + 1, waits_for=waits_for)

@@ -29,7 +29,8 @@ end
 if ARGV[4] ~= '' and held[4] ~= ARGV[4] then redis.call('HSET', owner, 'url', ARGV[4]) end
 local alive = tonumber(held[5] or '') or tonumber(now)
 if tonumber(now) - alive > tonumber(ARGV[5]) then
-  note_refusals(string.format('%.3f', alive / 1000), string.format('%.3f', now / 1000), ARGV[6], ARGV[7])
+  local how = ARGV[5] == '0' and '' or ' late' -- a starting process accepts nothing before this
+  note_refusals(string.format('%.3f', alive / 1000), string.format('%.3f', now / 1000), ARGV[6], ARGV[7], how)
 end
 redis.call('HSET', owner, 'alive', now)
 if ARGV[8] == '1' then

@@ -99,19 +99,22 @@ local function overtaken_by(lane, written, is_unread)
 end
 
 -- Record that messages were refused between two times (seconds, from their ts); stores at most `most` such stretches.
-local function note_refusals(first, last, lifetime, most)
-  redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
+-- `how`: ' late' if messages may have been accepted meanwhile, '' otherwise.
+local function note_refusals(first, last, lifetime, most, how)
+  redis.call('ZADD', refusing_key(), last, first .. ' ' .. last .. how)
   redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
   redis.call('PEXPIRE', refusing_key(), lifetime)
 end
 
--- Whether messages were refused when one was written, give or take a second.
+-- Whether messages were refused when one was written, give or take a second; and whether that was noted in time.
 local function was_refused(written)
+  local was_known, in_time = false, false
   local ends = redis.call('ZRANGEBYSCORE', refusing_key(), string.format('%.6f', written - 1), '+inf')
   for _, stretch in ipairs(ends) do
-    if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
+    local first, how = string.match(stretch, '^(%S+) %S+(.*)$')
+    if tonumber(first) <= written + 1 then was_known, in_time = true, in_time or how == '' end
   end
-  return false
+  return was_known, in_time
 end
 
 -- Whether the first message of a reply's thread was refused, and Slack will resend it; both were written then (s).

@@ -25,7 +25,7 @@ local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
 -- Replies may have overtaken a first message that Slack sent again because a killed process had got it: its thread is read
 -- from history. One that was refused had them refused, too; an edit may have called the bot in only after them.
 local is_again = a.is_resent and condition == 'start' and message == thread and not a.version and not a.was_found
-  and not was_refused(tonumber(ts))
+  and not select(2, was_refused(tonumber(ts)))
 local function read_again()
   mark_unread({['t:' .. thread] = a.now / 1000}, ts, a.now, a.marked_ms)
   if not unread then wait_for(thread, ts, 60000) end -- for as long as for a refused message; perhaps nothing is missing
