@@ -3,7 +3,8 @@
 People write a root and a reply, and edit or delete them. Slack delivers each event in order; it repeats one that was
 refused at any later time, up to `ATTEMPTS` times in all, and now and then an accepted one. Redis is away once. The
 process that refuses an event remembers it, and *marks* the thread as unread as soon as Redis is back, before it accepts
-anything. If it's killed meanwhile, that's forgotten, and its successor only knows *when* messages were refused; another process may know that some seconds late.
+anything. If it's killed meanwhile, that's forgotten, and its successor only knows *when* messages were refused, perhaps
+some seconds late.
 
 The *reader* copies a marked thread from Slack's history and puts the messages, oldest first, through the same door as
 Slack's deliveries. Slack may deny it the history, or limit it so that it never comes in time; its copy may lag behind
