@@ -153,9 +153,13 @@ class Outages:
         found: int = 0,
         queued: int = 0,
         leads_to: Iterable[tuple[float, Unit]] = (),
+        mark: str = "",
     ) -> bool:
-        """Remove *unit* and add the units it *leads_to*. False if there's a new outage."""
-        return await self._progress(outage, str(unit), now, leads_to, counted=(found, queued))
+        """Remove *unit* and add the units it *leads_to*. False if there's a new outage.
+
+        A thread that still has the *mark* from before it was read needn't be read again for a new outage.
+        """
+        return await self._progress(outage, str(unit), now, leads_to, counted=(found, queued), mark=mark)
 
     async def _progress(
         self,
@@ -166,9 +170,10 @@ class Outages:
         *,
         planned: str = "",
         counted: tuple[int, int] = (0, 0),
+        mark: str = "",
     ) -> bool:
         words = [word for score, new in more for word in (f"{score:.6f}", str(new))]
-        how = (outage.name, unit, epoch_ms(now), planned, *counted, milliseconds(UNREAD_THREAD))
+        how = (outage.name, unit, epoch_ms(now), planned, *counted, milliseconds(UNREAD_THREAD), mark)
         return str(await self._scripts.run("caught_up", *how, *words)) != "changed"
 
     async def unread(self, most: int) -> tuple[list[Unit], int]:
@@ -180,10 +185,10 @@ class Outages:
                 found, count = await pipe.execute()
         return [Unit.parse(one) for one in found], int(count)
 
-    async def is_unread(self, thread: ThreadKey) -> bool:
-        """Whether *thread* has yet to be read; False after ten minutes, when its mark expires."""
+    async def unread_mark(self, thread: ThreadKey) -> str:
+        """Return the mark of *thread* if it has yet to be read; ``""`` after ten minutes, when its mark expires."""
         with translated():
-            return bool(await self._redis.exists(self._keys.unread_thread(thread)))
+            return str(await self._redis.get(self._keys.unread_thread(thread)) or "")
 
     async def was_received(self, message: MessageKey) -> bool:
         """Whether *message* was received within the last `MARKED`."""

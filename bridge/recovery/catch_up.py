@@ -195,16 +195,17 @@ class CatchUp:
         The reply waits at most ten minutes; one that arrived in the seconds between an outage's end and its
         detection doesn't wait. Raises `TryLater` if older messages must be sent first, and `StoreUnavailable`.
         """
-        outage = await self.outages.latest() if await self.outages.is_unread(thread) else None
+        mark = await self.outages.unread_mark(thread)
+        outage = await self.outages.latest() if mark else None
         if outage is None or outage.done_at is not None:
             return
         if (left := self._left_of_old_leases(outage)) > timedelta(0):
             raise TryLater(left)
         unit = Unit.of_thread(thread)
         try:
-            await self._thread(outage, unit, is_patient=False)
+            await self._thread(outage, unit, mark=mark)
         except SlackRefused as exc:
-            await self._skip(outage, unit, exc)
+            await self._skip(outage, unit, exc, mark=mark)
         except SlackError as exc:
             raise TryLater(exc.retry_after or _TRY_AGAIN) from exc
         raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
@@ -264,17 +265,20 @@ class CatchUp:
             self._try_later(unit)
             return True
 
-    async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused) -> bool:
+    async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused, *, mark: str = "") -> bool:
         """Give up on *unit*: Slack would refuse a retry, too."""
         self.metrics.found.labels("unreadable").inc()
         log.warning(
             "can't look for missed messages in a channel or thread",
             extra={"channel": unit.channel, "detail": exc.detail},
         )
-        return await self.outages.was_read(outage, unit, self.now())
+        return await self.outages.was_read(outage, unit, self.now(), mark=mark)
 
-    async def _thread(self, outage: PastOutage, unit: Unit, *, is_patient: bool = True) -> bool:
-        """Read a whole thread. https://docs.slack.dev/reference/methods/conversations.replies gives it oldest first."""
+    async def _thread(self, outage: PastOutage, unit: Unit, *, mark: str = "") -> bool:
+        """Read a whole thread, without waiting if a message with this *mark* waits for it.
+
+        https://docs.slack.dev/reference/methods/conversations.replies gives it oldest first.
+        """
         count = _Count()
         arguments = {"channel": unit.channel, "ts": unit.at, "limit": _PAGE, "include_all_metadata": "true"}
         oldest = _begins(outage, self.now()).timestamp()
@@ -285,7 +289,7 @@ class CatchUp:
             since, cursor = thread.until, ""
             while True:
                 more = {"oldest": since} | ({"cursor": cursor} if cursor else {})
-                page = await self._call("conversations.replies", arguments | more, is_patient=is_patient)
+                page = await self._call("conversations.replies", arguments | more, is_patient=not mark)
                 thread.add(objects(page.get("messages")))
                 cursor = next_cursor(page)
                 if not cursor:
@@ -300,7 +304,9 @@ class CatchUp:
                 break
             self._loading.pop(unit, None)
             self._done.add((outage.name, unit))
-            return await self.outages.was_read(outage, unit, self.now(), found=count.found, queued=count.queued)
+            return await self.outages.was_read(
+                outage, unit, self.now(), found=count.found, queued=count.queued, mark=mark
+            )
         self._try_later(unit)
         return True
 

@@ -641,6 +641,28 @@ async def test_a_root_that_slack_repeats_is_read_once_at_most(harness: Harness) 
     assert [call.args["ts"] for call in harness.seen.called(READ)] == [ts(30)]
 
 
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_a_thread_is_read_once_although_others_are_marked(harness: Harness, *, is_allowed: bool) -> None:
+    reads(harness)
+    second, web = ts(30), harness.parts().catch_up.web
+    harness.write(second, f"<@{BOT}> begin")
+    read = web.read
+    if not is_allowed:
+        harness.slack.faults.on(READ, Error("missing_scope"), times=None)
+
+    async def overtaken(*what: Any, **how: Any) -> Any:
+        del web.read  # type: ignore[method-assign]
+        await sent(harness, said(f"<@{BOT}> begin", second, thread_ts=second), retry=1)
+        return await read(*what, **how)
+
+    web.read = overtaken  # type: ignore[method-assign]
+    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
+    await harness.work()
+
+    assert sorted(call.args["ts"] for call in harness.seen.called(READ)) == [ROOT, second]
+    assert harness.service.messages == ["begin", "begin"]
+
+
 @pytest.mark.parametrize("why", ["missing_scope", "not_in_channel"])
 async def test_a_resent_root_is_answered_at_once_without_history(harness: Harness, why: str) -> None:
     harness.slack.faults.on(READ, Error(why), times=None)
