@@ -22,7 +22,7 @@ run: $(RUN) ## Try the bridge in the browser; parts that aren't configured are s
 	@exec $(BIN)/bridge playground
 
 # A worker runs whole files, in the order of tests/conftest.py.
-ALL := --numprocesses 4 --dist loadfile --no-loadscope-reorder
+ALL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests
 	@$(MAKE) --no-print-directory browser || echo 'Continuing without a browser: the end-to-end tests will be skipped.'
