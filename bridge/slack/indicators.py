@@ -35,6 +35,7 @@ from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
+from bridge.queue.patience import cancel_all
 from bridge.queue.records import Step
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -382,7 +383,7 @@ class QueuedReactions:
             try:
                 yield
             finally:
-                task.cancel()
+                await cancel_all({task})
 
     async def _show_them(self) -> None:
         while True:

@@ -10,7 +10,6 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ import pytest
 from bridge.features.alerts.alert import AlertSpec
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RANDOM, TEAM
+from bridge.queue.patience import cancel_all
 from support.kill_runs import KillRun, execute, execute_all, report
 from support.real_redis import RealRedis
 from support.stories import PATIENCE, Users
@@ -61,9 +61,7 @@ async def an_edge(users: Users) -> None:
         looks = await _looks(system)
         await wait_until(lambda: _have_grown(system, looks), "both were looked at again", PATIENCE)
     finally:
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking
+        await cancel_all({looking})
     assert list(_faults(system)) == []
 
 
