@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -586,13 +587,16 @@ class Harness:
         return await turns.features.handle(turns.deps, turn)
 
     def worker(self, name: str = "a", *, drain: float = 5.0, block: float = 0.02, blocking: Any = None) -> Worker:
-        """Build the worker of a process; it reads the stream from *blocking*, by default the store's connection."""
+        """Build the worker of a process; it reads the stream from *blocking*, by default the store's connection.
+
+        Its leases are of real time, as its upkeep is: sleeping passes none of it.
+        """
         turns = self.parts(name).turns
         return Worker(
             inbox=turns.deps.inbox, journal=turns.journal, namespace=self.store.namespace,
             blocking=blocking or self.store.redis, slots=turns.slots, drain=timedelta(seconds=drain),
-            draining=self.draining, patience=turns.patience, monotonic=lambda: self.monotonic,
-            block=timedelta(seconds=block), watches=turns.watches,
+            draining=self.draining, patience=turns.patience, monotonic=time.monotonic, block=timedelta(seconds=block),
+            watches=turns.watches,
         )  # fmt: skip
 
     def lease(self, process: Process, held: Held) -> Lease:
