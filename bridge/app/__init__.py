@@ -35,7 +35,7 @@ from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
-from bridge.queue.patience import Patience, cancel_all
+from bridge.queue.patience import Patience
 from bridge.queue.reloads import InForce, Reloads
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import LEASE
@@ -134,9 +134,10 @@ class Bridge:
             work = group.create_task(self._reach_and_work())
             await asyncio.wait({work, group.create_task(self._draining.wait())}, return_when=asyncio.FIRST_COMPLETED)
             if self._namespace is None or self._namespace.since is None:
-                await cancel_all({work})  # nothing has started yet
+                work.cancel()  # nothing has started yet
             await asyncio.wait({work})
-            await cancel_all({keeping} if keeping else ())
+            if keeping is not None:
+                keeping.cancel()
 
     async def _reach_and_work(self) -> None:
         await self._clients.serve(self._config.projects)
@@ -190,7 +191,8 @@ class Bridge:
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
                 tasks = [group.create_task(each) for each in background]
                 await parts.worker.run(parts.turns.work)
-                await cancel_all(tasks)  # they may be waiting for Slack or the service
+                for task in tasks:
+                    task.cancel()  # it may be waiting for Slack or the service
         with suppress(StoreUnavailable):
             await namespace.leave()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar
 
@@ -13,20 +13,6 @@ _STORE_RETRY = timedelta(seconds=0.5)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-async def cancel_all(tasks: Collection[asyncio.Task[Any]], *, again: float = 0.5) -> None:
-    """Cancel *tasks* and wait until they have ended.
-
-    One that goes on is cancelled *again* after so many seconds: up to Python 3.11, `asyncio.wait_for`, in which
-    redis-py sends its commands, swallows a cancellation that comes along with the result
-    (https://github.com/python/cpython/issues/86296).
-    """
-    running = set(tasks)
-    while running:
-        for task in running:
-            task.cancel()
-        _ended, running = await asyncio.wait(running, timeout=again)
 
 
 class Draining(Exception):

@@ -28,7 +28,7 @@ from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Patience, cancel_all
+from bridge.queue.patience import Patience
 from bridge.queue.records import Head, Held, InDoubt, Offer
 from bridge.queue.redis.connection import stop_if_cancelled
 from bridge.queue.turn import LEASE, Journal, Lease, Watches
@@ -247,8 +247,11 @@ class Worker:
                 _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
                 if late:
                     log.warning("drain timed out with turns still running", extra={"turns": len(late)})
-                    await cancel_all(late)
-            await cancel_all(upkeep)
+                    for task in late:
+                        task.cancel()
+                    await asyncio.wait(late)
+            for loop in upkeep:
+                loop.cancel()
 
     async def _repeat(
         self, pause: timedelta, step: Callable[[], Awaitable[None]], *, until_draining: bool = False

@@ -35,7 +35,6 @@ from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
-from bridge.queue.patience import cancel_all
 from bridge.queue.records import Step
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -383,7 +382,7 @@ class QueuedReactions:
             try:
                 yield
             finally:
-                await cancel_all({task})
+                task.cancel()
 
     async def _show_them(self) -> None:
         while True:

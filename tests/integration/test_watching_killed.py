@@ -10,6 +10,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from bridge.features.alerts.alert import AlertSpec
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RANDOM, TEAM
-from bridge.queue.patience import cancel_all
+from bridge.queue.redis.connection import translated
 from support.kill_runs import KillRun, execute, execute_all, report
 from support.real_redis import RealRedis
 from support.stories import PATIENCE, Users
@@ -61,20 +62,23 @@ async def an_edge(users: Users) -> None:
         looks = await _looks(system)
         await wait_until(lambda: _have_grown(system, looks), "both were looked at again", PATIENCE)
     finally:
-        await cancel_all({looking})
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
     assert list(_faults(system)) == []
 
 
 async def _look_at_once(system: System) -> None:
     """Have the jobs done as often as processes look for them, not once a period."""
     while True:
-        claims = [key async for key in system.redis.scan_iter(f"{{{system.namespace}}}:claimed:*")]
-        for job in ("alerts.evaluate_all", "incidents.watch"):
-            if any(job in key for key in claims):
-                await system.redis.incr(f"test:{system.namespace}:{job}")
-                await system.redis.expire(f"test:{system.namespace}:{job}", 600)
-        if claims:
-            await system.redis.delete(*claims)
+        with translated():  # redis-py may swallow a cancellation
+            claims = [key async for key in system.redis.scan_iter(f"{{{system.namespace}}}:claimed:*")]
+            for job in ("alerts.evaluate_all", "incidents.watch"):
+                if any(job in key for key in claims):
+                    await system.redis.incr(f"test:{system.namespace}:{job}")
+                    await system.redis.expire(f"test:{system.namespace}:{job}", 600)
+            if claims:
+                await system.redis.delete(*claims)
         await asyncio.sleep(0.5)
 
 

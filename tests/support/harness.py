@@ -47,7 +47,7 @@ from bridge.playground.emulator.server import ApiCall
 from bridge.playground.local_server import LocalServer
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import ProjectConnection
-from bridge.queue.patience import Patience, cancel_all
+from bridge.queue.patience import Patience
 from bridge.queue.records import Held
 from bridge.queue.turn import Lease
 from bridge.queue.worker import Slots, Worker
@@ -709,4 +709,5 @@ async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
 
 async def kill_task(task: asyncio.Task[None]) -> None:
     """Cancel a task and wait for its end, as a stand-in for killing its process."""
-    await cancel_all({task})
+    task.cancel()
+    await asyncio.wait({task})

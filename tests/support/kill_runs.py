@@ -14,12 +14,11 @@ import signal
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 
-from bridge.queue.patience import cancel_all
 from support.feature_stories import FEATURE_STORIES, ONE_DOWN, RULES, TWO_PROJECTS, served
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
 from support.system import BridgeProcess, System, open_system
@@ -119,7 +118,9 @@ class Supervisor:
                 await self._first_ready.wait()
             yield
         finally:
-            await cancel_all({task})
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
             for bridge in self._system.bridges:
                 if bridge.point_log:
                     self._run.point_logs.append(bridge.points())
