@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 REFUSED: Final = frozenset({"NotAllowed", "TooOften", "TooManyRequests"})
 """Outcomes in which the person was refused: names of classes in `bridge.errors`."""
@@ -57,8 +57,8 @@ class AuditEntry:
         ended = entry.partition("-")[0]
         asked = fields.get("at", "")
         return cls(
-            ended_at=datetime.fromtimestamp(int(ended) / 1000, UTC),
-            asked_at=datetime.fromtimestamp(int(asked if asked.isdecimal() else ended) / 1000, UTC),
+            ended_at=from_epoch_ms(ended),
+            asked_at=from_epoch_ms(asked if asked.isdecimal() else ended),
             is_allowed=fields.get("allowed") != "0",
             **{
                 name: fields.get(name, "")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
 from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
@@ -98,9 +98,9 @@ class Namespace:
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
             clock, has_outage, reports, channels, *wiped = more
-            self._scripts.clock_ahead = datetime.fromtimestamp(int(float(clock)) / 1000, UTC) - self._now()
+            self._scripts.clock_ahead = from_epoch_ms(float(clock)) - self._now()
             self.wipe = Wipe.read(wiped, now)
-            self._look_for_a_wipe(datetime.fromtimestamp(int(since) / 1000, UTC), (int(reports), int(channels)))
+            self._look_for_a_wipe(from_epoch_ms(since), (int(reports), int(channels)))
             self.has_outage = bool(has_outage)
             await self._scripts.look_for_replicas()
         except BridgeError:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from bridge.ids import MessageKey, ThreadKey
 from bridge.queue.keys import CATCHING_UP, MARKED, UNREAD_THREAD, milliseconds
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 BOUND: Final = timedelta(days=7)
 """How far before an outage's end to read. The store remembers received messages for a day longer (`MARKED`)."""
@@ -100,8 +100,8 @@ class Outages:
         if not fields:
             return None
         return PastOutage(
-            began=_moment(fields["from"]),
-            ended=_moment(fields["to"]),
+            began=from_epoch_ms(fields["from"]),
+            ended=from_epoch_ms(fields["to"]),
             is_planned="planned" in fields,
             has_threads="threads" in fields,
             was_wiped="wiped" in fields,
@@ -109,7 +109,7 @@ class Outages:
             left=int(left),
             found=int(fields.get("found", "0")),
             queued=int(fields.get("queued", "0")),
-            done_at=_moment(fields["done"]) if "done" in fields else None,
+            done_at=from_epoch_ms(fields["done"]) if "done" in fields else None,
         )
 
     async def note(self, began: datetime, ended: datetime) -> None:
@@ -205,7 +205,3 @@ class Outages:
             last = max(count, least) - 1
             found: Any = await self._redis.zrevrange(self._keys.active(), 0, last, withscores=True)
         return [(float(score), ThreadKey.parse(thread)) for thread, score in found]
-
-
-def _moment(ms: str) -> datetime:
-    return datetime.fromtimestamp(int(ms) / 1000, UTC)

@@ -16,7 +16,7 @@ from redis.exceptions import ResponseError
 from bridge.ids import Lane, ThreadKey
 from bridge.queue.keys import GROUP, Keys
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, from_epoch_ms
 from bridge.queue.wipe import FIELDS, Wipe
 
 RUNNING: Final = timedelta(seconds=20)  # heartbeats are 5 s apart
@@ -81,7 +81,7 @@ async def status_of(scripts: Scripts) -> Status:
             turn: Any = await redis.lindex(keys.box(lane), 0)
             fields: Any = await redis.hmget(keys.turn(turn), ["step", "at", "body"]) if turn else (None, None, None)
             step, at, body = fields
-            since = datetime.fromtimestamp(int(at) / 1000, UTC) if at else None
+            since = from_epoch_ms(at) if at else None
             of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
             project = await redis.hget(of_thread, "project") if of_thread else None
             found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)))

@@ -17,7 +17,7 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.deliveries import passed_over
 from bridge.queue.records import Delivery, deliveries
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, from_epoch_ms
 
 _MOST_TURNS: Final = 20  # of one message, which may be resent with a button any number of times
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
@@ -39,7 +39,7 @@ class Owner:
 
 
 def _moment(ms: str) -> datetime | None:
-    return datetime.fromtimestamp(int(ms) / 1000, UTC) if ms.isdecimal() else None
+    return from_epoch_ms(ms) if ms.isdecimal() else None
 
 
 def _moments(lines: str) -> list[tuple[datetime, str]]:

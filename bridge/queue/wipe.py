@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
+
+from bridge.queue.scripting import from_epoch_ms
 
 REPORTED_FOR: Final = timedelta(days=7)
 FIELDS: Final = ("wiped", "lost_reports", "lost_channels")
@@ -31,7 +33,7 @@ class Wipe:
         wiped, reports, channels = fields
         if not wiped:
             return None
-        noticed_at = datetime.fromtimestamp(int(wiped) / 1000, UTC)
+        noticed_at = from_epoch_ms(wiped)
         return cls(noticed_at, int(reports or 0), int(channels or 0)) if now - noticed_at < REPORTED_FOR else None
 
     def in_words(self) -> str:

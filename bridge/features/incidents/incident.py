@@ -13,11 +13,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
 from bridge.errors import RecordNotUnderstood
-from bridge.queue.scripting import epoch_ms
+from bridge.queue.scripting import epoch_ms, from_epoch_ms
 
 REOPENS: Final = timedelta(hours=1)
 """How long after its end an incident that begins again is the same one."""
@@ -85,10 +85,10 @@ class StoredIncident:
         """Parse the ``incident:`` hash. Raises `RecordNotUnderstood`."""
         texts: dict[str, Any] = {one: fields.get(one, "") for one in _TEXTS}
         try:
-            moments: dict[str, Any] = {one: _moment(ms) for one in _MOMENTS if (ms := fields.get(one))}
+            moments: dict[str, Any] = {one: from_epoch_ms(ms) for one in _MOMENTS if (ms := fields.get(one))}
             is_closed = fields.get("closed") == "1"
             return cls(
-                name=name, since=_moment(fields["since"]), **texts, **moments, is_closed=is_closed, fields=fields
+                name=name, since=from_epoch_ms(fields["since"]), **texts, **moments, is_closed=is_closed, fields=fields
             )
         except (KeyError, ValueError) as exc:
             raise RecordNotUnderstood("incident") from exc
@@ -97,10 +97,6 @@ class StoredIncident:
     def kind(self) -> str:
         """Its kind."""
         return self.name.partition(":")[0]
-
-
-def _moment(ms: str) -> datetime:
-    return datetime.fromtimestamp(int(ms) / 1000, UTC)
 
 
 class IncidentStep(NamedTuple):
@@ -204,7 +200,9 @@ def from_text(text: str | None) -> list[Finding]:
     """Read a stored form; nothing from another version's."""
     try:
         return [
-            Finding(str(kind), _moment(since), str(said), str(said), ended=_moment(ended) if ended else None)
+            Finding(
+                str(kind), from_epoch_ms(since), str(said), str(said), ended=from_epoch_ms(ended) if ended else None
+            )
             for kind, since, said, ended in json.loads(text or "[]")
         ]
     except (ValueError, TypeError):
