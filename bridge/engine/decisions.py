@@ -18,7 +18,7 @@ from bridge.inbound import SLACK_ITSELF
 from bridge.queue.deliveries import NOT_YET
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
-from bridge.slack.payloads import mapping, text
+from bridge.slack.payloads import app_of, text
 
 WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Others are about events such as joins and topics, or from bots."""
@@ -79,8 +79,7 @@ class Reason(StrEnum):
 
 def not_written(message: Mapping[str, Any]) -> Reason | None:
     """Return why a *message*, as Slack shows it, isn't one that a person or an app wrote; None if it is."""
-    user, profile = text(message, "user"), mapping(message.get("bot_profile"))
-    app = text(message, "app_id") or text(profile, "app_id") or text(message, "bot_id")
+    user, app = text(message, "user"), app_of(message)
     if message.get("subtype") not in (WRITTEN if not app else (*WRITTEN, "bot_message")):
         return Reason.ABOUT_SOMETHING
     if user in SLACK_ITSELF:

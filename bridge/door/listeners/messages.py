@@ -23,7 +23,7 @@ from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
 from bridge.slack import contents
 from bridge.slack.api import Identity
-from bridge.slack.payloads import RETRY, items, mapping, text, timestamp
+from bridge.slack.payloads import RETRY, app_of, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
 
@@ -117,8 +117,7 @@ def _parse_message(
     body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
 ) -> InboundMessage | Ignored:
     user, channel, ts = text(message, "user"), text(event, "channel"), timestamp(message, "ts")
-    bot, profile = text(message, "bot_id"), mapping(message.get("bot_profile"))
-    app = text(message, "app_id") or text(profile, "app_id") or bot
+    bot, profile, app = text(message, "bot_id"), mapping(message.get("bot_profile")), app_of(message)
     reason = not_written(message)
     if reason is Reason.ABOUT_SOMETHING:
         return Ignored(reason)
