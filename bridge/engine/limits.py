@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from bridge.config_tables import LimitTable
@@ -46,7 +47,9 @@ _WHOSE: Final = {
 ARRIVALS: Final = "arrivals"
 """The unit of messages to agents, and of apps' posts, counted when they arrive; the others are counted when sent."""
 
-_UNITS: Final = {"turns": "message", "runs": "workflow run", "characters": "character"}
+_UNITS: Final = {
+    "turns": "message", "runs": "workflow run", "characters": "character", ARRIVALS: "message",
+}  # fmt: skip
 
 
 class UsedLimit(NamedTuple):
@@ -70,24 +73,14 @@ async def used_limits(scripts: Scripts, now: datetime) -> list[UsedLimit]:
         listed: Any = await redis.zrangebyscore(keys.limits(), epoch_ms(now), "+inf")
         limits = [json.loads(one) for one in listed]
         async with redis.pipeline(transaction=False) as pipe:
-            for id_, _most, _words in limits:
+            for id_, *_facts in limits:
                 pipe.hget(keys.used(id_), "n")
             counts = await pipe.execute() if limits else []
     return [
-        UsedLimit(*_of_anyone(words, most), int(count), most)
-        for (_id, most, words), count in zip(limits, counts, strict=True)
+        UsedLimit(words, unit, int(count), most)
+        for (_id, most, unit, words), count in zip(limits, counts, strict=True)
         if count
     ]
-
-
-def _of_anyone(words: str, most: int) -> tuple[str, str]:
-    """Return the words of a limit for those whose it isn't, and its unit."""
-    if words == "runs":
-        return f"a person's limit of {kit.counted(most, _UNITS[words])} per hour", words
-    whose, _, of = words.partition(" limit of ")
-    per = next((per for per, known in _WHOSE.items() if known == whose), "")
-    unit = next((unit for unit, noun in _UNITS.items() if noun in of), "")
-    return f"{'an' if per == 'agent' else 'a'} {per}'s limit of {of}", unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +97,18 @@ class Limit:
     def quota(self, amount: int, *subject: str) -> Quota:
         """Return what counts for *subject*; its counter's name says nothing about whom it counts for."""
         facts = json.dumps([self.per, *subject, *sorted(self.only or ()), self.every, self.unit, self.most])
-        words = self.called
-        if not words:
-            words = f"{_WHOSE[self.per]} limit of {kit.counted(self.most, _UNITS[self.unit])} per {self.every}"
         id_, is_own = hashlib.sha256(facts.encode()).hexdigest()[:32], self.unit == ARRIVALS and self.per != "thread"
-        return Quota(id_, self.most, _WINDOWS[self.every], amount, words, in_project=is_own)
+        words, of_anyone = _in_words(self.per, self.most, self.unit, self.every)
+        return Quota(
+            id_, self.most, _WINDOWS[self.every], amount, self.called or words, self.unit, of_anyone, in_project=is_own
+        )
+
+
+@lru_cache(maxsize=1000)
+def _in_words(per: str, most: int, unit: str, every: str) -> tuple[str, str]:
+    """Name a limit for those whose it is, and for anyone."""
+    limit = f"limit of {kit.counted(most, _UNITS[unit])} per {every}"
+    return f"{_WHOSE.get(per, '')} {limit}", f"{'an' if per[0] == 'a' else 'a'} {per}'s {limit}"
 
 
 def limits_of(tables: Sequence[LimitTable]) -> tuple[Limit, ...]:

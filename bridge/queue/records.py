@@ -285,7 +285,8 @@ def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) ->
 class Quota:
     """What a request or an arrival counts for: the counter *id*, of which *most* is allowed in a *window*.
 
-    The window begins with the first one. *words* name the limit. With *in_project*, each project has its own counter.
+    The window begins with the first one. *words* name the limit, and *of_anyone* does for those whose it isn't, who see
+    how much of its *unit* is used. With *in_project*, each project has its own counter.
     """
 
     id: str
@@ -293,12 +294,14 @@ class Quota:
     window: timedelta
     amount: int
     words: str
+    unit: str = ""
+    of_anyone: str = ""
     in_project: bool = False
 
     @property
     def listed(self) -> str:
-        """The limit as it's listed in Redis: its counter, how much is allowed, and its words."""
-        return json.dumps([self.id, self.most, self.words], ensure_ascii=False)
+        """The limit as it's listed in Redis: its counter, how much is allowed, its unit, and its words for anyone."""
+        return json.dumps([self.id, self.most, self.unit, self.of_anyone], ensure_ascii=False)
 
 
 def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
