@@ -121,23 +121,13 @@ async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[W
 @approvals.button(layout.APPROVE, label="button: Approve")
 async def approve(deps: Deps, turn: Turn, click: Click) -> Result:
     """Count a person's approval; the last one queues the run."""
-    stored = await _pressed(deps, click)
-    return (
-        await _decide(deps, turn, stored, "approve", of_card=_url(click))
-        if isinstance(stored, StoredRequest)
-        else stored
-    )
+    return await _decide_pressed(deps, turn, click, "approve")
 
 
 @approvals.button(layout.WITHDRAW, label="button: Withdraw")
 async def withdraw(deps: Deps, turn: Turn, click: Click) -> Result:
     """Withdraw a request of one's own."""
-    stored = await _pressed(deps, click)
-    return (
-        await _decide(deps, turn, stored, "withdraw", of_card=_url(click))
-        if isinstance(stored, StoredRequest)
-        else stored
-    )
+    return await _decide_pressed(deps, turn, click, "withdraw")
 
 
 @approvals.button(layout.DENY, label="button: Deny")
@@ -160,6 +150,13 @@ async def denied(deps: Deps, turn: Turn, submission: Submission, reason: str) ->
     if stored is None:
         return shown(layout.over(""), OVER)
     return await _decide(deps, turn, stored, "deny", reason, of_card=submission.response_url)
+
+
+async def _decide_pressed(deps: Deps, turn: Turn, click: Click, what: What) -> Result:
+    stored = await _pressed(deps, click)
+    if not isinstance(stored, StoredRequest):
+        return stored
+    return await _decide(deps, turn, stored, what, of_card=_url(click))
 
 
 def _url(click: Click) -> str:
@@ -377,10 +374,8 @@ async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:
         if stored.state != WAITING or (reached.what != "reminder" and turn.user in stored.approved_by):
             return Done("the request is over")
         if reached.what != "reminder":
-            view, link = (
-                await deps.approvals.shown(deps, stored),
-                await deps.approvals.link_for(deps, stored, turn.user),
-            )
+            view = await deps.approvals.shown(deps, stored)
+            link = await deps.approvals.link_for(deps, stored, turn.user)
             reply = layout.wanted(view, link, is_reminder=reached.what == "still wanted")
             after = (ApproverAsked(approval=stored.id, user=turn.user),)
             return Outcome(what="asked to approve", reply=reply, after=after)
