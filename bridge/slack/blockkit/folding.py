@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -77,26 +77,25 @@ def fold(text: str, most: int | None = None) -> Folded:
     if _PLAIN.fullmatch(text) and not _SHORTCODE.search(text):  # most texts
         return Folded(original, text.lower().replace("\t", " "), range(1, len(text) + 1), len(text) == len(original))
     pieces: list[tuple[str, int]] = []  # each letter with its marks, and where that ends
-    at = 0
-    while at < len(text):
-        letter, at = text[at], at + 1
-        code = _SHORTCODE.match(text, at - 1) if letter == ":" else None
-        if code and (emoji := _emoji(code[1].lower(), code[2])):
-            at = code.end()
-            pieces.append((emoji, at))
-        elif pieces and _belongs(letter) and pieces[-1][0][0].isalnum() and len(pieces[-1][0]) < _MOST_MARKS:
+    for at, letter in enumerate(text, 1):
+        if pieces and _belongs(letter) and pieces[-1][0][0].isalnum() and len(pieces[-1][0]) < _MOST_MARKS:
             pieces[-1] = pieces[-1][0] + letter, at
         elif _SEEN[ord(letter)]:
             pieces.append((letter, at))
-    folded = [(_letter(piece), end) for piece, end in pieces]
-    ends = [end for letters, end in folded for _ in letters]
-    return Folded(original, "".join(letters for letters, _end in folded), ends, len(text) == len(original))
+    letters = [(letter, end) for piece, end in pieces for letter in _letter(piece)]
+    letters = [
+        (letter, letters[end - 1][1])
+        for written, end in _with_emoji("".join(letter for letter, _end in letters))
+        for letter in written
+    ]
+    ends = [end for _letter, end in letters]
+    return Folded(original, "".join(letter for letter, _end in letters), ends, len(text) == len(original))
 
 
 @lru_cache(maxsize=8192)
 def name_key(name: str) -> str:
     """Return what all spellings of a *name* have in common, also quoted or formatted; ``""`` if nothing is seen."""
-    folded = _folded(_SHORTCODE.sub(lambda code: _emoji(code[1].lower(), code[2]) or code[0], name))
+    folded = "".join(written for written, _end in _with_emoji(_folded(name)))
     text = re.sub("-+", "-", " ".join(folded.split()))
     while len(text) > 2 and text[0] == text[-1] and text[0] in f"{_MARKS}\"'":  # noqa: PLR2004 - the marks and a letter
         text = text[1:-1].strip()
@@ -182,13 +181,25 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", folded).translate(_SEEN)
 
 
+def _with_emoji(folded: str) -> Iterator[tuple[str, int]]:
+    """Yield the letters of a *folded* text, each shortcode as its emoji, and where they end."""
+    at = 0
+    while at < len(folded):
+        code = _SHORTCODE.match(folded, at) if folded[at] == ":" else None
+        emoji = _folded(_emoji(code[1], code[2])) if code else ""
+        written, at = (emoji, code.end()) if code and emoji else (folded[at], at + 1)
+        yield written, at
+
+
 class _Seen(dict[int, str]):
     """What each character is shown as: nothing, a blank, a digit, or itself; filled as characters are met."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
+        same = unicodedata.normalize("NFC", letter)  # some are another character by definition: U+1FFD is U+00B4
+        letter = same if len(same) == 1 else letter
         kind = unicodedata.category(letter)
-        if code in _ALIKE:
+        if ord(letter) in _ALIKE:
             letter = letter.translate(_ALIKE)
         elif letter.isspace():
             letter = letter if letter == "\n" else " "
