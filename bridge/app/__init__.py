@@ -177,7 +177,7 @@ class Bridge:
         # and short. With Python's defaults, an acknowledgement takes 20% longer, and with a threshold of 50,000, a run
         # blocks the process for 0.1 s.
         gc.freeze()
-        gc.set_threshold(1_000, 20, 50)
+        gc.set_threshold(10_000, 20, 50)
         dispatch = dispatcher(parts.app, self._wires.metrics)
         if self._guard is not None:
             self._guard.dispatch = dispatch
