@@ -144,6 +144,8 @@ SAID = [
     ("monthly 30 9", "every month on the 30th at 09:00", ""),
     ("1st, 15th and last day 9", "every month on the 1st, 15th and last day at 09:00", ""),
     ("first monday of the month at 9", "every month on the first Monday at 09:00", ""),
+    ("every first monday at 9", "every month on the first Monday at 09:00", ""),
+    ("every last friday 17:00", "every month on the last Friday at 17:00", ""),
     ('cron "0 9 * * 1-5"', "every weekday at 09:00", ""),
     ("cron 00 09 * * MON,THU", "every Monday and Thursday at 09:00", ""),
     ('"0 9 * * 5L"', "every month on the last Friday at 09:00", ""),

@@ -266,7 +266,8 @@ class _Parser:
             self.of_week += _through(self.of_week[-1], day)
         elif self.previous == "monthday" and not self.is_joined:
             self.counted = self.of_month.pop()  # the first Monday
-            is_each_second = self.folded[at - 2] in _EACH and not set(self.folded) & _MONTHLY
+            is_each = self.folded[at - 2] in _EACH and not set(self.folded) & _MONTHLY
+            is_each_second = is_each and self.counted not in {1, _LAST}  # which may mean every two weeks
             if is_each_second or _MOST_COUNTED < self.counted < _LAST:
                 raise BadSchedule("often", " ".join(self.words[at - 1 : at + 1]))
         self.of_week.append(day)
