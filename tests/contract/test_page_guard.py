@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import httpx
 
 from bridge.playground.emulator import EmulatedSlack, sample
+from bridge.playground.page.routes import STATIC, version
 
 
 async def test_the_page_and_its_scripts_are_served_with_a_strict_policy(http: httpx.AsyncClient) -> None:
-    for path in ("/", "/static/icon.svg", "/page/state"):
+    for path in ("/", "/static/-/icon.svg", "/page/state"):
         answer = await http.get(path)
 
         assert answer.status_code == 200
@@ -19,7 +22,27 @@ async def test_the_page_and_its_scripts_are_served_with_a_strict_policy(http: ht
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
-    assert (await http.get("/static/../routes.py")).status_code == 404
+    assert (await http.get("/static/-/../../routes.py")).status_code == 404
+
+
+async def test_the_pages_files_are_cached_under_their_version_and_nothing_else(http: httpx.AsyncClient) -> None:
+    page = await http.get("/")
+    icon, *others = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
+    kept = [(await http.get(path)).headers["cache-control"] for path in (icon, *others)]
+
+    assert set(kept) == {"max-age=31536000, immutable"}
+    assert {one.headers["cache-control"] for one in (page, await http.get("/page/state"))} == {"no-store"}
+    assert {path.split("/")[2] for path in (icon, *others)} == {version(STATIC)}
+
+
+def test_a_changed_file_changes_the_version(tmp_path: Path) -> None:
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js" / "main.js").write_text("1")
+    before = version(tmp_path)
+
+    (tmp_path / "js" / "main.js").write_text("2")
+
+    assert version(tmp_path) != before
 
 
 FOREIGN = (

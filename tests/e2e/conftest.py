@@ -35,7 +35,7 @@ async def playground() -> AsyncIterator[Playground]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[BrowserContext]:
-    """A browser context per file; another tab costs a third of another context."""
+    """A browser context per file; another tab costs a third of another context, a used tab half of that."""
     opened = a_browser()
     try:
         browser = await opened.__aenter__()
@@ -45,13 +45,21 @@ async def browser() -> AsyncIterator[BrowserContext]:
     await opened.__aexit__(None, None, None)
 
 
+@pytest.fixture(scope="module")
+def resting() -> list[Window]:
+    """The windows that earlier tests of the file have closed."""
+    return []
+
+
 @pytest.fixture
-def opens(browser: BrowserContext, playground: Playground, request: pytest.FixtureRequest) -> Opens:
+def opens(
+    browser: BrowserContext, playground: Playground, resting: list[Window], request: pytest.FixtureRequest
+) -> Opens:
     """Open a window as *user* in *channel*; a failing test saves a screenshot."""
     PICTURES.mkdir(parents=True, exist_ok=True)
 
     def opens(user: str, channel: str) -> AbstractAsyncContextManager[Window]:
         picture = PICTURES / f"{request.node.name.removeprefix('test_')}_{user}.png"
-        return open_window(browser, playground.url, user=user, channel=channel, failure=picture)
+        return open_window(browser, playground.url, user=user, channel=channel, failure=picture, resting=resting)
 
     return opens

@@ -11,32 +11,46 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, FloatRect, Locator, Page, expect
 
+from support.browser_window import Window
 from support.canned_page import CannedPage, canned_page, channel, message, option, words
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def server() -> AsyncIterator[CannedPage]:
-    """The canned server."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def canned() -> AsyncIterator[CannedPage]:
     async with canned_page() as page:
         yield page
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def page(server: CannedPage, browser: BrowserContext) -> AsyncIterator[Page]:
-    """Alice's window in #general; a JavaScript error fails the test."""
-    window = await browser.new_page()
-    window.set_default_timeout(15_000)
-    failures: list[str] = []
-    window.on("pageerror", lambda error: failures.append(str(error)))
-    window.on("console", lambda line: failures.append(line.text) if line.type == "error" else None)
-    await window.goto(server.url)
-    await expect(window.get_by_test_id("composer")).to_be_visible(timeout=15_000)
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def window(canned: CannedPage, browser: BrowserContext) -> AsyncIterator[Window]:
+    window = Window(await browser.new_page())
+    window.listen()
+    await window.page.goto(canned.url)
     yield window
-    await window.close()
-    assert failures == []
+    await window.page.close()
+
+
+@pytest.fixture
+def server(canned: CannedPage) -> CannedPage:
+    """The canned server, with nothing of other tests."""
+    canned.clear()
+    return canned
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(server: CannedPage, window: Window) -> AsyncIterator[Page]:
+    """Alice's window in #general, loaded again; a JavaScript error fails the test."""
+    await window.forget()
+    await window.page.set_viewport_size({"width": 1280, "height": 800})
+    await window.page.goto(server.url)
+    await expect(window.page.get_by_test_id("composer")).to_be_visible()
+    server.done.clear()  # of what the last test's page was still sending
+    yield window.page
+    errors, window.errors = window.errors, []
+    assert errors == []
 
 
 def view(*blocks: dict[str, Any], **more: Any) -> dict[str, Any]:

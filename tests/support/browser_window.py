@@ -27,6 +27,7 @@ class Window:
         self.page.on("request", self._note_request)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", self._note_words)
+        self.page.set_default_timeout(PATIENCE)
 
     def _note_request(self, request: Request) -> None:
         if urlsplit(request.url).hostname not in {"127.0.0.1", None}:
@@ -35,6 +36,10 @@ class Window:
     def _note_words(self, words: ConsoleMessage) -> None:
         if words.type == "error":
             self.errors.append(words.text)
+
+    async def forget(self) -> None:
+        """Forget what the browser stored for the page: another test uses this tab, at half the price of a new one."""
+        await self.page.evaluate("sessionStorage.clear(), localStorage.clear()")
 
     async def go_to(self, channel: str) -> None:
         """Open a channel by its name, or ``dm-bridge``."""
@@ -152,12 +157,18 @@ async def open_window(
     picture: Path | None = None,
     failure: Path | None = None,
     size: tuple[int, int] = LAPTOP,
+    resting: list[Window] | None = None,
 ) -> AsyncIterator[Window]:
-    """Open the page as *user* in a tab of its own; at the end take a *picture*, or one of a *failure*."""
+    """Open the page as *user* in a tab of its own; at the end take a *picture*, or one of a *failure*.
+
+    *resting* are windows of earlier tests; this one joins them.
+    """
     width, height = size
-    window = Window(await context.new_page())
-    window.listen()
-    window.page.set_default_timeout(PATIENCE)
+    if resting:
+        window = resting.pop()
+    else:
+        window = Window(await context.new_page())
+        window.listen()
     await window.page.set_viewport_size({"width": width, "height": height})
     try:
         await window.page.goto(f"{url}/?as={user}")
@@ -170,6 +181,11 @@ async def open_window(
     except BaseException:
         if failure is not None:
             await window.page.screenshot(path=failure)
-        raise
-    finally:
         await window.page.close()
+        raise
+    if resting is None:
+        await window.page.close()
+    elif not window.page.is_closed():
+        await window.page.goto(f"{url}/static/-/icon.svg")  # of the same origin, so the tab keeps its process
+        await window.forget()
+        resting.append(window)

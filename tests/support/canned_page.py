@@ -107,6 +107,10 @@ class CannedPage:
     wires: list[Json] = field(default_factory=list)
     _streams: set[asyncio.Event] = field(default_factory=set)
 
+    def clear(self) -> None:
+        """Forget what another test has shown and done."""
+        self.content, self.done, self.answers, self.wires = empty_content(), [], {}, []
+
     async def asked(self, action: str, times: int = 1) -> list[Json]:
         """The requests for *action*, once there are that many."""
         await wait_until(lambda: len(self._bodies(action)) >= times, f"the page requests {action}")
@@ -181,8 +185,10 @@ async def canned_page() -> AsyncIterator[CannedPage]:
         await runner.cleanup()
 
 
-async def _with_policy(_: web.Request, response: web.StreamResponse) -> None:
+async def _with_policy(request: web.Request, response: web.StreamResponse) -> None:
     response.headers["Content-Security-Policy"] = POLICY
+    if request.path.startswith("/static/"):
+        response.headers["Cache-Control"] = "max-age=3600"  # half of what it costs to load the page again
 
 
 async def _index(_: web.Request) -> web.FileResponse:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 from collections.abc import Hashable
 from dataclasses import replace
@@ -9,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from bridge.playground.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import File, Member
@@ -72,7 +75,7 @@ class Page:
         )
         return [
             Route("/", Guarded(Router([Route("/", _index)]), self._host)),
-            Mount("/static", Guarded(StaticFiles(directory=STATIC), self._host)),
+            Mount("/static/{version}", Guarded(_Static(directory=STATIC), self._host)),
             Mount("/page", Guarded(own, self._host)),
             *docs.routes(self._host),
         ]
@@ -182,7 +185,28 @@ def _may_see(viewer: Viewer, file: File) -> bool:
 
 
 async def _index(_: Request) -> Response:
-    return FileResponse(STATIC / "index.html")
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    return HTMLResponse(page.replace('"/static/', f'"/static/{version(STATIC)}/'))
+
+
+def version(folder: Path) -> str:
+    """Derive a version from the files in *folder*, at each request: a developer may change one."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.*")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class _Static(StaticFiles):
+    """The page's fifty files. A browser keeps them: if one changes, their addresses do."""
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Serve a file, and let it be kept."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["Cache-Control"] = "max-age=31536000, immutable"
+        return response
 
 
 def _not_seen() -> Response:

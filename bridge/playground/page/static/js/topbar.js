@@ -16,7 +16,7 @@ export function topbar() {
       { class: "bare only-phone", "aria-label": "Channels", "data-short": "Channels", "aria-expanded": String(page.isSidebarOpen), onclick: toggleSidebar },
       icon("menu"),
     ),
-    h("h1", { class: "workspace" }, h("img", { src: "/static/icon.svg", alt: "", width: 24, height: 24 }), "Playground"),
+    h("h1", { class: "workspace" }, h("img", { src: new URL("../icon.svg", import.meta.url).href, alt: "", width: 24, height: 24 }), "Playground"),
     partsBar(),
     whoYouAre(),
     behind(),
