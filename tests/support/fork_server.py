@@ -1,8 +1,9 @@
-"""``python -m support.fork_server FD``: fork bridges, because importing all modules is most of a start's cost.
+"""``python -m support.fork_server PATH FD``: fork bridges, because importing all modules is most of a start's cost.
 
-It imports them once. The client sends JSON and the bridge's files over socket FD (one for all output, a second for
-stderr, or a terminal) and gets back a process id; or it asks for a process's exit code. A forked playground is a
-client, too: its bridge and its commands are forked. When a client exits, all its running processes are killed.
+It imports them once for all processes of a test run, its clients, which connect to the socket FD, bound to PATH. A
+client sends JSON and the bridge's files (one for all output, a second for stderr, or a terminal) and gets back a
+process id; or it asks for a process's exit code. A forked playground is a client, too: its bridge and its commands are
+forked. When a client exits, all its running processes are killed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from pkgutil import walk_packages
+from select import select
 from typing import Any
 
 import bridge.cli  # noqa: F401 - so that no fork has to import it
@@ -136,24 +138,32 @@ def fork(request: dict[str, Any], files: list[int], clients: selectors.BaseSelec
     return pid
 
 
-def serve(first: socket.socket) -> None:
-    """Serve the *first* client's requests, and those of its playgrounds, until it exits."""
+def serve(door: socket.socket, path: str) -> None:
+    """Serve all clients, until there are none."""
     with selectors.DefaultSelector() as clients:
-        clients.register(first, selectors.EVENT_READ, set[int]())
-        while first.fileno() >= 0:
+        clients.register(door, selectors.EVENT_READ)
+        while True:
             for client, _ in clients.select():
                 assert isinstance(client.fileobj, socket.socket)
-                if not answered(client.fileobj, client.data, clients):
+                if client.fileobj is door:
+                    clients.register(door.accept()[0], selectors.EVENT_READ, set[int]())
+                elif not answered(client.fileobj, client.data, clients):
                     clients.unregister(client.fileobj)
                     client.fileobj.close()
                     kill(client.data)
-        for left in clients.get_map().values():
-            kill(left.data)
+            if len(clients.get_map()) == 1:
+                with forks.alone():
+                    if not select([door], [], [], 0)[0]:
+                        Path(path).unlink()
+                        return
 
 
 def answered(client: socket.socket, alive: set[int], clients: selectors.BaseSelector) -> bool:
     """Answer a client's request; return False if the client has exited."""
-    said, files, _, _ = socket.recv_fds(client, _MOST, 2)
+    try:
+        said, files, _, _ = socket.recv_fds(client, _MOST, 2)
+    except ConnectionResetError:
+        return False
     if not said:
         return False
     request = json.loads(said)
@@ -178,4 +188,4 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     names_of_scripts()
     prepare()
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[2])), sys.argv[1])

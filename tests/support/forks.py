@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import IO
 
 _ROOT = Path(__file__).parents[2]
@@ -227,20 +226,37 @@ _given: list[socket.socket] = []
 
 @cache
 def _server() -> socket.socket:
-    """Start the fork server; it exits with this process."""
+    """Connect to the fork server that all processes of a test run share; it exits once none is connected."""
     if _given:
         return _given[0]
-    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with its:
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    path = f"{gettempdir()}/br-forks-{run}"
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with alone():
+        try:
+            client.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):  # there is none, or it was killed
+            Path(path).unlink(missing_ok=True)
+            _start_server(path)
+            client.connect(path)
+    return client
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Let no other process start or end a fork server."""
+    with Path(__file__).open(encoding="utf-8") as lock:
+        flock(lock, LOCK_EX)
+        yield
+
+
+def _start_server(path: str) -> None:
+    """Start it, detached from this process, which may end before others."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        door.bind(path)
+        door.listen()
+        door.set_inheritable(True)
         environ = {name: value for name, value in os.environ.items() if not name.startswith(_COVERAGE)}
         environ["PYTHONPATH"] = os.pathsep.join([str(_ROOT), str(_ROOT / "tests")])
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "support.fork_server", str(its.fileno())], env=environ, pass_fds=[its.fileno()]
-        )
-    atexit.register(_leave, ours, process)
-    return ours
-
-
-def _leave(server: socket.socket, process: subprocess.Popen[bytes]) -> None:
-    server.close()
-    process.wait()
+        command = [sys.executable, "-m", "support.fork_server", path, str(door.fileno())]
+        os.posix_spawn(sys.executable, command, environ)

@@ -63,8 +63,10 @@ class RealRedis:
         """Start it on existing data and wait until it answers; *options* apply to this start."""
         words = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder), "--save", ""]
         words += ["--appendonly", "yes" if self._is_durable else "no", "--appendfsync", "always"]
-        if not self._is_durable:  # shared by all tests: a read that blocks for 1 ms ends at the next tick
-            words += ["--hz", "500"]
+        if (
+            not self._is_durable
+        ):  # shared by all tests: a read that blocks for 1 ms ends at the next tick. A tick costs 20 µs
+            words += ["--hz", "200"]
         words += ["--loglevel", "warning", "--logfile", "redis.log", *options]
         self.socket.unlink(missing_ok=True)
         self._process = subprocess.Popen([server_program(), *words], stdin=subprocess.DEVNULL)  # noqa: S603
