@@ -25,6 +25,9 @@ Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
 """Answers a request, and never raises (`bridge.door.listeners.app`)."""
 
 MESSAGES: Final = ("message", "app_mention")
+ABOUT_ANOTHER: Final = ("message_changed", "message_deleted")
+"""The subtypes of events about an earlier message."""
+
 RETRY: Final = "retry_attempt"
 """The field added to an event's payload for how often Slack sent it before, from a header or the envelope."""
 

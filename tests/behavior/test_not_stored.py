@@ -120,3 +120,25 @@ async def test_a_listener_that_fails_is_logged_by_a_reference(
     assert (record.message, len(vars(record)["reference"])) == ("a listener failed", 8)
     assert "hello" not in caplog.text
     assert b'bridge_rejected_requests_total{reason="broken_inside"} 1.0' in metrics.exposition()
+
+
+@pytest.mark.parametrize(
+    ("event", "status"),
+    [
+        ({"bot_id": US.bot_id}, 200),
+        ({"bot_id": US.bot_id, "subtype": "message_changed"}, 503),
+        ({"bot_id": "B0OTHER"}, 503),
+    ],
+)
+async def test_a_message_of_the_bots_own_reaches_no_listener(
+    harness: Harness, event: dict[str, Any], status: int
+) -> None:
+    metrics, wires, poster = Metrics(), harness.wires, harness.parts().turns.deps.slack
+    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()), metrics)
+    body = {"type": "event_callback", "event": {"type": "message", "text": "hello", **event}}
+
+    response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
+
+    assert response.status == status
+    is_counted = b'bridge_events_total{kind="message",outcome="ignored"}' in metrics.exposition()
+    assert is_counted is (status == 200)

@@ -27,6 +27,7 @@ from typing import Protocol
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.middleware.async_middleware import AsyncMiddleware
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
@@ -41,7 +42,7 @@ from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Inbox
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import Dispatch
+from bridge.slack.payloads import ABOUT_ANOTHER, MESSAGES, Dispatch, mapping
 
 log = logging.getLogger(__name__)
 
@@ -130,6 +131,33 @@ class Surface(Protocol):
         ...
 
 
+class OwnMessages(AsyncMiddleware):
+    """Acknowledges the bot's own messages, which Slack sends back, before Bolt authorizes and looks for a listener.
+
+    They are up to half of all events.
+    """
+
+    def __init__(self, identity: Identity, metrics: Metrics) -> None:
+        self._identity = identity
+        self._metrics = metrics
+
+    async def async_process(
+        self,
+        *,
+        req: AsyncBoltRequest,
+        resp: BoltResponse,  # noqa: ARG002 - Bolt's signature
+        next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002 - Bolt's name for it
+    ) -> BoltResponse | None:
+        """Answer the request, or let it pass."""
+        event = mapping(req.body.get("event"))
+        kind = event.get("type")
+        is_own = bool(self._identity.bot_id) and event.get("bot_id") == self._identity.bot_id
+        if kind not in MESSAGES or not is_own or event.get("subtype") in ABOUT_ANOTHER:
+            return await next()
+        self._metrics.event(str(kind), "ignored")
+        return BoltResponse(status=HTTPStatus.OK)
+
+
 def slack_app(
     web: SlackWeb,
     identity: Identity,
@@ -158,6 +186,7 @@ def slack_app(
         logger=logging.getLogger("slack_bolt"),  # sets the level of Bolt's loggers, which print payloads by default
         process_before_response=True,
         client=web.client,
+        before_authorize=OwnMessages(identity, metrics),
         authorize=authorize,
         signing_secret="checked by the guard",  # noqa: S106 - not a secret: Bolt requires one
         request_verification_enabled=False,

@@ -23,7 +23,7 @@ from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
 from bridge.slack import contents
 from bridge.slack.api import Identity
-from bridge.slack.payloads import RETRY, app_of, items, mapping, text, timestamp
+from bridge.slack.payloads import ABOUT_ANOTHER, RETRY, app_of, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
 
@@ -251,7 +251,7 @@ class MessageListeners:
             "message received",
             extra={"channel": channel, "ts": ts, "decision": received.decision, "reason": received.reason},
         )
-        is_about_another = event.get("subtype") in ("message_changed", "message_deleted")
+        is_about_another = event.get("subtype") in ABOUT_ANOTHER
         if received.decision in _PASSED_OVER and ts and not is_about_another and not self.identity.wrote(event):
             # For the trace, which knows the bot's own messages from their turns.
             key = MessageKey(self.identity.team, channel, ts)
