@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -32,6 +32,7 @@ _SHORTEST: Final = 0.05  # seconds; the end of the first bucket of times
 _STEPS: Final = 3  # buckets until a time is doubled
 _TIMES: Final = re.compile(r"([a-zA-Z])(\d+)")
 _WEEK: Final = 7
+_NONE: Final = -1
 
 
 class EndedTurn(NamedTuple):
@@ -83,6 +84,15 @@ class Tally:
         """How many turns there were."""
         return self.good + self.failed + self.stopped + self.unknown
 
+    def count(self, ended: EndedTurn, person: int, thread: int) -> None:
+        """Count a turn, and the tokens of its person and its thread; `_NONE` is none."""
+        setattr(self, ended.end, getattr(self, ended.end) + 1)
+        if ended.end == "good":
+            self.times[bucket_of(ended.took)] += 1
+        for distinct, token in ((self.people, person), (self.threads, thread)):
+            if token != _NONE:
+                distinct.add(token)
+
     def add(self, other: Tally) -> None:
         """Add up."""
         for name in _COUNTS:
@@ -120,6 +130,7 @@ class Tally:
         return found
 
 
+_VOTES: Final = {"up": (1, 0), "down": (0, 1)}
 _COUNTS: Final = ("good", "failed", "stopped", "unknown", "up", "down")
 
 
@@ -140,32 +151,26 @@ def key_of(kind: str, id_: str, project: str) -> str:
 
 def period_of(kind: str, entries: Iterable[Mapping[str, str]]) -> dict[date, dict[str, Tally]]:
     """Add up the entries of a stream of ended turns, or of votes (``vote``), by day; unreadable ones are left out."""
-    found: dict[date, dict[str, Tally]] = {}
+    found: defaultdict[date, defaultdict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
     for entry in entries:
         try:
-            day = from_epoch_ms(entry["at"]).date()
-            of, _, id_ = entry["of"].partition(" ")
-            work = _vote(entry) if kind == "vote" else _turn(entry)
+            if kind == "vote":
+                at, of, project = from_epoch_ms(entry["at"]), entry["of"], entry.get("project", "")
+                (up, down), (was_up, was_down) = _VOTES[entry["how"]], _VOTES.get(entry.get("before", ""), (0, 0))
+            else:
+                ended = EndedTurn.from_entry(entry)
+                at, of, project = ended.at, ended.of, ended.project
+                who, where = (int(entry.get(one) or _NONE) for one in ("who", "in"))
         except (KeyError, ValueError):  # of another version
             continue
-        found.setdefault(day, {}).setdefault(key_of(of, id_, entry.get("project", "")), Tally()).add(work)
-    return found
-
-
-def _turn(entry: Mapping[str, str]) -> Tally:
-    ended, work = EndedTurn.from_entry(entry), Tally()
-    setattr(work, ended.end, 1)
-    if work.good:
-        work.times[bucket_of(ended.took)] = 1
-    work.people, work.threads = (Distinct([int(entry[one])] if entry.get(one) else ()) for one in ("who", "in"))
-    return work
-
-
-def _vote(entry: Mapping[str, str]) -> Tally:
-    changes = {"up": (1, 0), "down": (0, 1)}
-    up, down = changes[entry["how"]]
-    before_up, before_down = changes.get(entry.get("before", ""), (0, 0))
-    return Tally(up=up - before_up, down=down - before_down)
+        name, _, id_ = of.partition(" ")
+        work = found[at.date()][key_of(name, id_, project)]
+        if kind == "vote":
+            work.up += up - was_up
+            work.down += down - was_down
+        else:
+            work.count(ended, who, where)
+    return {day: dict(period) for day, period in found.items()}
 
 
 def to_text(period: Period) -> str:
