@@ -494,14 +494,15 @@ class NotAllowed(BridgeError):
 class TooOften(BridgeError):
     """A rate limit was reached.
 
-    *what* is ``thread`` (its turns), ``person`` (their turns), ``runs``, or names a limit of the
-    operator's file; requests are accepted again in *wait*.
+    *what* is ``thread`` (its turns), ``person`` (their turns) or ``runs``; or it's a *limit* of the operator's file, in
+    words. Requests are accepted again in *wait*.
     """
 
-    def __init__(self, what: str, wait: timedelta) -> None:
-        super().__init__(f"{what}, for {wait.total_seconds():g} s")
+    def __init__(self, what: str, wait: timedelta, limit: str = "") -> None:
+        super().__init__(f"{limit or what}, for {wait.total_seconds():g} s")
         self.what = what
         self.wait = wait
+        self.limit = limit
 
 
 class TooManyRequests(TooOften):

@@ -40,7 +40,7 @@ from bridge.queue.audit import FACTS, REFUSED
 from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.scripting import Scripts, epoch_ms
-from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.folding import fold, may_have
 
 _SHOWN_MS: Final = milliseconds(RECENT)
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,;-]*)*[*_~`]*!([a-z]+)[*_~`]*(?:\s+([a-z]+))?(?![^\s*_~`])")  # folded
@@ -86,27 +86,25 @@ class Activity:
 
         The *outcome* was shown in the message *posted*, if the bot itself could post it.
         """
-        writes: list[Write] = [] if record is None or outcome is None else self._of_outcome(record, outcome, posted)
+        writes: list[Write] = []
         if record is not None and (key := self._looking(record)):
-            writes.insert(0, ("left", key, 0))  # see `changes_home`
-        return [*writes, *([self._audited(turn, record, what, about, outcome)] if self._audit_lifetime else [])]
-
-    def _of_outcome(self, record: Record, outcome: Outcome, posted: MessageKey | None) -> list[Write]:
-        """Return the writes for a run or an answer, for its person's Home tab."""
-        body, writes = record.body, list[Write]()
-        person = PersonKey(body.team, body.user, outcome.project or "")
-        is_run = outcome.workflow is not None and bool(outcome.ended)
-        is_answer = isinstance(body, InboundMessage) and outcome.session is not None
-        if outcome.workflow is not None and is_run:
-            card = (posted.channel, posted.ts) if posted else ("", "")
-            run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
-            writes.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
-            writes.append(self._homes.settled(person, record.id))
-        elif isinstance(body, InboundMessage) and not body.app:
-            is_unknown = outcome.what == "unknown"
-            is_failed = bool(outcome.cause) and outcome.concerns.startswith("agent ")
-            writes += [self._thread(body, person)] if is_answer or is_unknown or is_failed else []
-            writes += [self._homes.unsettled(person, record.id)] if is_unknown else []
+            writes.append(("left", key, 0))  # see `changes_home`
+        if record is not None and outcome is not None:  # a run or an answer, for its person's Home tab
+            body, person = record.body, PersonKey(record.body.team, record.body.user, outcome.project or "")
+            if outcome.workflow is not None and outcome.ended:
+                card = (posted.channel, posted.ts) if posted else ("", "")
+                run = RecentRun(outcome.workflow, outcome.ran, outcome.ended, self._now(), *card)
+                writes.append(("push", self._keys.recent_runs(person), _SHOWN_MS, run.to_line(), MOST))
+                writes.append(self._homes.settled(person, record.id))
+            elif isinstance(body, InboundMessage) and not body.app:
+                is_unknown = outcome.what == "unknown"
+                is_failed = outcome.cause != "" and outcome.concerns.startswith("agent ")
+                if outcome.session is not None or is_unknown or is_failed:
+                    writes.append(self._thread(body, person))
+                if is_unknown:
+                    writes.append(self._homes.unsettled(person, record.id))
+        if self._audit_lifetime:
+            writes.append(self._audited(turn, record, what, about, outcome))
         return writes
 
     def _audited(self, turn: TurnId, record: Record | None, what: str, about: str, outcome: Outcome | None) -> Append:
@@ -141,19 +139,31 @@ class Activity:
         return ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
 
     def ended(self, turn: Turn, what: str, outcome: Outcome | None) -> list[Write]:
-        """Return the write of how long an agent or a workflow took, and how that ended; nothing about people."""
-        record, project = turn.record, turn.project_key if outcome is None else outcome.project or ""
-        found = _ended(turn, what, outcome)
+        """Return the write of how long an agent or a workflow took, and how that ended; nothing about people.
+
+        An agent's answer has no word; else it's ``failed``, ``stopped`` or ``unknown``.
+        """
+        body, found = turn.body, None
+        if outcome is not None and outcome.workflow is not None and outcome.ended:
+            found = "workflow", str(outcome.workflow), outcome.ended
+        elif not isinstance(body, InboundMessage):
+            pass
+        elif outcome is None:
+            if what == "stopped" and turn.conversation.agent is not None:
+                found = "agent", str(turn.conversation.agent), "stopped"
+        elif outcome.agent is not None:
+            found = ("agent", str(outcome.agent), "") if outcome.session is not None else None
+        elif outcome.cause and (named := _AGENT.match(outcome.concerns)):
+            found = "agent", named[1], "unknown" if what == "unknown" else "failed"
         if found is None:
             return []
         kind, id_, how = found
-        at = epoch_ms(self._now())
-        took = at - epoch_ms(record.accepted_at)
+        project, at = turn.project_key if outcome is None else outcome.project or "", epoch_ms(self._now())
+        took = at - epoch_ms(turn.record.accepted_at)
         facts = ["at", str(at), "of", f"{kind} {id_}", "ms", str(took), "how", how, "project", project]
-        if isinstance(record.body, InboundMessage):
+        if isinstance(body, InboundMessage):
             salt = self._keys.namespace  # only to count them
-            facts += ["who", str(token_of(salt, record.body.user or record.body.app))]
-            facts += ["in", str(token_of(salt, str(record.body.thread)))]
+            facts += ["who", str(token_of(salt, body.user or body.app)), "in", str(token_of(salt, str(body.thread)))]
         self._metrics.ended(kind, id_, how, project, took / 1000)
         written: Append = ("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts)
         return [written]
@@ -197,34 +207,14 @@ class Activity:
         return ("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST)
 
 
-def _ended(turn: Turn, what: str, outcome: Outcome | None) -> tuple[str, str, str] | None:
-    """Return whether an agent or a workflow has ended, which one, and how; None if neither.
-
-    An agent's answer has no word; else it's ``failed``, ``stopped`` or ``unknown``.
-    """
-    body = turn.record.body
-    if outcome is not None and outcome.workflow is not None and outcome.ended:
-        return "workflow", str(outcome.workflow), outcome.ended
-    if not isinstance(body, InboundMessage):
-        return None
-    bound = turn.conversation.agent
-    if outcome is None:
-        return ("agent", str(bound), "stopped") if what == "stopped" and bound is not None else None
-    if outcome.agent is not None:
-        return ("agent", str(outcome.agent), "") if outcome.session is not None else None
-    named = _AGENT.match(outcome.concerns)
-    if named is None or not outcome.cause:
-        return None
-    return "agent", named[1], "unknown" if what == "unknown" else "failed"
-
-
 def action_name(inbound: Inbound, commands: FixedWords) -> str:
     """Return the name of an input for the audit: its fixed words, never a person's text."""
     match inbound:
         case TriggeredRun():
             return "app message"
         case InboundMessage():
-            found = None if inbound.is_text else _BANG.match(fold(inbound.text, _LONGEST).text)
+            may_be_one = not inbound.is_text and may_have(inbound.text, "!")
+            found = _BANG.match(fold(inbound.text, _LONGEST).text) if may_be_one else None
             word = found[1] if found else ""
             return _with_second(f"!{word}", found[2] or "", commands) if found and word in commands else "message"
         case SlashCommand():

@@ -34,7 +34,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
-from bridge.slack.blockkit.folding import fold, name_key, split, undecorated
+from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
@@ -341,7 +341,7 @@ class CommandLine:
 
         The command is folded, the rest is as typed. A single misspelled word counts, too; see `meant_by`.
         """
-        if not _BANG.match(fold(text, _LONGEST_BANG).text):  # most messages
+        if not (may_have(text, "!") and _BANG.match(fold(text, _LONGEST_BANG).text)):  # most messages
             return None
         folded = fold(undecorated(text), _LONGEST_BANG)
         found = _BANG.match(folded.text)

@@ -100,7 +100,7 @@ class Limit:
         id_, is_own = hashlib.sha256(facts.encode()).hexdigest()[:32], self.unit == ARRIVALS and self.per != "thread"
         words, of_anyone = _in_words(self.per, self.most, self.unit, self.every)
         return Quota(
-            id_, self.most, _WINDOWS[self.every], amount, self.called or words, self.unit, of_anyone, in_project=is_own
+            id_, self.most, _WINDOWS[self.every], amount, words, self.unit, of_anyone, self.called, in_project=is_own
         )
 
 
@@ -122,7 +122,7 @@ def limits_of(tables: Sequence[LimitTable]) -> tuple[Limit, ...]:
 
 
 def limits_in_short(*, thread_turns: int, app_turns: int, user_turns: int, user_runs: int) -> tuple[Limit, ...]:
-    """Return the limits of the settings; 0: none. They are called as `bridge.errors.TooOften` and notices say it."""
+    """Return the limits of the settings; 0: none. See `Quota` for what they're called."""
     return tuple(
         Limit(per, unit, most, every, called=called)
         for per, unit, most, every, called in (
@@ -216,7 +216,7 @@ async def say_if_near(slack: Poster, turn: Turn) -> None:
     if turn.near is None or not body.is_request or (isinstance(body, InboundMessage) and body.app):
         return
     quota, left, wait = turn.near
-    if quota.words == "runs":  # the setting's
+    if quota.called:  # a setting's
         return
     start = f"You're near {quota.words}: {left:,} left." if left > 0 else f"This used up {quota.words}."
     text = f"{start} It starts again in {kit.spoken(wait)}."

@@ -126,7 +126,9 @@ class ReplyPoster:
                     mark, card, existing = replace(mark, turn=side_id(turn.id, _ANEW)), "", ExistingParts()
                     look = may_be_posted
                     continue
-                return await self._post(turn, outcome, mark, place, existing=existing, guard=guard)
+                if turn.response_url:
+                    return await self._post_or_respond(turn, outcome, mark, place, existing=existing, guard=guard)
+                return await self._slack.post(place, reply, mark, existing, guard)
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
             except SlackAmbiguous as exc:
@@ -147,15 +149,13 @@ class ReplyPoster:
                 speaker=reply.speaker,
             )
 
-    async def _post(
+    async def _post_or_respond(
         self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, existing: ExistingParts, guard: Guard
     ) -> str:
         """Post *outcome* in *place* or, if the bot can't post there, by response_url: then return ``""``."""
         try:
             return await self._slack.post(place, outcome.reply, mark, existing, guard)
         except SlackRefused as exc:
-            if not turn.response_url:
-                raise
             log.info("the bot can't post here, using response_url", extra={"error": exc.error})
         await self._go_by_url(turn)
         if any(isinstance(after, NewThread) for after in outcome.after):

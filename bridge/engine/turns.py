@@ -10,7 +10,7 @@ is unknown), or a post (``posting``: look for it, or say that it may be missing)
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -231,15 +231,10 @@ class Turns:
 
         Raises `TurnChanged` if the turn must be taken again.
         """
-        record = turn.record
         if (known := await self._known(turn)) is not None:
             return known
-        is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
-        if is_message and (age := self._age(record)) > self.max_age:
-            return await self._too_old(turn, age)
         result: Result | None = None
         while result is None:
-            await turn.begin()
             try:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
@@ -247,6 +242,7 @@ class Turns:
                     result = await self._refused(turn) or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 await self.patience.wait_for_redis()
+                await turn.restart()
             except TryLater as exc:
                 await turn.until_shown.aclose()  # nobody is at work while it waits
                 async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
@@ -257,18 +253,13 @@ class Turns:
             except BridgeError as exc:
                 # Outages and rate limits pass, so the turn waits; other refusals and unreadable responses last.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
+                is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
                 if isinstance(exc, ProjectError) and is_message and not is_lasting:
                     await turn.until_shown.aclose()  # nobody is at work while it waits
                     await self._wait_for_service(turn, exc)
                     raise TurnChanged from exc
                 turn.staged.clear()
-                cause = exc.cause if isinstance(exc, ProjectError) else ""
-                what, reply = type(exc).__name__, failures.failure(exc)
-                if isinstance(exc, NotAllowed):
-                    cause = failures.sentence(exc)
-                elif isinstance(exc, TooOften) and " limit of " in exc.what:
-                    cause = exc.what
-                result = Outcome(what=what, reply=reply, concerns=exc.about, cause=cause)
+                result = _failed(exc)
         if not (turn.has_sent or self.deps.slack.token.accepted.is_set()):  # rejected after the turn was taken
             raise WorkPaused
         return result
@@ -328,14 +319,12 @@ class Turns:
             if why == "deleted":
                 return Outcome(what="discarded", reply=notices.thread_deleted(int(count)), is_outside=True)
             return Outcome(what="discarded", reply=notices.discarded(why, int(count)))
+        body, since = turn.body, record.accepted_at
+        if isinstance(body, InboundMessage) and body.was_found and not record.is_again:
+            since = min(since, datetime.fromtimestamp(float(body.ts), UTC))  # when it was written
+        if (age := self.deps.now() - since) > self.max_age and isinstance(body, InboundMessage | TriggeredRun):
+            return await self._too_old(turn, age)
         return None
-
-    def _age(self, record: Record) -> timedelta:
-        """Return how long a turn has waited; a message found in Slack's history counts from when it was written."""
-        since, message = record.accepted_at, record.body
-        if isinstance(message, InboundMessage) and message.was_found and not record.is_again:
-            since = min(since, datetime.fromtimestamp(float(message.ts), UTC))
-        return self.deps.now() - since
 
     async def _too_old(self, turn: Turn, age: timedelta) -> Outcome | Done:
         """Offer a message that's too old to be sent unasked; messages found in one thread share one offer."""
@@ -359,7 +348,8 @@ class Turns:
             return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
         try:
             if not is_recorded:
-                outcome = _about(turn, outcome)
+                if turn.project_key:
+                    outcome = _about(turn, outcome)
                 text = outcome.model_dump_json()
                 if outcome.cause:
                     key, about = self.deps.scripts.keys.turn(turn.id), outcome.concerns
@@ -425,7 +415,7 @@ class Turns:
         keep_text: bool = False,
         about: str = "",
         outcome: Outcome | None = None,
-        writes: Iterable[Write] = (),
+        writes: Sequence[Write] = (),
     ) -> None:
         """Record that the turn is over: *outcome* was shown in the message *posted* (``ts``), or nothing was shown."""
         record = turn.record
@@ -467,7 +457,7 @@ class Turns:
         record: Record | None,
         notice: Notice | None,
         *,
-        writes: Iterable[Write] = (),
+        writes: Sequence[Write] = (),
     ) -> None:
         """Make a turn a dead letter and queue the *notice* about it, in one step."""
         queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
@@ -516,7 +506,9 @@ class Turns:
 
     async def _park(self, turn: Turn, wait: Wait) -> bool:
         """Show the menu, once, and hold the lane; False if someone has already chosen."""
-        menu = _about(turn, Outcome(what="menu", reply=wait.menu, mark=MENU_MARK))
+        menu = Outcome(what="menu", reply=wait.menu, mark=MENU_MARK)
+        if turn.project_key:
+            menu = _about(turn, menu)
         if not turn.record.card:
             try:
                 ts = await self.poster.post(turn, menu, may_be_posted=turn.record.takes > 1)
@@ -569,10 +561,24 @@ class Turns:
 
 def _about(turn: Turn, outcome: Outcome) -> Outcome:
     """Return *outcome* with the project that it and its buttons belong to: *turn*'s, unless it says another."""
-    if outcome.project is not None or not turn.project_key:
+    if outcome.project is not None:
         return outcome
     reply, project = mark_reply(outcome.reply, turn.project_key), turn.project_key
     return outcome.model_copy(update={"project": None if project == ASK else project, "reply": reply})
+
+
+def _failed(exc: BridgeError) -> Outcome:
+    """Return what shows an error that lasts."""
+    match exc:
+        case ProjectError():
+            cause = exc.cause
+        case NotAllowed():
+            cause = failures.sentence(exc)
+        case TooOften():
+            cause = exc.limit
+        case _:
+            cause = ""
+    return Outcome(what=type(exc).__name__, reply=failures.failure(exc), concerns=exc.about, cause=cause)
 
 
 def _thread(turn: Turn) -> ThreadKey:

@@ -280,7 +280,7 @@ class Inbox:
             case ["late"]:
                 raise StoreUnavailable("late")
             case ["paused", number, wait, first]:
-                limited = limits[int(number) - 1].words
+                limited = limits[int(number) - 1].called
                 return Paused(limited, timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
             case ["others", is_told]:
                 return Others(is_told=str(is_told) == "1")
@@ -324,14 +324,12 @@ class Inbox:
             "may_choose": arrival.may_choose,
             "was_found": arrival.was_found,
             "writes": arrival.writes,
-        }
-        numbers = {
             "limit": WAITING_LIMIT,
             "session_ms": self._session_ms,
             "marked_ms": _MARKED_MS,
             "seen_ms": _SEEN_MS,
         }
-        return as_json({name: value for name, value in fields.items() if value} | numbers)
+        return as_json({name: value for name, value in fields.items() if value})
 
     async def settle(self, doubt: InDoubt) -> Head | None:
         """Return the lane's head if the put in doubt handed its lane to this process, and renew the lease; else None.

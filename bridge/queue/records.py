@@ -286,7 +286,8 @@ class Quota:
     """What a request or an arrival counts for: the counter *id*, of which *most* is allowed in a *window*.
 
     The window begins with the first one. *words* name the limit, and *of_anyone* does for those whose it isn't, who see
-    how much of its *unit* is used. With *in_project*, each project has its own counter.
+    how much of its *unit* is used. A setting's is *called* as `bridge.errors.TooOften` and notices say it. With
+    *in_project*, each project has its own counter.
     """
 
     id: str
@@ -296,6 +297,7 @@ class Quota:
     words: str
     unit: str = ""
     of_anyone: str = ""
+    called: str = ""
     in_project: bool = False
 
     @property

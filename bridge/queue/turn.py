@@ -30,7 +30,7 @@ import asyncio
 import operator
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -57,6 +57,7 @@ SLACK_TIMEOUT = timedelta(seconds=10)
 
 Of a lease with another length, a post needs two thirds at most."""
 
+_TRACE_MS = milliseconds(TRACE)
 _MOST_LISTED = 1000  # limits
 _MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
@@ -118,8 +119,8 @@ class QueuedTurn:
         self._result: list[Any] = []
         self.near: tuple[Quota, int, timedelta] | None = None
 
-    async def begin(self) -> None:
-        """Forget what an earlier run of the handler staged, but not what `once` returned."""
+    async def restart(self) -> None:
+        """Forget what a run of the handler staged, but not what `once` returned."""
         self.staged.clear()
         self._is_used = False
         await self.until_shown.aclose()
@@ -281,7 +282,7 @@ class Journal:
         *,
         note: str = "",
         first: tuple[ThreadKey, int] | None = None,
-        writes: Iterable[Write] = (),
+        writes: Sequence[Write] = (),
         limits: Sequence[Quota] = (),
     ) -> tuple[Quota, int, timedelta] | None:
         """Write SENT: the request may now be sent. Raises `TurnChanged` if the turn changed since it was taken.
@@ -291,18 +292,21 @@ class Journal:
         *first* is a thread, and the agent that it gets if
         it has none yet. Raises `AlreadyUsed` if the *writes* start with an ``if`` that doesn't hold.
         """
-        record, bound = taken.record, (str(first[0]), first[1]) if first else ("", "")
+        record, bound, now = taken.record, (str(first[0]), first[1]) if first else ("", ""), self._now()
+        limited, lives = self._scripts.keys.limits(), milliseconds(LIMITED)
+        listed: list[Write] = [  # for `bridge.engine.limits.used_limits`
+            ("rank", limited, lives, one.listed, epoch_ms(now + one.window), _MOST_LISTED) for one in limits
+        ]
         answer = await self._run(
-            "sent", taken.held, record.id, epoch_ms(self._now()), taken.token, record.edits, note,
-            _serialized(counted(limits)), *bound, self._session_ms, taken.project,
-            _serialized([*writes, *self._listed(limits)]),
+            "sent", taken.held, record.id, epoch_ms(now), taken.token, record.edits, note,
+            as_json(counted(limits)), *bound, self._session_ms, taken.project, as_json([*writes, *listed]),
             confirmed=True,
         )  # fmt: skip
         what, *facts = str(answer).split(":")
         if what in {"paused", "near"}:
             quota, wait = limits[int(facts[0]) - 1], timedelta(milliseconds=max(0.0, float(facts[-1])))
             if what == "paused":
-                raise TooOften(quota.words, wait)
+                raise TooOften(quota.called, wait, "" if quota.called else quota.words)
             return quota, int(float(facts[1])), wait
         if answer == "stale":
             raise AlreadyUsed
@@ -310,16 +314,11 @@ class Journal:
             raise TurnChanged
         return None
 
-    def _listed(self, limits: Sequence[Quota]) -> list[Write]:
-        """Return the writes that list what counts, for `bridge.engine.limits.used_limits`."""
-        key, lives, now = self._scripts.keys.limits(), milliseconds(LIMITED), self._now()
-        return [("rank", key, lives, one.listed, epoch_ms(now + one.window), _MOST_LISTED) for one in limits]
-
-    async def unsent(self, taken: Taken, *, writes: Iterable[Write] = (), limits: Sequence[Quota] = ()) -> None:
+    async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, _serialized(writes), _serialized(counted(limits)))
+        await self._run("unsent", taken.held, taken.record.id, as_json(writes), as_json(counted(limits)))
 
-    async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Iterable[Write] = ()) -> None:
+    async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = ()) -> None:
         """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
 
         Raises `TurnStopped` if the turn was stopped meanwhile: the outcome is recorded, but mustn't be shown; and
@@ -327,7 +326,7 @@ class Journal:
         after recording it.
         """
         answer = await self._run(
-            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, _serialized(writes),
+            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, as_json(writes),
             taken.record.edits,
         )  # fmt: skip
         if answer == "changed":
@@ -391,20 +390,21 @@ class Journal:
         what: str = "",
         posted: MessageKey | None = None,
         keep_text: bool = False,
-        writes: Iterable[Write] = (),
+        writes: Sequence[Write] = (),
     ) -> list[str]:
         """Finish the turn and delete its text; *keep_text* if a button may send it again.
 
         *posted* is the message that shows the outcome. Returns Redis's answers to the *writes*.
         """
-        shown, to = str(posted or ""), _reader(taken, posted)
-        how = ("done", what, shown, int(keep_text), milliseconds(TRACE), _serialized(writes), self._session_ms, to)
-        _ok, *answers = await self._run("finish", taken.held, taken.record.id, epoch_ms(self._now()), *how)
+        _ok, *answers = await self._run(
+            "finish", taken.held, taken.record.id, epoch_ms(self._now()), "done", what, str(posted or ""),
+            int(keep_text), _TRACE_MS, as_json(writes), self._session_ms, taken.record.body.user,
+        )  # fmt: skip
         return [str(answer) for answer in answers]
 
-    async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Iterable[Write] = ()) -> None:
+    async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Sequence[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
-        how = ("dead", reason, "", 1, milliseconds(DEAD), _serialized(writes), self._session_ms, "")
+        how = ("dead", reason, "", 1, milliseconds(DEAD), as_json(writes), self._session_ms, "")
         await self._run("finish", held, turn, epoch_ms(self._now()), *how)
 
     async def release(self, held: Held) -> None:
@@ -417,7 +417,7 @@ class Journal:
 
     async def card(self, taken: Taken, card: MessageKey) -> None:
         """Store which message shows the turn's progress."""
-        await self._run("card", taken.held, taken.record.id, str(card), milliseconds(TRACE), _reader(taken, card))
+        await self._run("card", taken.held, taken.record.id, str(card), _TRACE_MS, taken.record.body.user)
 
     async def behind_fence(self, taken: Taken, script: str, *args: str | int) -> Any:
         """Run a feature's *script* with the fence of a turn: entry, consumer, lane and turn. Raises `LaneLost`."""
@@ -435,17 +435,6 @@ class Journal:
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer
-
-
-def _reader(taken: Taken, posted: MessageKey | None) -> str:
-    """Return the person in whose direct message something was *posted*; ``""`` in a channel."""
-    return taken.record.body.user if posted is not None and posted.channel.startswith("D") else ""
-
-
-def _serialized(rows: Iterable[object]) -> str:
-    """Serialize writes or limits for a script; ``""`` for none."""
-    listed = list(rows)
-    return as_json(listed) if listed else ""
 
 
 class Watches:

@@ -429,7 +429,7 @@ async def test_a_file_alone_is_sent_by_name_if_names_are_sent(harness: Harness, 
 async def test_a_repeated_turn_posts_its_notice_once(harness: Harness) -> None:
     turn = await harness.turn(message("look", parts=[read_file(IMAGE)]))
     await harness.handle(turn)
-    await turn.begin()
+    await turn.restart()
     await harness.handle(turn)
     await harness.work("b")
 

@@ -271,7 +271,7 @@ async def test_a_failed_handlers_staged_writes_are_dropped(harness: Harness) -> 
     turn = await harness.turn(message("hello"), agent=7)
     turn.stage(("push", f"{PREFIX}staged", 86_400_000, "x", 10))
 
-    await turn.begin()
+    await turn.restart()
 
     assert turn.staged == []
 
@@ -286,7 +286,7 @@ async def test_a_handler_has_one_effect_only(harness: Harness) -> None:
     with pytest.raises(RuntimeError, match="one effect"):
         await turn.once(effect)
 
-    await turn.begin()
+    await turn.restart()
     assert await turn.once(effect) == "done"
 
 

@@ -14,7 +14,7 @@ from support.store import PREFIX, THREAD, Store, message, open_store, ts
 
 @pytest.fixture
 async def limited(redis: Redis) -> Store:
-    return await open_store(redis, limits=[Quota("a thread", 2, timedelta(minutes=1), 1, "thread")])
+    return await open_store(redis, limits=[Quota("a thread", 2, timedelta(minutes=1), 1, "", called="thread")])
 
 
 async def test_all_processes_count_together(limited: Store) -> None:

@@ -97,7 +97,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if not isinstance(question, _Question):
         return question
     agent, text, session = question.agent, question.text, question.conversation.session
-    limits = await _limits(deps, turn, message, agent, text)
+    is_limited = deps.limits.listed or has_file(deps.access.rules)  # else everyone may whom the door lets in
+    limits = await _limits(deps, turn, message, agent, text) if is_limited else ()
 
     async def send() -> tuple[ChatAnswer, bool]:
         try:
@@ -122,13 +123,11 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
-        failed = await _failed(turn, agent, exc)
-        return failed.model_copy(update={"after": await _notices(turn, agent, question.status)})
+        return await _failed(turn, agent, exc, is_told=question.status.is_told)
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
-    is_named = question.names_agent
-    is_news = is_named and not turn.conversation.names_agent
+    is_news = question.names_agent and not turn.conversation.names_agent
     turn.stage(
         *deps.sessions.answered(
             message, known, project=turn.project_key, expected=session, agent=agent, names_agent=is_news
@@ -142,13 +141,14 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
     if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
-    by = await turn.project.catalog.agent_name(agent) if is_named and question.speaker is None else ""
+    by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
         answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by,
         project=turn.project_name, speaker=question.speaker,
     )  # fmt: skip
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
-    after = await _notices(turn, agent, question.status)
+    told = [await turn.project.catalog.agent_name(agent)] if question.status.is_told else []
+    after = tuple([AnswerShown(turn=turn.id, agent=name) for name in told])
     return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
 
 
@@ -158,8 +158,6 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
     Raises `NotAllowed` unless the person, or the owner of the rule for their app, may ask this agent now.
     """
     access, owner = deps.access, message.owner if message.app else ""
-    if not (has_file(access.rules) or deps.limits.listed):  # everyone may whom the door lets in
-        return ()
     known = next((one for one in await turn.project.catalog.get_agents() if one.id == agent), None)
     limits = await deps.limits.of_question(turn, known, text, person=owner)
     if not has_file(access.rules):
@@ -192,22 +190,19 @@ async def _say_that_it_works(deps: Deps, turn: Turn, message: InboundMessage, st
             status.is_told = True
 
 
-async def _notices(turn: Turn, agent: int, status: Working) -> tuple[AnswerShown, ...]:
-    """Return what to do once the outcome is posted: notify those who asked for it."""
-    if not status.is_told:
-        return ()
-    return (AnswerShown(turn=turn.id, agent=await turn.project.catalog.agent_name(agent)),)
+async def _failed(turn: Turn, agent: int, error: ProjectError | None, *, is_told: bool = False) -> Outcome:
+    """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died.
 
-
-async def _failed(turn: Turn, agent: int, error: ProjectError | None) -> Outcome:
-    """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died."""
+    If its person *is_told* that the agent is at work, those who asked for it are notified.
+    """
     name = await turn.project.catalog.agent_name(agent)
+    after = (AnswerShown(turn=turn.id, agent=name),) if is_told else ()
     about, cause = named("agent", agent, name), error.cause if error else "the bridge ended before an answer came"
     if error is not None and not error.may_have_happened:
         reply = failure(error, audience=Audience.THREAD)
-        return Outcome(what=type(error).__name__, reply=reply, concerns=about, cause=cause)
+        return Outcome(what=type(error).__name__, reply=reply, concerns=about, cause=cause, after=after)
     reply = notices.outcome_unknown(turn.id, error, name)
-    return Outcome(what="unknown", reply=reply, keeps_text=True, concerns=about, cause=cause)
+    return Outcome(what="unknown", reply=reply, keeps_text=True, concerns=about, cause=cause, after=after)
 
 
 async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question | Result:

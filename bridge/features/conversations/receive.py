@@ -43,10 +43,11 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.queue.keys import TRACE
-from bridge.slack.blockkit.folding import fold, name_key
+from bridge.slack.blockkit.folding import fold, may_have, name_key
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.contents import summary
 
+_HANDLE = "<!subteam^"  # begins a mention of a user group
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
 _LONGEST_MENTION = 100
 _LONGEST_NAME = 200  # characters of a message that may be an agent's name
@@ -119,8 +120,9 @@ class Receiver:
             return await self._receive_from_app(await self.addressing.assign(message))
         if not message.text.strip() and not message.parts:
             return Received("ignored", Reason.NO_TEXT)
-        message, by_handle = await self._by_handle(message)
-        agent = agent if by_handle is None else by_handle
+        if _HANDLE in message.text:
+            message, by_handle = await self._by_handle(message)
+            agent = agent if by_handle is None else by_handle
         message = await self.addressing.assign(message)
         # In a direct message, everything is for the bot, even replies in threads without a conversation.
         is_addressed = message.is_mention or message.is_direct
@@ -135,7 +137,7 @@ class Receiver:
         replies = settings.replies or self.channels.replies
         is_auto = not needs_no_mention and replies == "auto"
         is_for_others = False
-        if not (message.is_mention or (message.is_direct and message.is_root)):
+        if may_have(message.text, "<") and not (message.is_mention or (message.is_direct and message.is_root)):
             begins = _BEGINS_WITH_A_MENTION.match(fold(message.text, _LONGEST_MENTION).text)
             is_for_others = begins is not None and begins[1] != self.bot_user.lower()
         if is_for_others and not is_auto:
@@ -162,7 +164,7 @@ class Receiver:
 
     async def _by_handle(self, message: InboundMessage) -> tuple[InboundMessage, int | None]:
         """Return *message* as a mention of the bot if it has an agent's handle, and that agent."""
-        if message.app or "<!subteam^" not in message.text or not (found := await self.mentioned(message.text)):
+        if not (found := await self.mentioned(message.text)):
             return message, None
         text, handle = found
         changed: dict[str, object] = {"text": text, "is_mention": True}
@@ -184,12 +186,12 @@ class Receiver:
         return await self.receive(message)
 
     async def _was_settled(self, message: InboundMessage) -> bool:
-        """Whether *message* was delivered before, and wasn't for an agent then.
+        """Whether *message*, found in Slack's history or edited, was delivered before, and wasn't for an agent then.
 
-        That counts for this text if it was found in Slack's history, and for an earlier one if this is its edit; an
-        edit that mentions the bot is decided about anew.
+        That counts for this text if it was found, and for an earlier one if this is its edit; an edit that mentions the
+        bot is decided about anew.
         """
-        if not message.was_found and (message.is_mention or not message.edited_ts):
+        if message.is_mention and not message.was_found:
             return False
         passed = await self.inbox.passed_over(message.key)
         written_at = float(message.edited_ts or 0) if message.was_found else 0.0
@@ -233,7 +235,7 @@ class Receiver:
         is_run = rule.workflow is not None
         if is_run and message.is_late:
             return Received("ignored", Reason.TOO_LATE_TO_RUN)
-        if await self._was_settled(message):
+        if (message.was_found or message.edited_ts) and await self._was_settled(message):
             return _KNOWN
         about = {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
         arrival = Arrival(
@@ -278,7 +280,9 @@ class Receiver:
         about like the message itself, and becomes its turn. With *may_be_new*, as the edit may have added the mention,
         that holds as long as messages are remembered, else only while Slack retries.
         """
-        message, agent = await self._by_handle(message)
+        agent = None
+        if _HANDLE in message.text and not message.app:
+            message, agent = await self._by_handle(message)
         message = await self.addressing.assign(message)
         if message.app and isinstance(why := await self._rule_for(message), str):
             return Received("ignored", why)
@@ -342,7 +346,7 @@ class Receiver:
         agent: int | None = None,
     ) -> Received:
         """Queue *message*; *line* is its command line if it's a command. For the others, see `Arrival`."""
-        if await self._was_settled(message):
+        if (message.was_found or message.edited_ts) and await self._was_settled(message):
             return _KNOWN
         if message.is_late and line is not None and not message.meant:
             return await self._notify(message, "command_missed", "missed", condition)
@@ -370,7 +374,7 @@ class Receiver:
             was_found=message.was_found,
             is_limited=line is None or bool(message.meant),  # !stop must work even in a thread that a loop has filled
             is_auto=is_auto,
-            may_choose=bool(self._named_by(message)) if line is None else in_order,
+            may_choose=not (message.is_root or message.parts) if line is None else in_order,
         )
         put = await self.inbox.put_message(arrival)
         if isinstance(put, Choosing):
@@ -410,21 +414,18 @@ class Receiver:
             case _:
                 return _received(put)
 
-    def _named_by(self, message: InboundMessage) -> str:
-        """Return all that *message* says, if that may be an agent's name."""
-        said = addressed(message.text, self.bot_user)[1].strip()
-        is_other = message.is_root or message.parts or message.app or len(said) > _LONGEST_NAME or "\n" in said
-        return "" if is_other else said
-
     async def _choice(self, message: InboundMessage, menu_ts: str) -> Click | None:
         """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
+        said = addressed(message.text, self.bot_user)[1].strip()
+        if not said or len(said) > _LONGEST_NAME or "\n" in said:
+            return None
         try:
             bound = await self.sessions.thread(message.thread)
             project = self.addressing.projects.get((bound and bound.project) or "")
             agents = await project.catalog.get_agents() if project else ()
         except ProjectError:
             return None
-        wanted = name_key(plain_command_text(self._named_by(message))).rstrip(":").rstrip()
+        wanted = name_key(plain_command_text(said)).rstrip(":").rstrip()
         named = [agent for agent in agents if is_called(wanted, agent)]
         if len(named) != 1:
             return None

@@ -2,7 +2,7 @@
 -- is fair to other lanes. Whether the lane is empty is decided here, in one step, so that no `put` can race with it.
 -- ARGV: entry, consumer, lane, turn, now (ms), step ('done' | 'dead'), name of the outcome or '', identity of the posted
 --       message (its ts is the last part) or '', keep the text ('1'), lifetime (ms), writes (the prelude's `apply`),
---       thread lifetime (ms), the person whose direct message it is or ''.
+--       thread lifetime (ms), the turn's person.
 -- Returns {'ok', Redis's answer to each write …} | {'lost'}.
 local entry, consumer, lane, turn, now, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local is_ours, _, following = owns(entry, consumer, lane, turn)

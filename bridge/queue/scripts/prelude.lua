@@ -298,9 +298,10 @@ local function withdraw(message, lifetime, thread)
   return 'unknown'
 end
 
--- Store which turn a message of the bot's shows, and the person whose direct message it is, so that it's found to erase.
-local function show(message, turn, to, lifetime)
-  redis.call('SET', shown_key(message), to == '' and turn or turn .. ' ' .. to, 'PX', lifetime)
+-- Store which turn a message of the bot's shows, and in a direct message its person, so that it's found to erase.
+local function show(message, turn, person, lifetime)
+  local is_direct = person ~= '' and string.match(message, '^[^:]*:D')
+  redis.call('SET', shown_key(message), is_direct and turn .. ' ' .. person or turn, 'PX', lifetime)
 end
 
 -- Resume a lane held by a stop. A stop holds the turns waiting after the stopped one until someone resumes them; a lane

@@ -298,9 +298,9 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             return _TOO_MANY_REQUESTS.get(error.what, _TOO_MANY_REQUESTS["everyone"])
         case errors.TooOften():
             why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
-            if " limit of " in error.what:
+            if error.limit:
                 done = "started" if error.about.startswith("workflow ") else "sent"
-                why = f"{error.what[0].upper()}{error.what[1:]} is used up, so nothing was {done}."
+                why = f"{error.limit[0].upper()}{error.limit[1:]} is used up, so nothing was {done}."
             return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."
         case _:
             return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)

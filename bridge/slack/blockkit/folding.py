@@ -92,6 +92,11 @@ def fold(text: str, most: int | None = None) -> Folded:
     return Folded(original, "".join(letter for letter, _end in letters), ends, len(text) == len(original))
 
 
+def may_have(text: str, mark: str) -> bool:
+    """Whether *text* may have an ASCII *mark* once it's folded; False for most texts."""
+    return mark in text or ":" in text or not text.isascii()  # a shortcode may stand for it
+
+
 @lru_cache(maxsize=8192)
 def name_key(name: str) -> str:
     """Return what all spellings of a *name* have in common, also quoted or formatted; ``""`` if nothing is seen."""
