@@ -79,7 +79,9 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     ends = [word.end() for word in words] if takes_rest else [len(folded.text)]
     spots = [_Spot(typed := folded.until(end), name_key(typed), folded.after(end)) for end in reversed(ends)]
     quoted, number = _QUOTED.match(folded.text), _ID.match(folded.text)
-    if quoted and (takes_rest or not folded.after(quoted.end())):
+    if quoted and not takes_rest and folded.after(quoted.end()):
+        quoted = None
+    if quoted:
         inside = folded.between(*quoted.span("name"))
         spots.insert(0, _Spot(inside, name_key(inside), folded.after(quoted.end())))
     by_id: list[Pick[T]] = []
@@ -87,6 +89,8 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     if number and (takes_rest or not folded.after(number.end())):
         by_id = [Pick(one, folded.after(number.end())) for one in candidates if str(one.id) == digits]
     typed, whole = _fitting(spots, named, str.__eq__)
+    if quoted and not whole:  # no name, but perhaps an ID
+        by_id = [Pick(one, spots[0].rest) for one in candidates if str(one.id) == id_key(spots[0].typed)]
     found = [*by_id, *whole]
     if acts and not quoted and found and all(pick.rest for pick in found):
         found += _longer(spots, named)

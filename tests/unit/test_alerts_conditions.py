@@ -86,6 +86,8 @@ SAID_OTHERWISE = [
     ("workflow „Daily digest“ is failing", 'workflow "Daily digest" fails in 1h'),
     ('workflow "Daily digest fails', 'workflow "Daily digest" fails in 1h'),
     ("dead-letters", "dead letters > 0"), ("any dead letters", "dead letters > 0"),
+    ("agent @ p95 > 60s", 'agent "@" p95 > 1m in 1h'), ("runs < 1 in 24h。", "runs < 1 in 24h"),
+    (f"agent {'x' * 480} p95 > 60s", f'agent "{"x" * 480}" p95 > 1m in 1h'),
 ]  # fmt: skip
 
 
@@ -142,6 +144,7 @@ def test_a_condition_is_read_with_its_facts() -> None:
         ("limit runs > 5", "amount", "limit runs > 5"),
         ("limit of coffee > 80%", "sign", "coffee > 80%"),
         ("oldest man > 10m", "condition", "oldest man > 10m"),
+        (f"agent {'x' * 500} p95 > 60s", "condition", f"agent {'x' * 500} p95 > 60s"),
     ],
 )
 def test_what_is_wrong_is_named(typed: str, part: str, about: str) -> None:
@@ -178,6 +181,7 @@ def test_the_nearest_right_form_is_shown(typed: str, near: str) -> None:
         ("runs < 1 in 24h", "", ""),
         ("runs < 1 in 24h in #ops.", "", "#ops"),
         ("#ops: runs < 1 in 24h", "", "#ops"),
+        ("#ops： runs < 1 in 24h", "", "#ops"),  # noqa: RUF001
         ('runs < 1 in 24h then run "Triage" to #ops', "Triage", "#ops"),
         ("runs < 1 in 24h -> run Triage.", "Triage", ""),
         ("runs < 1 in 24h and then start workflow “Triage”", "Triage", ""),

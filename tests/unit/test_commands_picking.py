@@ -102,6 +102,8 @@ def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int
         ('The "best" flow x', 6, "x"),
         ("9007199254740993 x", 9007199254740993, "x"),
         ("12345678901234567890", 12345678901234567890, ""),
+        ('"3" hello', 3, "hello"),
+        ('"12" x', 10, "x"),
     ],
 )
 def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) -> None:

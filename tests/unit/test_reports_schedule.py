@@ -109,6 +109,9 @@ WRONG = [
     ("every second monday at 9", "often"), ("every day monday 9", "often"), ("5th friday 9", "often"),
     ("every month at 9", "monthday"), ("the 32nd at 9", "monthday"), ("monday 13pm", "time"),
     ("monday 9 and 17:00", "times"), ("monday 9 GMT+5", "zone"), ("monday 9 pacific", "zone"),
+    ("monday 9 utc berlin", "zone"), ("every 3 mondays", "often"), ("every 3 weekdays", "often"),
+    ("1st to 15th of the month at 9", "often"), ("every monday at 9 until friday", "often"),
+    ("last daily at 9", "often"),
     ('cron "0 9 * * 1" cron "0 9 * * 2"', "cron"), ("cron 0 9 * * FRI-SUN", "cron"),
 ]  # fmt: skip
 SAID = [
@@ -175,6 +178,11 @@ SAID = [
     ("every evening at 6", "every day at 18:00", ""),
     ("every monday at 5 in the afternoon", "every Monday at 17:00", ""),
     ("30 8 * * 1-5", "every weekday at 08:30", ""),
+    ("weekdays @8:30", "every weekday at 08:30", ""),
+    ("daily at：\u200b 8:30", "every day at 08:30", ""),  # noqa: RUF001 - as keyboards send it
+    ("daily 8:30\ufe0f am", "every day at 08:30", ""),
+    ("day 24 of the month at 9", "every month on the 24th at 09:00", ""),
+    ("each month on day 24 at 9", "every month on the 24th at 09:00", ""),
 ]
 
 

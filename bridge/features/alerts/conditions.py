@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from bridge.errors import BadAlert
 from bridge.features.statistics.numbers import GROUPS, NUMBERS
-from bridge.slack.blockkit.folding import fold, name_key, undecorated
+from bridge.slack.blockkit.folding import fold, name_key, undecorated, without_end
 
 Subject = Literal[
     "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "dead letters", "oldest", "limits"
@@ -230,12 +230,18 @@ def _quoted(name: str) -> str:
 @lru_cache(maxsize=4096)
 def read_condition(words: str) -> AlertCondition:
     """Parse a stored condition. Raises `BadAlert`."""
-    return read_alert(words).condition
+    return _read(words).condition
 
 
 def read_alert(typed: str) -> TypedAlert:
     """Parse an alert as typed: a condition, then ``then run WORKFLOW`` and a channel. Raises `BadAlert`."""
-    text = undecorated(typed[:_LONGEST_TEXT].strip()).rstrip(" .…!")
+    if len(typed) > _LONGEST_TEXT:
+        raise BadAlert("condition", typed, nearest_form(typed[:_LONGEST_TEXT]))
+    return _read(typed)
+
+
+def _read(typed: str) -> TypedAlert:
+    text = without_end(undecorated(typed.strip()), " .!")
     tokens = _tokens(text)
     if len(tokens) == 1 and tokens[0].is_quoted:
         tokens = _tokens(tokens[0].typed)
@@ -283,7 +289,7 @@ def _without_channel(tokens: list[_Token]) -> tuple[list[_Token], str]:
     begin = at
     while begin and _word_of(tokens[begin - 1]) in {"in", "to", "into", "on", "channel"}:
         begin -= 1
-    return tokens[:begin] + tokens[at + 1 :], tokens[at].typed.rstrip(",;:.")
+    return tokens[:begin] + tokens[at + 1 :], without_end(tokens[at].typed, ",;:.")
 
 
 def _without_run(tokens: list[_Token]) -> tuple[list[_Token], str]:
@@ -425,7 +431,8 @@ class _Parser:
     def _of_one(self, kind: str) -> AlertCondition:
         """Parse what follows ``agent`` or ``workflow``."""
         self.at += 1
-        name = self._name(lambda: self._after_verbs() in {*_TIMES, *_FAILS}).removeprefix("@")
+        name = self._name(lambda: self._after_verbs() in {*_TIMES, *_FAILS})
+        name = name[1:] if name_key(name[1:]) and name.startswith("@") else name
         self._skip(*_VERBS)
         word = self.word()
         if word in _TIMES:

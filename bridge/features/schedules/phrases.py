@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
-from bridge.slack.blockkit.folding import name_key
+from bridge.slack.blockkit.folding import fold, name_key, without_end
 
 Crons = tuple[str, ...]
 
@@ -46,7 +46,8 @@ _MONTHLY: Final = frozenset({"monthly", "month", "months"})
 _UNITS: Final = _DAILY | _WEEKLY | _MONTHLY
 _EACH: Final = frozenset({"every", "each"})
 _JOINS: Final = frozenset({"and", "&", ","})
-_TO: Final = frozenset({"to", "-", "through", "thru", "until", "till"})
+_UNTIL: Final = frozenset({"through", "thru", "until", "till"})
+_TO: Final = frozenset({"to", "-"}) | _UNTIL
 _FILLERS: Final = frozenset({
     "at", "@", "on", "the", "of", "in", "a", "an", "from", "time", "o'clock", "oclock", "uhr", "sharp", "my", "local",
     "with", "input",
@@ -157,7 +158,7 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 
     Raises `BadSchedule`.
     """
-    parser = _Parser(_with_times(_joined_halves([part for word in words for part in _parts_of(word.rstrip(".:!…"))])))
+    parser = _Parser(_with_times(_joined_halves([part for word in words for part in _parts_of(_bare(word))])))
     at = 0
     while at < len(parser.words):
         at += parser.read_phrase(at)
@@ -196,7 +197,7 @@ class _Parser:
         self.unknown: list[list[str]] = []
         self.previous = ""  # the previous phrase's kind, such as weekday, monthday or unknown
         self.is_joined = False  # to the previous phrase, by "and" or a comma
-        self.is_range = False  # from the previous phrase, by "to" or a hyphen
+        self.to = ""  # what makes a range with the previous phrase, such as "to" or a hyphen
 
     def read_phrase(self, at: int) -> int:
         """Parse the phrase that starts at word *at*, and return its number of words."""
@@ -205,12 +206,16 @@ class _Parser:
             self.is_joined = True
             return 1
         if word in _TO:
-            self.is_range = self.previous == "weekday"
+            self.to = word
             return 1
         if word in _FILLERS | _EACH:
             return 1
         kind, count = self._read(word, at)
-        self.previous, self.is_joined, self.is_range = kind, False, False
+        ends = (self.previous, kind)
+        is_until = self.to in _UNTIL and ends not in {("weekday", "weekday"), ("time", "time")}
+        if is_until or (self.to and ends == ("monthday", "monthday")):  # only weekdays have ranges
+            raise BadSchedule("often", " ".join(self.words[max(0, at - 2) : at + count]))
+        self.previous, self.is_joined, self.to = kind, False, ""
         return count
 
     def _read(self, word: str, at: int) -> tuple[str, int]:
@@ -223,7 +228,8 @@ class _Parser:
                 self.named.add("daily")
             return "unit", 1
         if word in _UNITS:
-            if not (word in _DAILY and self.previous == "monthday"):  # the last day
+            is_numbered = self.folded[at - 1 : at] == ["on"] or self.folded[at + 2 : at + 3] == ["of"]  # on day 20
+            if not (word == "day" and (self.previous == "monthday" or is_numbered)):  # the last day
                 self.named.add("daily" if word in _DAILY else "weekly" if word in _WEEKLY else "monthly")
             return "unit", 1
         is_working = word in _BUSINESS and bool(set(self.folded[at + 1 : at + 2]) & {"day", "days"})
@@ -262,7 +268,7 @@ class _Parser:
                 raise BadSchedule("hourly", " ".join(self.words[max(0, place - 2) : place + 1]))
 
     def _weekday(self, day: int, at: int) -> None:
-        if self.is_range:
+        if self.to and self.previous == "weekday":
             self.of_week += _through(self.of_week[-1], day)
         elif self.previous == "monthday" and not self.is_joined:
             self.counted = self.of_month.pop()  # the first Monday
@@ -275,7 +281,7 @@ class _Parser:
     def _is_day(self, at: int) -> bool:
         """Whether a number is a day of the month and not a time: ``monthly 1 9``, ``1 and 15 of the month``."""
         before, following = (self.folded[at - 1] if at else ""), self.folded[at + 1 : at + 2]
-        if before in _EACH and set(following) & _UNITS:
+        if before in _EACH and set(following) & (_UNITS | _DAY_OF.keys() | _DAY_SETS.keys()):
             raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every 2 weeks
         if before == "at" or self.counted:
             return False
@@ -286,7 +292,10 @@ class _Parser:
         for count in range(min(_MOST_WORDS_OF_A_ZONE, len(self.words) - at), 0, -1):
             name = " ".join(self.folded[at : at + count])
             if _key(name) in _zones():
-                self.zone = find_zone(name)
+                found = find_zone(name)
+                if self.zone not in {"", found}:
+                    raise BadSchedule("zone", f"{self.zone} {name}", (self.zone, found))
+                self.zone = found
                 return "zone", count
         if self.previous != "unknown":
             self.unknown.append([])
@@ -325,6 +334,12 @@ class _Parser:
         return crons, self.zone
 
 
+def _bare(word: str) -> str:
+    """Return *word* without the punctuation after it, and without the ``@`` of ``@9:00``."""
+    folded = fold(without_end(word, ".:!"))
+    return folded.between(1 if re.match(r"@\d", folded.text) else 0, len(folded.text))
+
+
 def _parts_of(word: str) -> list[str]:
     """Return the days that are joined in a word, such as ``mon/wed/fri``; the word itself if it's something else."""
     parts = re.split(r"[/+&]", name_key(word))
@@ -358,7 +373,7 @@ def _joined_halves(words: Sequence[str]) -> list[str]:
     """Join ``9`` and ``am`` into one word."""
     joined: list[str] = []
     for word in words:
-        if joined and _HALVES.fullmatch(name_key(word)) and joined[-1][-1:].isdigit():
+        if joined and _HALVES.fullmatch(name_key(word)) and name_key(joined[-1])[-1:].isdigit():
             joined[-1] += word
         elif word:
             joined.append(word)

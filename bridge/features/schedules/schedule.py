@@ -30,7 +30,7 @@ from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.statistics.numbers import PARTS
 from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.failures import where_json_breaks
-from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.folding import fold, without_end
 from bridge.slack.blockkit.json_text import typed_input
 
 _MINUTE: Final = timedelta(minutes=1)
@@ -362,7 +362,8 @@ def read_when(typed: str, of: str) -> When:
     at, folded = 0, fold(typed)
     while found := _PIECE.match(folded.text, at):
         at = found.end()
-        said = folded.between(*found.span(found.lastgroup or 0))
+        begin, end = found.span(found.lastgroup or 0)
+        said = folded.between(begin, end)
         match found.lastgroup:
             case "quoted" | "bare" | "bare_cron":
                 if cron:
@@ -373,10 +374,12 @@ def read_when(typed: str, of: str) -> When:
                 if name not in _OPTIONS[of]:
                     near = difflib.get_close_matches(name, _OPTIONS[of], n=1)
                     raise BadSchedule("option", f"--{name}", [f"--{one}" for one in near])
-                options[name] = said.lstrip("= \n").rstrip(",;") if _OPTIONS[of][name] else ""
+                value = found["value"].rstrip(",;")
+                begin, end = begin + len(value) - len(value.lstrip("= \n")), begin + len(value)
+                options[name] = folded.between(begin, end) if _OPTIONS[of][name] else ""
                 at = at if _OPTIONS[of][name] else found.end("option")
             case "channel":
-                channel = said.rstrip(".:!")
+                channel = without_end(said, ".:!")
             case "word":
                 words.append(said)
         if len(words) > _MOST_WORDS:

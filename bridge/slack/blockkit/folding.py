@@ -25,7 +25,7 @@ _ALIKE: Final = str.maketrans(
     | dict.fromkeys("‘’‚‛′´ʼ‹›", "'")  # noqa: RUF001 - as keyboards type them
     | dict.fromkeys("‐‑‒−⁃", "-")  # noqa: RUF001
     | dict.fromkeys("–—―", "--")  # noqa: RUF001 - what phones make of two hyphens
-    | {"∶": ":", "꞉": ":", "∕": "/", "、": ",", "،": ",", "\u2800": " ", "\r": "", "\x85": "\n"}  # noqa: RUF001
+    | {"∶": ":", "꞉": ":", "∕": "/", "、": ",", "،": ",", "。": ".", "\u2800": " ", "\r": "", "\x85": "\n"}  # noqa: RUF001
     | dict.fromkeys("\u2028\u2029", "\n")
 )
 _UNSEEN: Final = re.compile(  # letters and marks without a width; other such characters have their own categories
@@ -153,6 +153,12 @@ def split(text: str, most: int | None = None) -> list[tuple[str, str]]:
     """Return the words of *text*, each folded and as typed."""
     folded = fold(text, most)
     return [(word[0], folded.between(*word.span())) for word in re.finditer(r"\S+", folded.text)]
+
+
+def without_end(text: str, marks: str) -> str:
+    """Return *text* without any of these *marks* at its end, however they're written."""
+    folded = fold(text)
+    return folded.until(len(folded.text.rstrip(marks)))
 
 
 def undecorated(text: str) -> str:
