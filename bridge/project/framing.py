@@ -1,4 +1,4 @@
-"""Reads one HTTP response, whatever its server's framing.
+"""Reads where a response begins and ends, whatever its server's framing, and frames it anew for a strict parser.
 
 No parser is tolerant enough: with all its leniencies, llhttp (of aiohttp and httptools) refuses a Content-Length that's
 repeated or a list, and a header without a colon; h11 is stricter. If an answer were refused for that, nobody could tell
@@ -8,8 +8,8 @@ whether to send the message again, although it arrived whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Generator
+from typing import Final, TypeAlias
 
 LONGEST_HEADER: Final = 64 * 1024
 """Bytes of a header; a longer one is left out. Some gateways' cookies and policies have more than 8 KiB."""
@@ -28,64 +28,55 @@ _CONTROLS: Final = bytes(range(32)).replace(b"\t", b"") + b"\x7f"
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 _WITHOUT_BODY: Final = (101, 204, 304)
 
-Fields: TypeAlias = list[tuple[bytes, bytes]]
-
-
-class Head(NamedTuple):
-    """A response's status and headers; of those about its framing, only the length of its body is left, if any."""
-
-    status: int
-    fields: Fields
-
-
-_Pieces: TypeAlias = Generator[Head | bytes | None, None, None]  # None: more data is needed
+_Pieces: TypeAlias = Generator[bytes | None, None, None]  # None: more data is needed
+_Fields: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class Framing:
-    """One response, as it arrives: its head, and then its body in pieces."""
+    """One response, as it arrives."""
 
     def __init__(self) -> None:
         self._held = bytearray()
         self._pieces = self._response()
         self.is_complete = False
         self.has_surplus = False  # whether something follows the response
-        self.is_last = False  # whether the server closes the connection after it
-        self.ends_with_connection = False
 
-    def feed(self, data: bytes) -> Iterator[Head | bytes]:
-        """Yield what has arrived whole. Raises ValueError if that's not HTTP."""
+    def feed(self, data: bytes) -> bytes:
+        """Return what a parser is to get next. Raises ValueError if that's not HTTP."""
         self._held += data
+        pieces = list[bytes]()
         for piece in self._pieces:
             if piece is None:
                 break
-            yield piece
+            pieces.append(piece)
         self.has_surplus = self.is_complete and bool(self._held)
+        return b"".join(pieces)
 
     def _response(self) -> _Pieces:
-        status, fields = 100, Fields()
+        status, version, fields = 100, b"", _Fields()
         while status < 200 and status != 101:  # noqa: PLR2004 - interim responses
             head = yield from self._until(_HEAD_END, _BEGIN)
             begin, *lines = _FOLD.sub(b" ", head).split(b"\n")
             if (start := _STATUS_LINE.fullmatch(begin)) is None:
                 raise ValueError
-            status, fields = int(start[3]), _usable(lines)
-            is_closed = any(b"close" in value.lower() for name, value in fields if name == b"connection")
-            self.is_last = is_closed or start[1] + (start[2] or b"") == b"10"
+            status, version = int(start[3]), b"1.0" if start[1] + (start[2] or b"") == b"10" else b"1.1"
+            fields = _usable(lines)
         is_chunked = any(b"chunked" in value.lower() for name, value in fields if name == b"transfer-encoding")
         lengths = [part.strip() for name, value in fields if name == b"content-length" for part in value.split(b",")]
         # Of several lengths, the largest: if the connection closes before, the answer counts if it's whole JSON.
         length = max((int(part) for part in lengths if part.isdigit() and len(part) < 16), default=None)  # noqa: PLR2004
-        fields = [field for field in fields if field[0] not in _FRAMING]
+        framed = [b"HTTP/%s %d" % (version, status), *(b"%s: %s" % one for one in fields if one[0] not in _FRAMING)]
         has_body = status not in _WITHOUT_BODY
-        if has_body and length is not None and not is_chunked:
-            fields.append((b"content-length", b"%d" % length))
-        self.ends_with_connection = has_body and length is None and not is_chunked
-        yield Head(status, fields)
+        if has_body and is_chunked:
+            framed.append(b"Transfer-Encoding: chunked")
+        elif has_body and length is not None:
+            framed.append(b"Content-Length: %d" % length)
+        yield b"\r\n".join([*framed, b"", b""])
         if has_body:
             yield from self._chunks(length) if is_chunked else self._bytes(length)
         self.is_complete = True
 
-    def _until(self, end: re.Pattern[bytes], begin: bytes = b"") -> Generator[None, None, bytes]:
+    def _until(self, end: re.Pattern[bytes], begin: bytes = b"") -> Generator[bytes | None, None, bytes]:
         """Take what is before *end*, without empty lines; it has to start with *begin*."""
         while True:
             if self._held.startswith((b"\r", b"\n")):
@@ -114,17 +105,24 @@ class Framing:
         """Pass on chunks, however their lines end; or a body of *length* bytes, if it isn't in chunks after all."""
         while not self._held:
             yield None
-        if not (self._held[:1].isspace() or _CHUNK_SIZE.match(self._held)):
-            self.ends_with_connection = length is None
-            yield from self._bytes(length)
-            return
+        if self._held[:1].isspace() or _CHUNK_SIZE.match(self._held):
+            yield from self._sized_chunks()
+        else:
+            for piece in self._bytes(length):
+                yield piece and b"%x\r\n%s\r\n" % (len(piece), piece)
+        yield b"0\r\n\r\n"
+
+    def _sized_chunks(self) -> _Pieces:
         size = None
         while size != 0:
             line = yield from self._until(_LINE_END)
             if (found := _CHUNK_SIZE.match(line)) is None:
                 raise ValueError
             size = int(found[1], 16)
-            yield from self._bytes(size)
+            if size:
+                yield b"%x\r\n" % size
+                yield from self._bytes(size)
+                yield b"\r\n"
         while (end := _TRAILERS.match(self._held)) is None:
             if len(self._held) > _LARGEST_HEAD:
                 raise ValueError
@@ -132,9 +130,9 @@ class Framing:
         del self._held[: end.end()]
 
 
-def _usable(lines: list[bytes]) -> Fields:
-    """Return the headers whose names and values are usable."""
-    fields = Fields()
+def _usable(lines: list[bytes]) -> _Fields:
+    """Return the headers that a parser accepts."""
+    fields = _Fields()
     for line in lines:
         name, colon, value = line.partition(b":")
         name, value = name.strip().lower(), value.translate(None, _CONTROLS).strip()
