@@ -204,17 +204,19 @@ def build(
         lease=lease,
     )
 
-    turns, worker = _work(
-        settings,
-        wires,
-        scripts,
-        deps,
-        namespace=namespace,
+    turns = _turns(settings, scripts, deps, journal, patience)
+    worker = Worker(
         inbox=inbox,
         journal=journal,
-        patience=patience,
+        namespace=namespace,
+        blocking=wires.blocking,
+        slots=turns.slots,
+        drain=settings.drain_timeout,
         draining=draining,
+        patience=patience,
         monotonic=monotonic,
+        watches=turns.watches,
+        may_begin=wires.web.token.accepted.is_set,
         lease=lease,
     )
     wires.metrics.watch_queue(lambda: worker.depth)
@@ -222,52 +224,24 @@ def build(
     return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
 
 
-def _work(
-    settings: Settings,
-    wires: Connections,
-    scripts: Scripts,
-    deps: Deps,
-    *,
-    namespace: Namespace,
-    inbox: Inbox,
-    journal: Journal,
-    patience: Patience,
-    draining: asyncio.Event,
-    monotonic: Callable[[], float],
-    lease: timedelta,
-) -> tuple[Turns, Worker]:
-    """Build what takes messages from the queue, and what answers them."""
-    slots, watches = Slots(settings.max_turns), Watches(deps.channels.heard, deps.faces.heard, deps.handles.heard)
-    turns = Turns(
+def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> Turns:
+    """Build what answers the messages in the queue."""
+    watches = Watches(deps.channels.heard, deps.faces.heard, deps.handles.heard)
+    return Turns(
         deps=deps,
         features=features,
         journal=journal,
         poster=ReplyPoster(deps.slack, patience, journal, watches, features.reporters, indicators=deps.indicators),
         patience=patience,
-        slots=slots,
+        slots=Slots(settings.max_turns),
         shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),
-        metrics=wires.metrics,
+        metrics=deps.metrics,
         activity=Activity(
-            scripts, deps.homes, features, audit_lifetime=settings.audit_lifetime, now=deps.now, metrics=wires.metrics
+            scripts, deps.homes, features, audit_lifetime=settings.audit_lifetime, now=deps.now, metrics=deps.metrics
         ),
         max_age=settings.max_age,
         watches=watches,
     )
-    worker = Worker(
-        inbox=inbox,
-        journal=journal,
-        namespace=namespace,
-        blocking=wires.blocking,
-        slots=slots,
-        drain=settings.drain_timeout,
-        draining=draining,
-        patience=patience,
-        monotonic=monotonic,
-        watches=watches,
-        may_begin=wires.web.token.accepted.is_set,
-        lease=lease,
-    )
-    return turns, worker
 
 
 def _troubles(settings: Settings, wires: Connections, identity: Identity) -> dict[str, str]:
