@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
@@ -187,21 +187,15 @@ class Held:
 class Taken:
     """The head of a lane: its *record*, and what its thread is bound to.
 
-    *token* is new for each take.
+    The turn is about *project*: its thread's, unless its message names one, or else its input's. *token* is new for
+    each take.
     """
 
     held: Held
     record: Record
     conversation: Conversation
+    project: str
     token: str = field(compare=False)
-
-    @property
-    def project(self) -> str:
-        """The project that the turn is about: its thread's, unless its message names one, or else its input's."""
-        body, of_thread = self.record.body, self.conversation.project
-        if isinstance(body, InboundMessage) and not body.names_project and of_thread is not None:
-            return of_thread
-        return body.project
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +272,10 @@ def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) ->
     except (KeyError, ValueError, RecordNotUnderstood):
         return Unreadable(held, TurnId(turn_id), fields=fields)
     bound = Conversation.from_redis(dict(zip(conversation[::2], conversation[1::2], strict=True)))
-    return Taken(held, record, bound, secrets.token_hex(8))
+    project = record.body.project
+    if isinstance(record.body, InboundMessage) and not record.body.names_project and bound.project is not None:
+        project = bound.project
+    return Taken(held, record, bound, project, secrets.token_hex(8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +308,9 @@ def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
     return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]
 
 
+_LINES: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # building one for each takes as long again
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One delivery of an *event* to *process*: *retry* is Slack's retry number, *why* the reason for the decision."""
@@ -324,7 +324,7 @@ class Delivery:
     def to_line(self) -> str:
         """Return the stored form, for `from_line`."""
         facts = [int(self.at.timestamp() * 1000), self.process, self.event, self.retry, self.why]
-        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+        return _LINES.encode(facts)
 
     @classmethod
     def from_line(cls, line: str) -> Delivery | None:

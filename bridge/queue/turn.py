@@ -27,7 +27,6 @@ right before each outside effect: a process that was suspended for longer than t
 from __future__ import annotations
 
 import asyncio
-import operator
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -197,8 +196,12 @@ class Elapsed:
 
     def __call__(self) -> float:
         """Return the seconds so far."""
-        before, self._read = self._read, [clock() for clock in self._clocks]
-        self._elapsed += max(0.0, *map(operator.sub, self._read, before))
+        most = 0.0
+        for at, clock in enumerate(self._clocks):
+            before, now = self._read[at], clock()
+            self._read[at] = now
+            most = max(most, now - before)
+        self._elapsed += most
         return self._elapsed
 
 
@@ -223,13 +226,13 @@ class Lease:
         self.monotonic = monotonic
         self.is_lost = False  # another worker has it
         self.head = head
-        self._length = length
+        self._length = length.total_seconds()
         self._renewed_at = renewed_at
         self._renew = renew
 
     def has_passed_since(self, since: float) -> bool:
         """Whether more time than a lease has passed since *since* (seconds of *monotonic*)."""
-        return self.monotonic() - since > self._length.total_seconds()
+        return self.monotonic() - since > self._length
 
     def renewed(self, at: float) -> None:
         """Note that a command sent at *at* (seconds of *monotonic*) renewed the lease."""
@@ -237,8 +240,8 @@ class Lease:
 
     def check(self, needs: timedelta = timedelta(0)) -> None:
         """Raise `LaneLost` unless the lease lasts for *needs*; call this immediately before an outside effect."""
-        age = timedelta(seconds=self.monotonic() - self._renewed_at)
-        if self.is_lost or age + min(needs, self._length * 2 / 3) > self._length:
+        least = min(needs.total_seconds(), self._length * 2 / 3)
+        if self.is_lost or self.monotonic() - self._renewed_at + least > self._length:
             raise LaneLost(self.lane)
 
     async def ensure(self, needs: timedelta) -> None:
@@ -299,7 +302,7 @@ class Journal:
         ]
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(now), taken.token, record.edits, note,
-            as_json(counted(limits)), *bound, self._session_ms, taken.project, as_json([*writes, *listed]),
+            as_json(limits and counted(limits)), *bound, self._session_ms, taken.project, as_json([*writes, *listed]),
             confirmed=True,
         )  # fmt: skip
         what, *facts = str(answer).split(":")

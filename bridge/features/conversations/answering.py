@@ -133,7 +133,6 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             message, known, project=turn.project_key, expected=session, agent=agent, names_agent=is_news
         )
     )
-    feedback = Answered(turn.id, agent, known)
     notes = [answers.SESSION_GONE] if is_new else []
     if known is None:
         notes.append(answers.NO_SESSION)
@@ -143,7 +142,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
-        answers.answer, found.message, found.toolsUsed, notes=notes, feedback=feedback, by=by,
+        answers.answer, found.message, found.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
         project=turn.project_name, speaker=question.speaker,
     )  # fmt: skip
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
