@@ -17,7 +17,7 @@ from bridge.project.connection import ProjectConnection
 from bridge.queue.records import Taken
 from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.indicators import after_a_while
+from bridge.slack.indicators import AfterAWhile
 from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts, Poster
 
@@ -82,7 +82,9 @@ class Turn(QueuedTurn):
         is a new message. Only for use within the effect of `once`.
         """
         show, change = partial(self._show_progress, shown), partial(self._change_progress, later)
-        async with after_a_while(change, after=after), after_a_while(show):
+        async with AfterAWhile() as timed:
+            timed.call(show)
+            timed.call(change, after=after)
             yield
 
     async def _show_progress(self, shown: Reply) -> None:

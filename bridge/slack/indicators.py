@@ -29,7 +29,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, Self
 
 from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
@@ -245,33 +245,39 @@ class Indicators:
         return {}
 
 
-@asynccontextmanager
-async def after_a_while(
-    show: Callable[[], Awaitable[None]], *, after: timedelta = QUICK, again: timedelta | None = None
-) -> AsyncIterator[list[asyncio.Future[None]]]:
-    """Call *show* once the block takes longer than *after*; yields the calls, none until then, to which more are added.
+class AfterAWhile:
+    """Makes calls once its block takes longer than their time; *calls* are those made.
 
-    *show* is repeated every *again*. If a call is running at the end of the block, it's awaited. A call that finds
-    that the lane is lost ends quietly: whatever the block does next finds out, too.
+    Calls that are running at the end of the block are awaited. One that finds that the lane is lost ends quietly:
+    whatever the block does next finds out, too.
     """
-    calls: list[asyncio.Future[None]] = []
-    loop = asyncio.get_running_loop()
-    timer: asyncio.TimerHandle
 
-    def start() -> None:
-        nonlocal timer
-        calls.append(asyncio.ensure_future(show()))
+    def __init__(self) -> None:
+        self.calls: list[asyncio.Future[None]] = []
+        self._timers: list[asyncio.TimerHandle] = []  # not tasks: most blocks end before that
+
+    def call(
+        self, show: Callable[[], Awaitable[None]], *, after: timedelta = QUICK, again: timedelta | None = None
+    ) -> None:
+        """Call *show* in *after* from now, and then every *again*."""
+        timer = asyncio.get_running_loop().call_later(after.total_seconds(), self._start, show, again)
+        self._timers.append(timer)
+
+    def _start(self, show: Callable[[], Awaitable[None]], again: timedelta | None) -> None:
+        self.calls.append(asyncio.ensure_future(show()))
         if again is not None:
-            timer = loop.call_later(again.total_seconds(), start)
+            self.call(show, after=again, again=again)
 
-    timer = loop.call_later(after.total_seconds(), start)  # a timer, not a task: most blocks end before that
-    try:
-        yield calls
-    finally:
-        timer.cancel()
-        if calls:
-            await asyncio.wait(calls)
-        for error in [one.exception() for one in calls]:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        if not self.calls:
+            return
+        await asyncio.wait(self.calls)
+        for error in [one.exception() for one in self.calls]:
             if error is not None and not isinstance(error, LaneLost):
                 raise error
 
@@ -279,32 +285,53 @@ async def after_a_while(
 ANSWERING: Final = "is answering"
 
 
-class Working:
-    """What an agent at work is doing, as shown in a thread.
+class Working(AfterAWhile):
+    """Shows in a thread that an agent is at work, and at what, while the block runs; the status is always cleared.
 
-    *is_seen* once people were shown that it works, *is_told* once its person was told so in private.
+    It's set again every *renew*. *is_seen* once people were shown that it works, *is_told* once its person was told so
+    in private.
     """
 
     def __init__(
-        self, indicators: Indicators, place: Place, agent_name: str, speaker: Speaker | None, title: str
+        self,
+        indicators: Indicators,
+        place: Place,
+        agent_name: str,
+        *,
+        speaker: Speaker | None = None,
+        title: str = "",
+        renew: timedelta = RENEW,
     ) -> None:
+        super().__init__()
         self.is_seen = self.is_told = False
-        self.calls: list[asyncio.Future[None]] = []
         self._indicators = indicators
         self._place = place
-        # Slack doesn't document whether a status can mention people.
-        self._name = speaker.name if speaker else harmless_title(kit.one_line(agent_name, _AGENT_NAME))
+        self._agent_name = agent_name
         self._speaker = speaker
         self._title = title
+        self._renew = renew
         self._doing = ANSWERING
         self._showing = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self.call(self.show, again=self._renew)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await super().__aexit__()
+        finally:
+            if self.calls:
+                await self._indicators.clear_working(self._place)
 
     async def show(self) -> None:
         """Show what it's doing now."""
         async with self._showing:
-            status, whole = f"{self._doing}…", f"{self._name} {self._doing}…".lstrip()
-            if self._speaker is None and self._name:  # it follows the app's name
-                status = f"{self._doing} {'as' if self._doing == ANSWERING else 'for'} {self._name}…"
+            # Slack doesn't document whether a status can mention people.
+            name = self._speaker.name if self._speaker else harmless_title(kit.one_line(self._agent_name, _AGENT_NAME))
+            status, whole = f"{self._doing}…", f"{name} {self._doing}…".lstrip()
+            if self._speaker is None and name:  # it follows the app's name
+                status = f"{self._doing} {'as' if self._doing == ANSWERING else 'for'} {name}…"
             still = ["is still waiting for the answer…"] if self._doing == ANSWERING else []
             self.is_seen |= await self._indicators.show_working(
                 self._place, status, speaker=self._speaker, title=self._title, rotating=[whole, *still]
@@ -316,26 +343,6 @@ class Working:
         is_other, self._doing = doing != self._doing, doing
         if is_other and self.calls and self._indicators.shows_words(self._place):
             self.calls.append(asyncio.ensure_future(self.show()))
-
-
-@asynccontextmanager
-async def working(
-    indicators: Indicators,
-    place: Place,
-    agent_name: str,
-    *,
-    speaker: Speaker | None = None,
-    title: str = "",
-    renew: timedelta = RENEW,
-) -> AsyncIterator[Working]:
-    """Show in the thread that an agent is working while the block runs; the status is always cleared."""
-    status = Working(indicators, place, agent_name, speaker, title)
-    try:
-        async with after_a_while(status.show, again=renew) as status.calls:
-            yield status
-    finally:
-        if status.calls:
-            await indicators.clear_working(place)
 
 
 class QueuedReactions:

@@ -26,11 +26,11 @@ from bridge.slack.indicators import (
     RENEW,
     SETS_A_MINUTE,
     SHOWN_A_MINUTE,
+    AfterAWhile,
     Indicators,
     QueuedReactions,
     WaitsFor,
-    after_a_while,
-    working,
+    Working,
 )
 from bridge.slack.parts import Place
 from bridge.slack.post import Poster
@@ -157,7 +157,7 @@ async def test_a_status_carries_the_agents_name_and_face(emulated: EmulatedSlack
     indicators = Indicators(slack_web, identity("chat:write.customize"))
     speaker = Speaker(name="Support", face=":headphones:")
 
-    async with working(indicators, HERE, "Support", speaker=speaker, renew=timedelta(milliseconds=20)):
+    async with Working(indicators, HERE, "Support", speaker=speaker, renew=timedelta(milliseconds=20)):
         await wait_until(lambda: asked(emulated, AGENTS) != [], "the status is shown")
 
     here = {"channel_id": "C1", "thread_ts": "1.1", "username": "Support", "icon_emoji": ":headphones:"}
@@ -185,7 +185,7 @@ async def test_the_status_changes_with_what_the_agent_does(
 ) -> None:
     answers(emulated, AGENTS, refused("unknown_method"))
 
-    async with working(indicators, HERE, "Support", speaker=speaker) as status:
+    async with Working(indicators, HERE, "Support", speaker=speaker) as status:
         status.now("is reading 2 files")
         await wait_until(lambda: len(asked(emulated, ASSISTANT)) == 1, "it reads")
         status.now(ANSWERING)
@@ -203,7 +203,7 @@ async def test_the_status_changes_with_what_the_agent_does(
 async def test_a_session_without_words_costs_no_call_for_a_change(
     emulated: EmulatedSlack, indicators: Indicators
 ) -> None:
-    async with working(indicators, HERE, "Support") as status:
+    async with Working(indicators, HERE, "Support") as status:
         status.now("is reading 2 files")
         await wait_until(lambda: status.is_seen, "the status is shown")
         status.now(ANSWERING)
@@ -267,7 +267,7 @@ async def test_outside_a_thread_there_is_no_status(emulated: EmulatedSlack, indi
 
 
 async def test_a_status_is_renewed_while_the_agent_works(emulated: EmulatedSlack, indicators: Indicators) -> None:
-    async with working(indicators, HERE, "Support", renew=timedelta(milliseconds=20)):
+    async with Working(indicators, HERE, "Support", renew=timedelta(milliseconds=20)):
         await wait_until(lambda: len(asked(emulated, AGENTS)) >= 3, "the status is shown a third time")
     shown = [call["status"] for call in asked(emulated, AGENTS)]
 
@@ -276,7 +276,7 @@ async def test_a_status_is_renewed_while_the_agent_works(emulated: EmulatedSlack
 
 
 async def test_a_quick_block_shows_no_status(emulated: EmulatedSlack, indicators: Indicators) -> None:
-    async with working(indicators, HERE, "Support"):
+    async with Working(indicators, HERE, "Support"):
         pass
 
     assert calls_of(emulated) == []
@@ -499,7 +499,8 @@ async def test_a_lost_lane_ends_a_call_quietly(error: Exception) -> None:
         raise error
 
     async def block() -> str:
-        async with after_a_while(show, after=timedelta(0)):
+        async with AfterAWhile() as timed:
+            timed.call(show, after=timedelta(0))
             await asyncio.sleep(0.01)
         return "done"
 

@@ -53,7 +53,7 @@ from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
 from bridge.slack.blockkit.reply import Audience, Speaker
 from bridge.slack.history import ThreadRead
-from bridge.slack.indicators import ANSWERING, Working, after_a_while, working
+from bridge.slack.indicators import ANSWERING, Working
 from bridge.slack.parts import Place
 
 log = logging.getLogger(__name__)
@@ -246,11 +246,10 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     last = turn.project.catalog.get_agents.last or ()
     name = name or next((known.name for known in last if known.id == agent), "")
     status = await turn.until_shown.enter_async_context(
-        working(deps.indicators, place_of(message), name, speaker=speaker, title=title)
+        Working(deps.indicators, place_of(message), name, speaker=speaker, title=title)
     )
     if not message.app:
-        unseen = partial(_say_that_it_works, deps, turn, message, status, name)
-        await turn.until_shown.enter_async_context(after_a_while(unseen, after=deps.long_run))
+        status.call(partial(_say_that_it_works, deps, turn, message, status, name), after=deps.long_run)
     if message.parts:
         if files := deps.parts.count_readable(message.parts):
             status.now(f"is reading {kit.counted(files, 'file')}")
