@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bridge.config_tables import Act
-from bridge.engine.results import TryLater
+from bridge.engine.results import try_later
 from bridge.engine.rules import (
     ANY_AGENT,
     GUEST,
@@ -35,7 +35,7 @@ from bridge.engine.rules import (
 )
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
-from bridge.inbound import Inbound
+from bridge.inbound import Inbound, ScheduledRun, TriggeredRun
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
@@ -115,12 +115,10 @@ class Access:
         Whatever isn't done at once is decided here when it's done: reports, apps' rules, and messages that waited.
         What's set up goes on until someone changes it, so its owner must still have the rights *wanted* for it. Without
         a *user* (earlier versions stored none), only the channel counts. The result is a reason of
-        `bridge.errors.NotAllowed`. Raises `TryLater` if Slack doesn't answer right now.
+        `bridge.errors.NotAllowed`, without the words of a rule. Raises `TryLater` if Slack doesn't answer right now.
         """
-        try:
+        with try_later():
             return await self._refusal_now(user, channel, *wanted)
-        except SlackError as exc:
-            raise TryLater(exc.retry_after or None) from exc
 
     async def _refusal_now(self, user: str, channel: str, *wanted: Asked) -> str | None:
         """Return the same. Raises `SlackError`."""
@@ -144,8 +142,8 @@ class Access:
         for asked in wanted:
             verdict = await self.decide(asked, at_most=at_most)
             if not verdict.is_allowed:
-                reason = await self._reason(verdict, asked)
-                return reason if reason == "unknown" or reason.startswith("rule:") else "runner"
+                is_rule = verdict.of is None or verdict.of.reason == "rule"
+                return "rule" if is_rule else "unknown" if verdict.missing else "runner"
         is_theirs = not wanted or not channel or channel.startswith("D")
         return None if is_theirs or await self.directory.sees(user, channel) else "left"
 
@@ -318,6 +316,18 @@ class Offered:
         found = await self.catalog.get_agents()
         offered = await self.access.offered_to(self.asked, found)
         return [one for one in found if one.id in offered]
+
+
+def starter_of(body: Inbound | None) -> tuple[Starter, str]:
+    """Return what started a run, for the rules, and the app's ID; without a *body*, its person did."""
+    match body:
+        case ScheduledRun():
+            return "schedule", ""
+        case TriggeredRun(is_alert=True):
+            return "alert", ""
+        case TriggeredRun(message=message):
+            return "app", message.app
+    return "person", ""
 
 
 def target_of(target: Workflow | Agent | Target | None) -> Target | None:

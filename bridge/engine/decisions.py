@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum, auto
-from typing import Any, Final, Literal
+from enum import Enum, StrEnum
+from typing import Any, Final, Literal, Self
 
 from bridge.engine.notices import why_not_posted
 from bridge.errors import BridgeError, NotAllowed, TooOften
@@ -27,103 +27,6 @@ Decision = Literal[
     "queued", "duplicate", "ignored", "refused", "full", "paused", "unbound", "muted", "early", "deferred",
     "edited", "asked", "known", "late", "unknown", "withdrawn", "stopped", "missed", "outdated",
 ]  # fmt: skip
-
-
-class Reason(StrEnum):
-    """Why a message didn't become a turn: as it's stored, and as `bridge trace` shows it; ``{}`` is a fact."""
-
-    ABOUT_SOMETHING = "a message about something"
-    OWN = "written by the bot itself"
-    OF_SLACK = "written by Slack itself"
-    HIDDEN = "hidden"
-    OF_NOBODY = "not a message that a person wrote"
-    NO_DELETION = "not the deletion of a message"
-    SAME_TEXT = "changed, but not in its text"
-    CHANGED_BY_SLACK = "changed, but not by its person"
-    NO_TEXT = "no text"
-    NOT_ADDRESSED = "not addressed to the bot"
-    FOR_OTHERS = "starts by mentioning someone else"
-    NEEDS_MENTION = "replies need a mention here"
-    OTHERS_WRITE = "others are writing in this thread, so the reply needs a mention"
-    OF_OTHER_BOT = "posted by another app's bot"
-    NO_ACCESS = "its author doesn't have access: {}"
-    MUTED = "its thread is muted"
-    NO_CONVERSATION = "its thread has no conversation"
-    DELETED = "it was deleted before Slack delivered it"
-    EDITED_AWAY = "it was edited before Slack delivered it, and its new text isn't for an agent"
-    EDITED_LATE = "edited more than seven days after it was written"
-    SETTLED = "it was delivered before, and wasn't for an agent then"
-    NEW_TEXT_COMES = f"{NOT_YET}it was edited in the meantime, so Slack is asked to resend both"
-    ROOT_COMES = f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both"
-    READ_AGAIN = f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes"
-    NO_RULE = "posted by an app without a rule here ({})"
-    APP_IN_THREAD = "posted by an app in a thread"
-    APP_FROM_ELSEWHERE = "posted by an app from another workspace"
-    RULE_PAUSED = "the rule for its app is paused ({})"
-    APP_TOO_FAST = "its app, {}, is posting too fast"
-    TOO_LATE_TO_RUN = "found too late to run a workflow"
-
-    def about(self, fact: object) -> str:
-        """Return the reason with its fact."""
-        return self.value.replace("{}", str(fact))
-
-    @classmethod
-    def of(cls, said: str) -> Reason | None:
-        """Return the reason that was stored, perhaps with a fact; None for one from another version."""
-        for one in cls:
-            begins, has_fact, _ = one.partition("{}")
-            if said == one or (has_fact and said.startswith(begins)):
-                return one
-        return None
-
-
-def not_written(message: Mapping[str, Any]) -> Reason | None:
-    """Return why a *message*, as Slack shows it, isn't one that a person or an app wrote; None if it is."""
-    user, app = text(message, "user"), app_of(message)
-    if message.get("subtype") not in (WRITTEN if not app else (*WRITTEN, "bot_message")):
-        return Reason.ABOUT_SOMETHING
-    if user in SLACK_ITSELF:
-        return Reason.OF_SLACK
-    if message.get("hidden"):
-        return Reason.HIDDEN
-    return None if user or app else Reason.OF_NOBODY
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """The decision about a message, in a word for metrics and logs.
-
-    Its *reason* is a `Reason`, perhaps with a fact, or of a refusal the name of the notice about it.
-    """
-
-    decision: Decision
-    reason: str = ""
-
-
-class State(StrEnum):
-    """What is true of a message that isn't over, or of which nothing is recorded."""
-
-    BEHIND = auto()
-    NEXT = auto()
-    MENU = auto()
-    HELD = auto()
-    UNREAD = auto()
-    DOWN = auto()
-    NOT_ACCEPTED = auto()
-    WORKING = auto()
-    POSTING = auto()
-    EDITED = auto()
-    REPLIED = auto()
-    REPLIED_PRIVATELY = auto()
-    DISCARDED_BY_ADMIN = auto()
-    NOT_A_MEMBER = auto()
-    BEFORE_RECORDS = auto()
-    TOO_OLD_FOR_RECORDS = auto()
-    CATCHING_UP = auto()
-    NEVER_ARRIVED = auto()
-    NEVER_ARRIVED_ADMIN = auto()
-    OF_SOMEONE_ELSE = auto()
-    NOT_FOUND = auto()
 
 
 Cure = Literal["", "send", "again", "now", "new text"]
@@ -236,60 +139,121 @@ DECISIONS: Final[Mapping[Decision, Meaning]] = {
 }
 """Each decision about a message or its change."""
 
-REASONS: Final[Mapping[Reason, Meaning]] = {
-    Reason.ABOUT_SOMETHING: _NOT_A_MESSAGE,
-    Reason.OWN: Meaning("This is one of my own messages.", "Use this on the message that you want to know about."),
-    Reason.OF_SLACK: Meaning("Slack itself wrote this message, and I only answer people.", "Mention me yourself."),
-    Reason.HIDDEN: _NOT_A_MESSAGE,
-    Reason.OF_NOBODY: _NOT_A_MESSAGE,
-    Reason.NO_DELETION: _NOT_A_MESSAGE,
-    Reason.SAME_TEXT: _OF_A_CHANGE,
-    Reason.CHANGED_BY_SLACK: _OF_A_CHANGE,
-    Reason.NO_TEXT: Meaning("This message has no text that I could send.", "Say in words what you need."),
-    Reason.NOT_ADDRESSED: Meaning(
-        "This message doesn't mention me, so I didn't send it to an agent.", "Mention me in it, or in a reply."
-    ),
-    Reason.FOR_OTHERS: Meaning(
-        "This message starts by mentioning someone else, so I didn't send it to the agent.", _MENTION, "send"
-    ),
-    Reason.NEEDS_MENTION: Meaning(
-        "Replies need a mention in this channel, so this one wasn't sent to the agent.", _MENTION, "send"
-    ),
-    Reason.OTHERS_WRITE: _OTHERS,
-    Reason.OF_OTHER_BOT: Meaning(
-        "Another app posted this message, and I only answer people.",
-        "Mention me yourself, or add a rule for the app with /agents channel ask.",
-    ),
-    Reason.NO_ACCESS: DECISIONS["refused"],
-    Reason.MUTED: _MUTED,
-    Reason.NO_CONVERSATION: _NO_CONVERSATION,
-    Reason.DELETED: Meaning("This message was deleted before Slack delivered it.", "Write it again if you need one."),
-    Reason.EDITED_AWAY: Meaning(
-        "This message was edited before Slack delivered it, and its new text isn't for an agent.", "Mention me in it."
-    ),
-    Reason.EDITED_LATE: Meaning(
-        "This message was edited more than seven days after it was written.", "Send it as a new message."
-    ),
-    Reason.SETTLED: Meaning(
-        "Slack delivered this message before, and it wasn't for an agent then.",
-        "Send it again, with a mention, if it's for one now.",
-    ),
-    Reason.NEW_TEXT_COMES: _RESENT,
-    Reason.ROOT_COMES: _RESENT,
-    Reason.READ_AGAIN: _RESENT,
-    Reason.NO_RULE: _NO_RULE,
-    Reason.APP_IN_THREAD: Meaning(
-        "An app posted this in a thread, and I only answer people there.", "Mention me yourself."
-    ),
-    Reason.APP_FROM_ELSEWHERE: Meaning("An app of another workspace posted this.", "Mention me yourself."),
-    Reason.RULE_PAUSED: _RULE_PAUSED,
-    Reason.APP_TOO_FAST: Meaning("This app was posting too fast, so I ignored this post.", "Mention me yourself."),
-    Reason.TOO_LATE_TO_RUN: Meaning(
-        "I was offline when this was posted, so I didn't run the channel's workflow on it.",
-        "Run it with /workflows run.",
-    ),
-}
-"""Each reason for which a message doesn't become a turn."""
+
+class Reason(StrEnum):
+    """Why a message didn't become a turn, and what that means for people.
+
+    The text is stored, and shown by `bridge trace`; ``{}`` is a fact.
+    """
+
+    meaning: Meaning
+
+    def __new__(cls, said: str, meaning: Meaning) -> Self:
+        """Make a reason, which is the text."""
+        reason = str.__new__(cls, said)
+        reason._value_, reason.meaning = said, meaning
+        return reason
+
+    ABOUT_SOMETHING = "a message about something", _NOT_A_MESSAGE
+    OWN = (
+        "written by the bot itself",
+        Meaning("This is one of my own messages.", "Use this on the message that you want to know about."),
+    )
+    OF_SLACK = (
+        "written by Slack itself",
+        Meaning("Slack itself wrote this message, and I only answer people.", "Mention me yourself."),
+    )
+    HIDDEN = "hidden", _NOT_A_MESSAGE
+    OF_NOBODY = "not a message that a person wrote", _NOT_A_MESSAGE
+    NO_DELETION = "not the deletion of a message", _NOT_A_MESSAGE
+    SAME_TEXT = "changed, but not in its text", _OF_A_CHANGE
+    CHANGED_BY_SLACK = "changed, but not by its person", _OF_A_CHANGE
+    NO_TEXT = "no text", Meaning("This message has no text that I could send.", "Say in words what you need.")
+    NOT_ADDRESSED = (
+        "not addressed to the bot",
+        Meaning(
+            "This message doesn't mention me, so I didn't send it to an agent.", "Mention me in it, or in a reply."
+        ),
+    )
+    FOR_OTHERS = (
+        "starts by mentioning someone else",
+        Meaning("This message starts by mentioning someone else, so I didn't send it to the agent.", _MENTION, "send"),
+    )
+    NEEDS_MENTION = (
+        "replies need a mention here",
+        Meaning("Replies need a mention in this channel, so this one wasn't sent to the agent.", _MENTION, "send"),
+    )
+    OTHERS_WRITE = "others are writing in this thread, so the reply needs a mention", _OTHERS
+    OF_OTHER_BOT = (
+        "posted by another app's bot",
+        Meaning(
+            "Another app posted this message, and I only answer people.",
+            "Mention me yourself, or add a rule for the app with /agents channel ask.",
+        ),
+    )
+    NO_ACCESS = "its author doesn't have access: {}", DECISIONS["refused"]
+    MUTED = "its thread is muted", _MUTED
+    NO_CONVERSATION = "its thread has no conversation", _NO_CONVERSATION
+    DELETED = (
+        "it was deleted before Slack delivered it",
+        Meaning("This message was deleted before Slack delivered it.", "Write it again if you need one."),
+    )
+    EDITED_AWAY = (
+        "it was edited before Slack delivered it, and its new text isn't for an agent",
+        Meaning(
+            "This message was edited before Slack delivered it, and its new text isn't for an agent.",
+            "Mention me in it.",
+        ),
+    )
+    EDITED_LATE = (
+        "edited more than seven days after it was written",
+        Meaning("This message was edited more than seven days after it was written.", "Send it as a new message."),
+    )
+    SETTLED = (
+        "it was delivered before, and wasn't for an agent then",
+        Meaning(
+            "Slack delivered this message before, and it wasn't for an agent then.",
+            "Send it again, with a mention, if it's for one now.",
+        ),
+    )
+    NEW_TEXT_COMES = f"{NOT_YET}it was edited in the meantime, so Slack is asked to resend both", _RESENT
+    ROOT_COMES = f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both", _RESENT
+    READ_AGAIN = f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes", _RESENT
+    NO_RULE = "posted by an app without a rule here ({})", _NO_RULE
+    APP_IN_THREAD = (
+        "posted by an app in a thread",
+        Meaning("An app posted this in a thread, and I only answer people there.", "Mention me yourself."),
+    )
+    APP_FROM_ELSEWHERE = (
+        "posted by an app from another workspace",
+        Meaning("An app of another workspace posted this.", "Mention me yourself."),
+    )
+    RULE_PAUSED = "the rule for its app is paused ({})", _RULE_PAUSED
+    APP_TOO_FAST = (
+        "its app, {}, is posting too fast",
+        Meaning("This app was posting too fast, so I ignored this post.", "Mention me yourself."),
+    )
+    TOO_LATE_TO_RUN = (
+        "found too late to run a workflow",
+        Meaning(
+            "I was offline when this was posted, so I didn't run the channel's workflow on it.",
+            "Run it with /workflows run.",
+        ),
+    )
+
+    def about(self, fact: object) -> str:
+        """Return the reason with its fact."""
+        return self.value.replace("{}", str(fact))
+
+    @classmethod
+    def of(cls, said: str) -> Reason | None:
+        """Return the reason that was stored, perhaps with a fact; None for one from another version."""
+        for one in cls:
+            begins, has_fact, _ = one.partition("{}")
+            if said == one or (has_fact and said.startswith(begins)):
+                return one
+        return None
+
 
 REFUSALS: Final[Mapping[str, Meaning]] = {
     "user": Meaning(
@@ -480,65 +444,88 @@ DEATHS: Final[Mapping[str, Meaning]] = {
 }
 """Each reason for which a turn is given up."""
 
-STATES: Final[Mapping[State, Meaning]] = {
-    State.BEHIND: Meaning(
+
+class State(Enum):
+    """What is true of a message that isn't over, or of which nothing is recorded."""
+
+    BEHIND = Meaning(
         "This message is waiting for {count} in this thread.", "I'll send it to the agent once they're answered."
-    ),
-    State.NEXT: _NEXT,
-    State.MENU: Meaning("This message is waiting for someone to pick an agent.", "Pick one from the menu."),
-    State.HELD: Meaning(
+    )
+    NEXT = _NEXT
+    MENU = Meaning("This message is waiting for someone to pick an agent.", "Pick one from the menu.")
+    HELD = Meaning(
         "This thread was stopped while this message was waiting.",
         "Write another message to send it, or press Discard in the thread.",
-    ),
-    State.UNREAD: Meaning(
+    )
+    UNREAD = Meaning(
         "I'm still reading what was written in this thread while I was offline, and this message waits for that.",
         "It takes ten minutes at most.",
-    ),
-    State.DOWN: Meaning(
+    )
+    DOWN = Meaning(
         "The project service has been unavailable since {since}, so this message is waiting.",
         "I'll send it to the agent once the service is back.",
-    ),
-    State.NOT_ACCEPTED: Meaning(
+    )
+    NOT_ACCEPTED = Meaning(
         "The project service isn't accepting this message right now, so it's waiting.", "I try again every few seconds."
-    ),
-    State.WORKING: Meaning(
+    )
+    WORKING = Meaning(
         "This message was sent to the project service at {since}, and there's no answer yet.",
         "Type !stop in the thread to stop waiting.",
-    ),
-    State.POSTING: Meaning("There's an answer, but Slack hasn't accepted it yet.", "I'll keep trying."),
-    State.EDITED: _WITH_NEW_TEXT,
-    State.REPLIED: _REPLIED,
-    State.REPLIED_PRIVATELY: Meaning(
-        "I replied to this message in private.", "Such a reply disappears after a while; send the message again to "
-        "get a new one.", is_public=False,
-    ),
-    State.DISCARDED_BY_ADMIN: Meaning("This message couldn't be finished, and your admin discarded it.", _AGAIN),
-    State.NOT_A_MEMBER: Meaning(
+    )
+    POSTING = Meaning("There's an answer, but Slack hasn't accepted it yet.", "I'll keep trying.")
+    EDITED = _WITH_NEW_TEXT
+    REPLIED = _REPLIED
+    REPLIED_PRIVATELY = Meaning(
+        "I replied to this message in private.",
+        "Such a reply disappears after a while; send the message again to get a new one.",
+        is_public=False,
+    )
+    DISCARDED_BY_ADMIN = Meaning("This message couldn't be finished, and your admin discarded it.", _AGAIN)
+    NOT_A_MEMBER = Meaning(
         "I'm not in this channel, so this message didn't reach me.", "Invite me with /invite, and mention me again."
-    ),
-    State.BEFORE_RECORDS: Meaning("This message is older than my records, which begin at {since}.", _AGAIN),
-    State.TOO_OLD_FOR_RECORDS: Meaning(
-        "This message is older than seven days, and I have no older records.", _AGAIN
-    ),
-    State.CATCHING_UP: Meaning(
+    )
+    BEFORE_RECORDS = Meaning("This message is older than my records, which begin at {since}.", _AGAIN)
+    TOO_OLD_FOR_RECORDS = Meaning("This message is older than seven days, and I have no older records.", _AGAIN)
+    CATCHING_UP = Meaning(
         "I'm still reading what was written while I was offline, and haven't reached this message.",
         "I'll handle it once I have, so there's nothing to do.",
-    ),
-    State.NEVER_ARRIVED: Meaning(
+    )
+    NEVER_ARRIVED = Meaning(
         "Slack hasn't delivered this message to me.", "Send it again, and tell your admin if that doesn't help."
-    ),
-    State.NEVER_ARRIVED_ADMIN: Meaning(
+    )
+    NEVER_ARRIVED_ADMIN = Meaning(
         "Slack hasn't delivered this message to me.",
         "Send it again; if that doesn't help, run bridge check and look at Event Subscriptions on the app's page.",
-    ),
-    State.OF_SOMEONE_ELSE: Meaning(
+    )
+    OF_SOMEONE_ELSE = Meaning(
         "Only its author can see what happened to this message.", "They can use Why no answer? on it."
-    ),
-    State.NOT_FOUND: Meaning(
+    )
+    NOT_FOUND = Meaning(
         "I can't see which message you mean.", "Use Why no answer? on a message, or type !why and its link."
-    ),
-}  # fmt: skip
-"""Each state of a message that isn't over, or of which nothing is recorded."""
+    )
+
+
+def not_written(message: Mapping[str, Any]) -> Reason | None:
+    """Return why a *message*, as Slack shows it, isn't one that a person or an app wrote; None if it is."""
+    user, app = text(message, "user"), app_of(message)
+    if message.get("subtype") not in (WRITTEN if not app else (*WRITTEN, "bot_message")):
+        return Reason.ABOUT_SOMETHING
+    if user in SLACK_ITSELF:
+        return Reason.OF_SLACK
+    if message.get("hidden"):
+        return Reason.HIDDEN
+    return None if user or app else Reason.OF_NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The decision about a message, in a word for metrics and logs.
+
+    Its *reason* is a `Reason`, perhaps with a fact, or of a refusal the name of the notice about it.
+    """
+
+    decision: Decision
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,7 +573,7 @@ def explain(known: MessageTrace, down_since: datetime | None = None) -> Explanat
     reason = Reason.of(why)
     if reason is Reason.NO_ACCESS:
         return _refused(why.partition(": ")[2])
-    return Explanation(REASONS[reason] if reason else DECISIONS["ignored"], reason=reason)
+    return Explanation(reason.meaning if reason else DECISIONS["ignored"], reason=reason)
 
 
 def end_of(what: str) -> Meaning | None:
@@ -620,9 +607,9 @@ def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
         case "queued":
             return _waiting(turn, down_since)
         case "sent":
-            return Explanation(STATES[State.WORKING], since=turn.sent_at, turn=turn)
+            return Explanation(State.WORKING.value, since=turn.sent_at, turn=turn)
         case "posting":
-            return Explanation(STATES[State.POSTING], turn=turn)
+            return Explanation(State.POSTING.value, turn=turn)
         case "dead":
             return _dead(turn)
         case _:
@@ -631,24 +618,24 @@ def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
 
 def _waiting(turn: TurnTrace, down_since: datetime | None) -> Explanation:
     if turn.is_held:
-        return Explanation(STATES[State.HELD], turn=turn)
+        return Explanation(State.HELD.value, turn=turn)
     if turn.menu:
-        return Explanation(STATES[State.MENU], turn=turn, shown_at=turn.menu)
+        return Explanation(State.MENU.value, turn=turn, shown_at=turn.menu)
     if turn.is_parked:
-        return Explanation(STATES[State.MENU], turn=turn)
+        return Explanation(State.MENU.value, turn=turn)
     if down_since:
-        return Explanation(STATES[State.DOWN], since=down_since, turn=turn)
+        return Explanation(State.DOWN.value, since=down_since, turn=turn)
     if turn.ahead:
-        return Explanation(STATES[State.BEHIND], {"count": kit.counted(turn.ahead, "other message")}, turn=turn)
+        return Explanation(State.BEHIND.value, {"count": kit.counted(turn.ahead, "other message")}, turn=turn)
     if turn.waits_for_reading:
-        return Explanation(STATES[State.UNREAD], turn=turn)
-    return Explanation(STATES[State.NOT_ACCEPTED if turn.unsent else State.NEXT], turn=turn)
+        return Explanation(State.UNREAD.value, turn=turn)
+    return Explanation((State.NOT_ACCEPTED if turn.unsent else State.NEXT).value, turn=turn)
 
 
 def _dead(turn: TurnTrace) -> Explanation:
     reason = turn.deaths[-1][1] if turn.deaths else turn.what
     if turn.dropped_at:
-        return Explanation(STATES[State.DISCARDED_BY_ADMIN], turn=turn)
+        return Explanation(State.DISCARDED_BY_ADMIN.value, turn=turn)
     if turn.died == "sent":
         return Explanation(_UNKNOWN, _cause(turn), turn=turn)
     name, _, error = reason.partition(": ")
@@ -669,9 +656,9 @@ def _ended(turn: TurnTrace) -> Explanation:
     if what == TooOften.__name__ and turn.cause:
         return Explanation(_USED_UP, _cause(turn), turn=turn)
     if turn.has_new_text and line in {None, _REPLIED, _ANSWERED}:
-        return Explanation(STATES[State.EDITED], turn=turn, shown_at="")
+        return Explanation(State.EDITED.value, turn=turn, shown_at="")
     if line is None or line.happened == _REPLIED.happened or (line is _ANSWERED and not turn.posted):
-        line = STATES[State.REPLIED if turn.posted else State.REPLIED_PRIVATELY]
+        line = (State.REPLIED if turn.posted else State.REPLIED_PRIVATELY).value
     elif turn.answered_at and not turn.posted and what not in {"stopped", "deleted"}:
         line = replace(line, is_public=False)  # its reply was private, too
     return Explanation(line, _cause(turn), turn=turn, shown_at=turn.posted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,13 +11,19 @@ from bridge.engine.access import Access
 from bridge.engine.home import Homes
 from bridge.engine.limits import Limiter
 from bridge.engine.projects import ServedProjects
+from bridge.engine.results import try_later
 from bridge.engine.said_once import SaidOnce
+from bridge.errors import SlackRefused
 from bridge.ids import ThreadKey
 from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
+from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import Indicators
+from bridge.slack.parts import MessageTag
 from bridge.slack.people import Directory
-from bridge.slack.post import Poster
+from bridge.slack.post import ExistingParts, Poster
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +48,22 @@ class EngineDeps:
     now: Callable[[], datetime]
     bot_user: str
     command_prefix: str = ""
+
+    async def edit(self, channel: str, ts: str, reply: Reply, tag: MessageTag, *, response_url: str = "") -> bool:
+        """Edit a posted message; False if it can't be edited, as someone deleted it, for example. Raises `TryLater`.
+
+        *response_url* is of a button on it, and replaces it where the bot can't edit messages.
+        """
+        with try_later():
+            try:
+                try:
+                    await self.slack.update(channel, ts, reply, tag)
+                except SlackRefused:
+                    if not response_url:
+                        raise
+                    replacing = reply.model_copy(update={"replaces_original": True, "files": ()})
+                    await self.slack.respond(response_url, replacing, ExistingParts())
+            except SlackRefused as exc:
+                log.info("a posted message can't be edited", extra={"error": exc.error, "mark": tag.kind})
+                return False
+        return True

@@ -10,12 +10,14 @@ A handler raises `TryLater` if data it needs isn't available now.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
-from bridge.errors import RecordNotUnderstood
+from bridge.errors import RecordNotUnderstood, SlackError
 from bridge.inbound import MessagePart
 from bridge.slack.blockkit.reply import Reply, View
 
@@ -235,3 +237,12 @@ class TryLater(Exception):
     def __init__(self, after: timedelta | None = None) -> None:
         super().__init__(after)
         self.after = timedelta(seconds=5) if after is None else after
+
+
+@contextmanager
+def try_later() -> Iterator[None]:
+    """Have errors of Slack in this block retry the turn. Raises `TryLater`."""
+    try:
+        yield
+    except SlackError as exc:
+        raise TryLater(exc.retry_after or None) from exc

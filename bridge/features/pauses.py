@@ -171,7 +171,6 @@ async def refusal_to_continue(
 ) -> Outcome | None:
     """Say why something that needs the rights *wanted* can't be resumed or started, if it can't. Raises `TryLater`."""
     reason = await deps.access.refusal_now(one.owner, one.channel, *wanted)
-    reason = reason and reason.partition(":")[0]
     if not reason and deps.projects.get(one.project) is None:
         reason = REMOVED
     if not reason:
@@ -225,7 +224,6 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
         reason = await deps.access.refusal_now(rule.owner, turn.channel, *wanted)
         if reason is None:
             return None
-        reason = reason.partition(":")[0]
         hour = int(deps.now().timestamp()) // 3600  # it's paused at once: this only spares turns at the same moment
         event = f"{RULE_PAUSED}:{turn.team}:{turn.channel}:{message.app}:{hour}"
         about = (RULE_PAUSED, rule.name or message.app_name or message.app)

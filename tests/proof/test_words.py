@@ -65,16 +65,13 @@ WORDED = [
     CODE / "cli/manifest.py",
 ]
 MEANINGS = [
-    meaning
-    for table in (
-        decisions.DECISIONS,
-        decisions.REASONS,
-        decisions.REFUSALS,
-        decisions.ENDS,
-        decisions.DEATHS,
-        decisions.STATES,
-    )
-    for meaning in table.values()
+    *(one.meaning for one in decisions.Reason),
+    *(one.value for one in decisions.State),
+    *(
+        meaning
+        for table in (decisions.DECISIONS, decisions.REFUSALS, decisions.ENDS, decisions.DEATHS)
+        for meaning in table.values()
+    ),
 ]
 OPERATORS = [
     *sorted((CODE / "cli").glob("*.py")),

@@ -11,6 +11,7 @@ import json
 import pkgutil
 import types
 import typing
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -39,6 +40,7 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.statistics.layout import Note, Trend, nothing_yet
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
+from bridge.features.statistics.work import Tally
 from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
@@ -179,6 +181,7 @@ def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> An
         timedelta: timedelta(seconds=90),
         datetime: _MOMENT,
         AwareDatetime: _MOMENT,
+        Tally: Tally(good=7, failed=2, unknown=1, times=Counter({3: 7})),
     }
     if hint in plain:
         return plain[hint]

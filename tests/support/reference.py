@@ -163,8 +163,8 @@ def messages() -> str:
 def outcomes() -> str:
     """Everything that can happen to a message: what is said, and what helps."""
     tables: dict[str, Iterable[Meaning]] = {
-        "Waiting, replied to, or unknown": decisions.STATES.values(),
-        "Not for an agent": decisions.REASONS.values(),
+        "Waiting, replied to, or unknown": [one.value for one in decisions.State],
+        "Not for an agent": [one.meaning for one in decisions.Reason],
         "Refused on arrival": decisions.REFUSALS.values(),
         "Ended": (*decisions.ENDS.values(), *decisions.REQUESTS.values(), *decisions.DEATHS.values()),
     }

@@ -16,10 +16,8 @@ from bridge.engine.decisions import (
     DEATHS,
     DECISIONS,
     ENDS,
-    REASONS,
     REFUSALS,
     REQUESTS,
-    STATES,
     Decision,
     Reason,
     State,
@@ -41,9 +39,10 @@ OF_MESSAGES = [
 
 ALL = {
     f"{table}: {name}": meaning
-    for table in ("DECISIONS", "REASONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS", "STATES")
+    for table in ("DECISIONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS")
     for name, meaning in vars(decisions)[table].items()
 }
+ALL |= {f"Reason: {one.name}": one.meaning for one in Reason} | {f"State: {one.name}": one.value for one in State}
 SENTENCE = re.compile(r"[A-Z](?:[^.?!]|[?!.](?! [A-Z]))*[.?]")
 
 
@@ -74,14 +73,6 @@ def literals(node: ast.expr | None) -> Iterator[str]:
 
 def test_each_decision_has_its_meaning() -> None:
     assert set(DECISIONS) == set(get_args(Decision))
-
-
-def test_each_reason_has_its_meaning() -> None:
-    assert set(REASONS) == set(Reason)
-
-
-def test_each_state_has_its_meaning() -> None:
-    assert set(STATES) == set(State)
 
 
 def test_the_reasons_of_the_source_are_in_the_table() -> None:

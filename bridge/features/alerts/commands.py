@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.picking import pick
-from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, TryLater, shown
+from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, shown
 from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
@@ -23,8 +22,6 @@ from bridge.errors import (
     ControlNotUnderstood,
     NotAllowed,
     RecordNotUnderstood,
-    SlackError,
-    SlackRefused,
 )
 from bridge.features.alerts import layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
@@ -58,8 +55,6 @@ from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block, Reply
 from bridge.slack.parts import MessageTag
-
-log = logging.getLogger(__name__)
 
 MARK: Final = "bridge_alert"
 _EDITS: Final = "edits"
@@ -364,7 +359,9 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         return Done("its owner has access again")
     about_it = named("alert", stored.id, stored.called)
     if reached.ended is not None:
-        await _mark_as_over(deps, turn, stored, reached)
+        over = layout.over(stored, reached.said, reached.since, reached.ended)
+        tag = MessageTag(MARK, side_id(turn.id, "edit"), project=turn.project_key)  # not its own, which is looked for
+        await deps.edit(reached.channel, reached.thread_ts, over, tag)
         reply = layout.recovered(stored, reached.said, reached.since, reached.ended)
         return Outcome(what="recovered", reply=reply, mark=MARK, concerns=about_it)
     name = await deps.directory.user_name(owner)
@@ -372,22 +369,6 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     text = layout.alert_text(stored.called, reached.said, reached.facts)
     posted = PostedAlert(alert=stored.id, called=stored.called, since=reached.since, text=text)
     return Outcome(what="alert", reply=reply, mark=MARK, after=(posted,), concerns=about_it)
-
-
-async def _mark_as_over(deps: Deps, turn: Turn, stored: StoredAlert, reached: AlertEdge) -> None:
-    """Edit the message about a condition that's over. Repeatable. Raises `TryLater`."""
-    if reached.ended is None:
-        return
-    reply = layout.over(stored, reached.said, reached.since, reached.ended)
-    tag = MessageTag(
-        MARK, side_id(turn.id, "edit"), project=turn.project_key
-    )  # not this turn's own, which is looked for
-    try:
-        await deps.slack.update(reached.channel, reached.thread_ts, reply, tag)
-    except SlackRefused as exc:  # someone deleted it, or it's too late to edit it
-        log.info("an alert's message can't be edited", extra={"error": exc.error})
-    except SlackError as exc:
-        raise TryLater(exc.retry_after or None) from exc
 
 
 @alerts.once_posted(PostedAlert)

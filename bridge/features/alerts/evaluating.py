@@ -153,8 +153,7 @@ async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
         wanted = await rights_for(deps, spec)
     except ProjectError as exc:
         raise TryLater from exc
-    reason = await deps.access.refusal_now(spec.owner, spec.channel, *wanted)
-    return reason and reason.partition(":")[0]
+    return await deps.access.refusal_now(spec.owner, spec.channel, *wanted)
 
 
 async def rights_for(deps: Deps, spec: AlertSpec) -> list[Asked]:

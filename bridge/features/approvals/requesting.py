@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -14,10 +13,10 @@ from typing import Any, Final
 from bridge.engine.access import target_of
 from bridge.engine.deps import EngineDeps
 from bridge.engine.questions import Permit
-from bridge.engine.results import Form, Outcome, PostedTask, RequestPosted, TryLater
+from bridge.engine.results import Form, Outcome, PostedTask, RequestPosted
 from bridge.engine.rules import ApprovalTerms, Target, Verdict
 from bridge.engine.turn import Turn
-from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError, SlackRefused
+from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError
 from bridge.features.approvals import layout
 from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
 from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
@@ -29,12 +28,8 @@ from bridge.queue.audit import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import ExistingParts
-
-log = logging.getLogger(__name__)
 
 MARK: Final = "bridge_approval"
 """The event type in the metadata of a request's card."""
@@ -148,7 +143,7 @@ class Approvals:
         for channel, ts, user, turn in stored.notices:
             reply = layout.no_longer_wanted(view, await self.link_for(deps, stored, user))
             tag = MessageTag("bridge_turn", TurnId(turn), project=stored.request.project)
-            await self._edit(deps, channel, ts, mark_reply(reply, stored.request.project), tag)
+            await deps.edit(channel, ts, mark_reply(reply, stored.request.project), tag)
 
     def settles(self, deps: EngineDeps, stored: StoredRequest) -> tuple[Write, ...]:
         """Return the write that has the card and these messages say that it ended."""
@@ -171,28 +166,9 @@ class Approvals:
             reply = mark_reply(layout.card(await self.shown(deps, stored)), request.project)
             # The card stays the one of its turn, which may not have finished: a successor looks for it.
             tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.said, request.project)
-            if not await self._edit(deps, request.channel, stored.card, reply, tag, response_url=response_url):
+            if not await deps.edit(request.channel, stored.card, reply, tag, response_url=response_url):
                 break
         return stored
-
-    async def _edit(
-        self, deps: EngineDeps, channel: str, ts: str, reply: Reply, tag: MessageTag, *, response_url: str = ""
-    ) -> bool:
-        """Edit a card or a notice; False if someone deleted it, or the bot isn't in the channel. Raises `TryLater`."""
-        try:
-            try:
-                await deps.slack.update(channel, ts, reply, tag)
-            except SlackRefused:
-                if not response_url:
-                    raise
-                replacing = reply.model_copy(update={"replaces_original": True, "files": ()})
-                await deps.slack.respond(response_url, replacing, ExistingParts())
-        except SlackRefused as exc:
-            log.info("a request's card or notice can't be edited", extra={"error": exc.error})
-            return False
-        except SlackError as exc:
-            raise TryLater(exc.retry_after or None) from exc
-        return True
 
     async def opened(self, deps: EngineDeps, turn: Turn, approved: ApprovedRun) -> Permit | Outcome:
         """Return the permit for an approved run, or what to show if it may not start: everyone is judged again.
@@ -242,13 +218,13 @@ class Approvals:
             return ""
         for user in stored.approved_by:
             if refused := await refusal_of_approver(deps, request, verdict.approval, user):
-                return f"{refused.partition(':')[0]} {user}"
+                return f"{refused} {user}"
         return None
 
     async def lost_by_asker(self, deps: EngineDeps, request: Request) -> str:
         """Return which right the asker has lost, or ``""``. Raises `TryLater`."""
         refused = await deps.access.refusal_now(request.asker, request.channel, asked_for(deps, request))
-        return f"{refused.partition(':')[0]} {request.asker}" if refused else ""
+        return f"{refused} {request.asker}" if refused else ""
 
     async def changes(self, deps: EngineDeps, stored: StoredRequest, lost: str) -> tuple[Write, ...]:
         """Return the writes that say, in the request and to its asker, what was *lost* since it was asked for."""

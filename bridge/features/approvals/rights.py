@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable
 from typing import Final
 
+from bridge.engine.access import starter_of
 from bridge.engine.deps import EngineDeps
-from bridge.engine.results import TryLater
-from bridge.engine.rules import ApprovalTerms, Asked, Rules, Starter, Target, Verdict, decide, may_approve
-from bridge.errors import NotAllowed, SlackError
+from bridge.engine.results import try_later
+from bridge.engine.rules import ApprovalTerms, Asked, Rules, Target, Verdict, decide, may_approve
+from bridge.errors import NotAllowed
 from bridge.features.approvals.request import Request
-from bridge.inbound import ScheduledRun, TriggeredRun
 
 _FRESH: Final = 1.0  # seconds
 
@@ -35,15 +35,7 @@ def rule_of(verdict: Verdict) -> str:
 
 def asked_for(deps: EngineDeps, request: Request) -> Asked:
     """Return what a request is for, as the rules are asked about it: its asker's run."""
-    by: Starter = "person"
-    app = ""
-    match request.started_by:
-        case ScheduledRun():
-            by = "schedule"
-        case TriggeredRun(is_alert=True):
-            by = "alert"
-        case TriggeredRun(message=message):
-            by, app = "app", message.app
+    by, app = starter_of(request.started_by)
     return deps.access.asked_by(
         "run", request.asker, request.channel, request.project, _target(request), by=by, app=app
     )
@@ -82,10 +74,8 @@ async def refusal_of_approver(deps: EngineDeps, request: Request, terms: Approva
 
 async def _decided(deps: EngineDeps, asked: Asked, how: Callable[[Rules, Asked], Verdict]) -> Verdict:
     """Decide with facts from Slack that are fresh. Raises `TryLater`."""
-    try:
+    with try_later():
         return await deps.access.decide(asked, at_most=_FRESH, how=how)
-    except SlackError as exc:
-        raise TryLater(exc.retry_after or None) from exc
 
 
 async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:

@@ -7,9 +7,8 @@ from datetime import timedelta
 from typing import Final
 
 from bridge.engine.feature import Feature
-from bridge.engine.results import Done, Outcome, PostedIncident, Result, TryLater
+from bridge.engine.results import Done, Outcome, PostedIncident, Result
 from bridge.engine.turn import Turn
-from bridge.errors import SlackError, SlackRefused
 from bridge.features.deps import Deps
 from bridge.features.incidents import layout
 from bridge.features.incidents.incident import StoredIncident
@@ -50,12 +49,7 @@ async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
         posted = PostedIncident(incident=change.incident, since=incident.since)
         return Outcome(what=what, reply=reply, mark=MARK, after=(posted,))
     tag = MessageTag(MARK, side_id(turn.id, "edit"))  # not this turn's own, which is looked for
-    try:
-        await deps.slack.update(change.channel, change.thread_ts, reply, tag)
-    except SlackRefused as exc:  # someone deleted it
-        log.info("an incident's message can't be edited", extra={"error": exc.error})
-    except SlackError as exc:
-        raise TryLater(exc.retry_after or None) from exc
+    await deps.edit(change.channel, change.thread_ts, reply, tag)
     match change.does:
         case "ends":
             reply = layout.ended(change.since, change.at)

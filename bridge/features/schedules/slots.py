@@ -109,8 +109,7 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
 
 async def may_have(deps: Deps, spec: Spec) -> str | None:
     """Return why a task's owner may no longer have it, or None if they may. Raises `TryLater` and `ProjectError`."""
-    reason = await deps.access.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
-    return reason and reason.partition(":")[0]
+    return await deps.access.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
 
 
 async def rights_for(deps: Deps, spec: Spec) -> list[Asked]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Final
@@ -46,16 +47,13 @@ async def agents_reply(
         agents += await project.catalog.get_agents()
         workflows += await project.catalog.get_workflows()
     names = {f"a{one.id}": one.name for one in agents} | {f"w{one.id}": one.name for one in workflows}
-    rows = {
-        kind: [(key, _row(names, key, work)) for key, work in done.work.items() if key[:1] == kind and work.turns]
-        for kind in ("a", "w")
-    }
-    for listed in rows.values():
-        listed.sort(key=lambda one: (one[0].endswith(REST), -one[1].turns))
-    file = Attachment(name=f"agents-{now:%Y-%m-%d}.csv", content=_csv(rows["a"], rows["w"]))
+    rows = [WorkRow(key, _name_of(names, key), work) for key, work in done.work.items() if work.turns]
+    rows.sort(key=lambda one: (one.key.endswith(REST), -one.work.turns))
+    of_agents, of_workflows = ([row for row in rows if row.key[:1] == kind] for kind in ("a", "w"))
+    file = Attachment(name=f"agents-{now:%Y-%m-%d}.csv", content=_csv([*of_agents, *of_workflows]))
     card = work_card(
-        [row for _key, row in rows["a"]],
-        [row for _key, row in rows["w"]],
+        of_agents,
+        of_workflows,
         [*done.outages, *await _outage_now(deps, project, now)],
         done.since,
         project=project.name if deps.projects.is_several else "",
@@ -92,25 +90,20 @@ async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> 
     return [(from_epoch_ms(since), now)] if since else []
 
 
-def _row(names: dict[str, str], key: str, work: Tally) -> WorkRow:
+def _name_of(names: dict[str, str], key: str) -> str:
     called = {"a": "Agent", "w": "Workflow"}[key[:1]]
-    name = "Others" if key.endswith(REST) else names.get(key, f"{called} {key[1:]}")
-    return WorkRow(
-        name=name, turns=work.turns, people=len(work.people), threads=len(work.threads), failed=work.failed,
-        stopped=work.stopped, unknown=work.unknown, up=work.up, down=work.down, median=work.percentile(0.5),
-        p95=work.percentile(0.95),
-    )  # fmt: skip
+    return "Others" if key.endswith(REST) else names.get(key, f"{called} {key[1:]}")
 
 
-def _csv(agents: list[tuple[str, WorkRow]], workflows: list[tuple[str, WorkRow]]) -> str:
+def _csv(rows: Sequence[WorkRow]) -> str:
     """Return the rows as CSV; a name can't become a formula of a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for kind, rows in (("agent", agents), ("workflow", workflows)):
-        for key, one in rows:
-            name = f"'{one.name}" if one.name.startswith(_FORMULA) else one.name
-            median, p95 = ("" if seconds is None else f"{seconds:.3f}" for seconds in (one.median, one.p95))
-            ends = (one.good, one.failed, one.stopped, one.unknown, one.up, one.down)
-            writer.writerow((kind, key[1:], name, one.turns, one.people, one.threads, median, p95, *ends))
+    for key, called, one in rows:
+        kind, name = {"a": "agent", "w": "workflow"}[key[:1]], f"'{called}" if called.startswith(_FORMULA) else called
+        times = (one.percentile(share) for share in (0.5, 0.95))
+        median, p95 = ("" if seconds is None else f"{seconds:.3f}" for seconds in times)
+        ends = (one.good, one.failed, one.stopped, one.unknown, one.up, one.down)
+        writer.writerow((kind, key[1:], name, one.turns, len(one.people), len(one.threads), median, p95, *ends))
     return text.getvalue()

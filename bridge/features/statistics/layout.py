@@ -24,6 +24,7 @@ from bridge.features.statistics.numbers import (
     numbers_of,
 )
 from bridge.features.statistics.snapshots import Snapshot
+from bridge.features.statistics.work import Tally
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
@@ -362,27 +363,11 @@ def _name(name: str) -> str:
 
 
 class WorkRow(NamedTuple):
-    """What an agent or a workflow called *name* did: its *turns* (messages or runs), and how they ended.
+    """The *work* of an agent or a workflow called *name*, with its *key* (`bridge.features.statistics.work.key_of`)."""
 
-    *median* and *p95* are seconds.
-    """
-
+    key: str
     name: str
-    turns: int
-    people: int
-    threads: int
-    failed: int
-    stopped: int
-    unknown: int
-    up: int
-    down: int
-    median: float | None = None
-    p95: float | None = None
-
-    @property
-    def good(self) -> int:
-        """How many turns ended well."""
-        return self.turns - self.failed - self.stopped - self.unknown
+    work: Tally
 
 
 AGENTS_HEAD: Final = (
@@ -407,13 +392,13 @@ def work_card(
     """Show what agents and workflows did *since* a day, and when the service couldn't be reached."""
     title = kit.titled("Agents and workflows", project)
     cells: list[list[str | int]] = [
-        [_name(one.name), one.turns, one.people, one.threads, _took(one.median), _took(one.p95),
-         one.failed, one.stopped, one.unknown, one.up, one.down]
-        for one in agents[:_MOST_WORKING]
+        [_name(name), work.turns, len(work.people), len(work.threads), *_times(work),
+         work.failed, work.stopped, work.unknown, work.up, work.down]
+        for _key, name, work in agents[:_MOST_WORKING]
     ]  # fmt: skip
     of_workflows: list[list[str | int]] = [
-        [_name(one.name), one.turns, one.good, one.failed, one.unknown, _took(one.median), _took(one.p95)]
-        for one in workflows[:_MOST_WORKING]
+        [_name(name), work.turns, work.good, work.failed, work.unknown, *_times(work)]
+        for _key, name, work in workflows[:_MOST_WORKING]
     ]
     parts = [(head, rows) for head, rows in ((AGENTS_HEAD, cells), (WORKFLOWS_HEAD, of_workflows)) if rows]
     tables = [charts.table(f"{head[0]}s", head, rows) for head, rows in parts]
@@ -453,10 +438,10 @@ def work_sentence(
     agents: Sequence[WorkRow], workflows: Sequence[WorkRow], outages: Sequence[tuple[datetime, datetime]]
 ) -> str:
     """Say in a sentence what agents and workflows did, and whether something failed."""
-    messages, runs = (sum(one.turns for one in rows) for rows in (agents, workflows))
+    messages, runs = (sum(one.work.turns for one in rows) for rows in (agents, workflows))
     listed = [kit.counted(messages, "message")] if messages else []
     listed += [kit.counted(runs, "run")] if runs else []
-    failed = sum(one.failed + one.unknown for one in (*agents, *workflows))
+    failed = sum(one.work.failed + one.work.unknown for one in (*agents, *workflows))
     listed = listed or ["No messages and no runs"]
     ending = f"; {failed:,} failed" if failed else "; nothing failed" if messages or runs else ""
     down = f"; {kit.counted(len(outages), 'outage')}" if outages else ""
@@ -467,5 +452,7 @@ def _row_in_words(head: Sequence[str], row: Sequence[str | int]) -> str:
     return f"{row[0]}: " + ", ".join(f"{title} {value}" for title, value in zip(head[1:], row[1:], strict=True))
 
 
-def _took(seconds: float | None) -> str:
-    return "–" if seconds is None else kit.spoken(timedelta(seconds=seconds))  # noqa: RUF001
+def _times(work: Tally) -> list[str]:
+    """Return the median and the 95th percentile of its times."""
+    times = (work.percentile(0.5), work.percentile(0.95))
+    return ["–" if took is None else kit.spoken(timedelta(seconds=took)) for took in times]  # noqa: RUF001

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from bridge.engine import decisions
-from bridge.engine.decisions import REASONS, STATES, Explanation, Reason, State, explain, not_written
+from bridge.engine.decisions import Explanation, Reason, State, explain, not_written
 from bridge.engine.feature import Feature
 from bridge.engine.results import Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -51,7 +51,7 @@ async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Explain the message that the shortcut was used on."""
     await deps.access.require(turn, "trace")
     if not timestamp({"ts": shortcut.message_ts}, "ts"):
-        return _shown(deps, STATES[State.NOT_FOUND])
+        return _shown(deps, State.NOT_FOUND.value)
     message = InboundMessage(
         team=shortcut.team, channel=shortcut.channel, user=shortcut.author, user_team=shortcut.user_team,
         text=shortcut.text, parts=shortcut.parts, ts=shortcut.message_ts, source="typed",
@@ -67,9 +67,9 @@ async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
     said = turn.body
     linked = LinkedMessage.parse(link)
     if not isinstance(said, InboundMessage) or (link and linked is None):
-        return _shown(deps, STATES[State.NOT_FOUND])
+        return _shown(deps, State.NOT_FOUND.value)
     found = await _linked(deps, turn, linked) if linked else await _latest(deps, turn, said)
-    return await _explained(deps, turn, *found) if found else _shown(deps, STATES[State.NOT_FOUND])
+    return await _explained(deps, turn, *found) if found else _shown(deps, State.NOT_FOUND.value)
 
 
 class _Found(NamedTuple):
@@ -153,9 +153,9 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     down_for = project.client.down_for if project else None
     found = explain(await trace_of(deps.scripts, message.key), deps.now() - down_for if down_for is not None else None)
     if message.user == deps.bot_user:
-        found = Explanation(REASONS[Reason.OWN])
+        found = Explanation(Reason.OWN.meaning)
     elif unwritten is not None and found is None:
-        found = Explanation(REASONS[unwritten], reason=unwritten)
+        found = Explanation(unwritten.meaning, reason=unwritten)
     elif found is None:
         found = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
@@ -169,7 +169,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
         words += [found.meaning.word] if found.refusal and found.is_public | is_own else []
         reference = " · ".join(words)
     if not (is_own or found.is_public):
-        return _shown(deps, STATES[State.OF_SOMEONE_ELSE], reference=reference)
+        return _shown(deps, State.OF_SOMEONE_ELSE.value, reference=reference)
     button: str = found.button
     value = str(message.key)
     if button == "send":
@@ -199,21 +199,21 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
     """
     is_direct, written = message.channel.startswith("D"), datetime.fromtimestamp(float(message.ts), UTC)
     if not is_direct and not await deps.directory.is_member(message.channel):
-        return Explanation(STATES[State.NOT_A_MEMBER])
+        return Explanation(State.NOT_A_MEMBER.value)
     since = deps.store_since()
     if since is not None and written < since:
-        return Explanation(STATES[State.BEFORE_RECORDS], since=since)
+        return Explanation(State.BEFORE_RECORDS.value, since=since)
     if deps.now() - written > TRACE:
-        return Explanation(STATES[State.TOO_OLD_FOR_RECORDS])
+        return Explanation(State.TOO_OLD_FOR_RECORDS.value)
     has_content = bool(message.text or message.parts)
     is_unaddressed = has_content and not is_direct and f"<@{deps.bot_user}" not in message.text
     if is_unaddressed and (reason := await _for_nobody(deps, message)):
-        return Explanation(REASONS[reason], reason=reason)
+        return Explanation(reason.meaning, reason=reason)
     outage = await Outages(deps.scripts).latest()
     if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
-        return Explanation(STATES[State.CATCHING_UP])
+        return Explanation(State.CATCHING_UP.value)
     is_admin = await deps.access.may(turn, "settings")
-    return Explanation(STATES[State.NEVER_ARRIVED_ADMIN if is_admin else State.NEVER_ARRIVED])
+    return Explanation((State.NEVER_ARRIVED_ADMIN if is_admin else State.NEVER_ARRIVED).value)
 
 
 async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:

@@ -77,7 +77,7 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
             deps, "alert", turn.user, turn.channel, turn.project_key, workflow=triggered.workflow, by="alert"
         )
         if refusal := await deps.access.refusal_now(turn.user, turn.channel, *wanted):
-            return Done(f"refused: {refusal.partition(':')[0]}")
+            return Done(f"refused: {refusal}")
     elif stopped := await check_rule(deps, turn, triggered.message):
         return stopped
     workflow = await workflow_by_id(turn, triggered.workflow)

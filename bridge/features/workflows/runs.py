@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from bridge.engine import notices
+from bridge.engine.access import starter_of
 from bridge.engine.limits import say_if_near
 from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Permit, Question
@@ -67,7 +68,8 @@ async def run(
     others have to approve only asks them, unless they did: then there's a *permit*.
     """
     if permit is None:
-        verdict = await deps.access.require(turn, "run", workflow, **started_by(turn))
+        by, app = starter_of(turn.body)
+        verdict = await deps.access.require(turn, "run", workflow, by=by, app=app)
         if not is_sure and (verdict.confirm or not workflow.is_active):
             return run_card.confirm(workflow, given, shows_input=verdict.confirm)
         try:
@@ -140,18 +142,6 @@ def _not_started(turn: Turn, described: run_card.Run, error: BridgeError) -> Out
     card = run_card.failed(described, error)
     outcome = _for_schedule(turn, _outcome(type(error).__name__, card, described, run_card.FAILED))
     return _with_notice(outcome, turn) if isinstance(turn.body, ApprovedRun) else outcome
-
-
-def started_by(turn: Turn) -> dict[str, str]:
-    """Return what started a run, for the rules, if it isn't its person themselves."""
-    match turn.body:
-        case ScheduledRun():
-            return {"by": "schedule"}
-        case TriggeredRun(is_alert=True):
-            return {"by": "alert"}
-        case TriggeredRun(message=message):
-            return {"by": "app", "app": message.app}
-    return {}
 
 
 async def _ended(
