@@ -56,17 +56,14 @@ def _printable(given: str, what: str) -> str:
     return given
 
 
-@_setting_type
-def secret(given: str, what: str) -> str:
-    """Accept one word of printable characters that isn't a Slack token."""
-    return secret_word(given, what)
-
-
 def secret_word(given: str, what: str) -> str:
     """Return a secret, if it's one word of printable characters and no Slack token. Raises ValueError."""
     if found := _SLACK_TOKENS.match(given):
         raise ValueError(f"starts with {found[0]}…, so it's a Slack token: use {what} instead")
     return _printable(given, f"copy {what} again")
+
+
+secret = _setting_type(secret_word)
 
 
 @_setting_type
@@ -87,18 +84,15 @@ def web_url(given: str, example: str, *, end: str = "") -> str:
     return web_address(given, example) + end
 
 
-@_setting_type
-def project_url(given: str) -> str:
-    """Accept the address of the project service."""
-    return project_address(given)
-
-
 def project_address(given: str) -> str:
     """Return the project service's address, without the path of its operations and slashes at the end.
 
     Raises ValueError.
     """
     return web_address(given, "https://project.example.com").removesuffix("/api/sdk").rstrip("/")
+
+
+project_url = _setting_type(project_address)
 
 
 def web_address(given: str, example: str) -> str:

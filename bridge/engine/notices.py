@@ -386,9 +386,7 @@ def sent_reply() -> Reply:
 
 def in_line(place: int) -> Reply:
     """Say how many messages are sent before this one: *place* is 2 if one is."""
-    is_teen = place // 10 % 10 == 1
-    ending = "th" if is_teen else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return kit.note(f"Your message is {place}{ending} in line.")
+    return kit.note(f"Your message is {kit.ordinal(place)} in line.")
 
 
 def message_gone() -> Reply:

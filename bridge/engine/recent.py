@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from bridge.engine.home import Reads
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.queue.records import Conversation
+from bridge.queue.scripting import epoch_ms, from_epoch_ms
 
 MOST = 10
 """How many runs and conversations are stored for each person."""
@@ -36,7 +37,7 @@ class RecentRun:
 
     def to_line(self) -> str:
         """Return the stored form."""
-        return json.dumps({**asdict(self), "at": int(self.at.timestamp() * 1000)})
+        return json.dumps({**asdict(self), "at": epoch_ms(self.at)})
 
 
 State = Literal["working", "choosing", "stopped", "muted", "answered", ""]
@@ -90,7 +91,7 @@ async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
         pipe.zrevrange(keys.unsettled(person), 0, -1, withscores=True)
 
     runs, scores, listed = await reads.ask(lists)
-    threads = [(ThreadKey.parse(str(thread)), _moment(score)) for thread, score in scores]
+    threads = [(ThreadKey.parse(str(thread)), from_epoch_ms(score)) for thread, score in scores]
 
     def records(pipe: Any) -> None:
         for thread, _ in threads:
@@ -107,7 +108,7 @@ async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
         _conversation(thread, at, found[4 * place : 4 * place + 4]) for place, (thread, at) in enumerate(threads)
     ]
     unsettled = [
-        _unsettled(TurnId(str(turn)), _moment(at), facts, person.user)
+        _unsettled(TurnId(str(turn)), from_epoch_ms(at), facts, person.user)
         for (turn, at), facts in zip(listed, of_turns, strict=True)
     ]
     return RecentActivity(_runs(runs), tuple(conversations), tuple(filter(None, unsettled)))
@@ -168,7 +169,7 @@ def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:
                 "channel": str() as channel,
                 "ts": str() as ts,
             }:
-                found.append(RecentRun(workflow, name, ended, _moment(at), channel, ts))
+                found.append(RecentRun(workflow, name, ended, from_epoch_ms(at), channel, ts))
     return tuple(found)
 
 
@@ -177,7 +178,3 @@ def _loaded(text: str | bytes | None) -> Any:
         return json.loads(text or "null")
     except ValueError:
         return None
-
-
-def _moment(milliseconds_: float) -> datetime:
-    return datetime.fromtimestamp(milliseconds_ / 1000, UTC)

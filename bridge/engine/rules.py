@@ -439,17 +439,17 @@ def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
 
 def in_words(rule: Rule, names: Mapping[str, str]) -> str:
     """Say what a rule of the operator's file does; *names* are those of user groups and channels, by ID."""
-    who = _and(_people(rule.who, names)) or ("nobody" if rule.refuse else "everyone")
+    who = kit.joined(_people(rule.who, names)) or ("nobody" if rule.refuse else "everyone")
     may = "may not" if rule.refuse and rule.who else "may"
     acts = [_DOES[act] for act in ACTS if act in rule.may] or ["do anything" if rule.refuse else "do everything"]
     about = [kit.quoted(one, 60) for one in (*rule.workflows, *rule.agents)]
     about += [f"trigger {kit.quoted(one, 40)}" for one in rule.triggers]
     about += [f"category {kit.quoted(one, 40)}" for one in rule.categories]
     with_ = f" ({', '.join(about)})" if about else ""
-    of = f" of {_and([kit.quoted(one, 40) for one in rule.projects])}" if rule.projects else ""
-    where = f" in {_and(_places(rule.channels, names))}" if rule.channels else ""
+    of = f" of {kit.joined([kit.quoted(one, 40) for one in rule.projects])}" if rule.projects else ""
+    where = f" in {kit.joined(_places(rule.channels, names))}" if rule.channels else ""
     how = f"; it {needs}" if (needs := needs_of(rule.approval, confirm=rule.confirm, names=names)) else ""
-    return f"{who} {may} {_and(acts, 'or' if rule.refuse else 'and')}{with_}{of}{where}{how}"
+    return f"{who} {may} {kit.joined(acts, 'or' if rule.refuse else 'and')}{with_}{of}{where}{how}"
 
 
 def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
@@ -458,24 +458,24 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
         unsure = {GUEST: "whether you're a guest", PUBLIC: "whether this channel is public"}
         unknown = [unsure.get(one) or f"who is in {names.get(one, _unnamed(one))}" for one in sorted(verdict.missing)]
         again = "Try again in a minute, and tell your admin if it keeps happening."
-        return f"Slack doesn't say {_and(unknown[:_MOST_WORDS])}, so nothing was done. {again}"
+        return f"Slack doesn't say {kit.joined(unknown[:_MOST_WORDS])}, so nothing was done. {again}"
     target = asked.target
     what = _DOES[asked.act]
     if target is not None and not target.is_any and asked.act in _ON:
         what = f"{_ON[asked.act]} {kit.quoted(target.name or target.id, 60)}"
     others = alternatives(verdict, asked)
     if verdict.rule is not None and not others:
-        who = _and(_people(verdict.rule.who, names))
+        who = kit.joined(_people(verdict.rule.who, names))
         subject = f"{who} can't" if who else "nobody can"
         if asked.by != "person":
             subject = "a rule refuses it"
-        where = f" in {_and(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
+        where = f" in {kit.joined(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
         return f"{_SUBJECTS[asked.by]} can't {what} here: {subject}{where}. Ask your admin for access."
     clauses: dict[str, list[str]] = {}  # by place
     for rule in others:
-        clauses.setdefault(_and(_places(rule.channels, names)), []).extend(_people(rule.who, names))
+        clauses.setdefault(kit.joined(_places(rule.channels, names)), []).extend(_people(rule.who, names))
     words = [
-        f"{_and(list(dict.fromkeys(who)))} can{f', in {places}' if places else ''}"
+        f"{kit.joined(list(dict.fromkeys(who)))} can{f', in {places}' if places else ''}"
         if who else f"that's possible in {places}"
         for places, who in clauses.items()
     ]  # fmt: skip
@@ -490,7 +490,7 @@ def needs_of(terms: ApprovalTerms | None, *, names: Mapping[str, str], confirm: 
     """Say what has to happen before a workflow runs; ``""`` if nothing has to."""
     if terms is None:
         return "asks you to confirm" if confirm else ""
-    by = _and(_people(terms.by, names), "or")
+    by = kit.joined(_people(terms.by, names), "or")
     count = f" of {terms.count} people" if terms.count > 1 else ""
     return f"needs approval{count}{f' by {by}' if by and not count else f' ({by})' if by else ''}"
 
@@ -517,7 +517,3 @@ def _places(channels: Iterable[str], names: Mapping[str, str]) -> list[str]:
 
 def _unnamed(id_: str) -> str:
     return "a user group" if id_[0] == "S" else "certain direct messages" if id_[0] == "D" else "certain channels"
-
-
-def _and(words: Sequence[str], last: str = "and") -> str:
-    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, TypeVar
+
+from redis.asyncio import Redis
 
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
@@ -12,6 +15,18 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 T = TypeVar("T")
+
+
+async def asked(redis: Redis, commands: Callable[[Any], object]) -> list[Any]:
+    """Return Redis's answers to the *commands* that are called on a pipeline, in one round trip.
+
+    Raises `StoreUnavailable`.
+    """
+    with translated():
+        async with redis.pipeline(transaction=False) as pipe:
+            commands(pipe)
+            answers: list[Any] = await pipe.execute()
+    return answers
 
 
 class RecordStore(Generic[T]):
@@ -43,7 +58,7 @@ class RecordStore(Generic[T]):
 
         For Home, they take two of its *reads*.
         """
-        ask, found = reads.ask if reads else self._ask, list[T]()
+        ask, found = reads.ask if reads else partial(asked, self._redis), list[T]()
         (ids,) = await ask(lambda pipe: pipe.zrange(self._listed, 0, -1))
         records = await ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_ in ids]) if ids else []
         for id_, fields in zip(ids, records, strict=True):
@@ -55,10 +70,3 @@ class RecordStore(Generic[T]):
         """Whether no more can be stored."""
         with translated():
             return int(await self._redis.zcard(self._listed)) >= self.most
-
-    async def _ask(self, commands: Callable[[Any], object]) -> list[Any]:
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                commands(pipe)
-                answers: list[Any] = await pipe.execute()
-        return answers

@@ -41,7 +41,7 @@ async def act(harness: Harness, user: str) -> None:
     await harness.click(FEEDBACK, vote, user=user, ts="1.2", thread_ts=ROOT)
     await harness.work()
     await RememberedInputs(harness.store.scripts).remember(
-        PersonKey(TEAM, user), InProject("", 3), Remembered("text", f"input of {user}")
+        PersonKey(TEAM, user), InProject("", 3), Remembered(kind="text", typed=f"input of {user}")
     )
     harness.slack.faults.on(POST, Error("is_archived"), channel=CHANNEL)
     await harness.slack.people.say(user, CHANNEL, "<@U0BRIDGE> lost")

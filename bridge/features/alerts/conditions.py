@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+from itertools import count
 from typing import Final, Literal, NamedTuple
 
 from bridge.errors import BadAlert
@@ -402,9 +403,7 @@ class _Parser:
 
     def _number(self, number: AlertCondition) -> AlertCondition:
         """Parse what follows a number of the statistics."""
-        verbs = 0
-        while self.word(verbs) in _VERBS:
-            verbs += 1
+        verbs = self._verbs()
         trend = _TRENDS.get(self.word(verbs))
         is_level = self.word(verbs + 1) in {"falls": ("below", "under"), "rises": ("above", "over")}.get(
             trend or "", ()
@@ -445,14 +444,15 @@ class _Parser:
             return self._after(1, AlertCondition("fails", kind, name, ">", 0, AN_HOUR))
         raise BadAlert("agent" if kind == "agent" else "workflow", self._left() or self.typed)
 
-    def _after_verbs(self) -> str:
-        ahead = 0
-        while self.word(ahead) in _VERBS:
-            ahead += 1
-        return self.word(ahead)
+    def _verbs(self) -> int:
+        """Return how many verbs that say nothing come here."""
+        return next(ahead for ahead in count() if self.word(ahead) not in _VERBS)
 
-    def _after(self, count: int, condition: AlertCondition) -> AlertCondition:
-        self.at += count
+    def _after_verbs(self) -> str:
+        return self.word(self._verbs())
+
+    def _after(self, words: int, condition: AlertCondition) -> AlertCondition:
+        self.at += words
         return condition
 
     def word(self, ahead: int = 0) -> str:
@@ -483,18 +483,13 @@ class _Parser:
 
     def sign(self) -> tuple[Sign, int] | None:
         """Return the sign here, and its number of words, also those before it that say nothing."""
-        return self._sign_at(0)
-
-    def _sign_at(self, ahead: int) -> tuple[Sign, int] | None:
-        begin = ahead
-        while self.word(ahead) in _VERBS:
-            ahead += 1
+        ahead = self._verbs()
         word, both = self.word(ahead), f"{self.word(ahead)} {self.word(ahead + 1)}"
         if both in _SIGNS:
             return _SIGNS[both], ahead + 2 + (self.word(ahead + 2) == "than" and both.startswith("no "))
         if word in _SIGNS:
             return _SIGNS[word], ahead + 1 + (self.word(ahead + 1) == "to")
-        is_equal = ahead > begin and self.word(ahead - 1) == "is" and (word in _COUNTED or _AMOUNT.fullmatch(word))
+        is_equal = ahead > 0 and self.word(ahead - 1) == "is" and (word in _COUNTED or _AMOUNT.fullmatch(word))
         return ("=", ahead) if is_equal else None
 
     def _some(self, about: AlertCondition) -> AlertCondition:

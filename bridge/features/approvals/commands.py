@@ -119,15 +119,16 @@ async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[W
 
 
 @approvals.button(layout.APPROVE, label="button: Approve")
-async def approve(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Count a person's approval; the last one queues the run."""
-    return await _decide_pressed(deps, turn, click, "approve")
-
-
 @approvals.button(layout.WITHDRAW, label="button: Withdraw")
-async def withdraw(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Withdraw a request of one's own."""
-    return await _decide_pressed(deps, turn, click, "withdraw")
+async def decide_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Count a person's approval, of which the last one queues the run; or withdraw a request of their own."""
+    stored = await _pressed(deps, click)
+    if not isinstance(stored, StoredRequest):
+        return stored
+    is_on_card = not (click.is_ephemeral or click.view)  # which its response_url replaces
+    of_card = click.response_url if is_on_card else ""
+    what: What = "approve" if click.action_id == layout.APPROVE else "withdraw"
+    return await _decide(deps, turn, stored, what, of_card=of_card)
 
 
 @approvals.button(layout.DENY, label="button: Deny")
@@ -136,8 +137,8 @@ async def deny(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await _pressed(deps, click)
     if not isinstance(stored, StoredRequest):
         return stored
-    if stored.state != WAITING or deps.now() >= stored.request.until:
-        return shown(layout.over(EXPIRED if stored.state == WAITING else stored.state), OVER)
+    if over := _over(deps, stored):
+        return over
     await _check_approver(deps, stored, turn.user)
     origin = (await origin_of(deps, turn)).model_copy(update={"editing": stored.id, "thread_ts": click.thread_ts})
     return Form(layout.denial_form(stored, origin), otherwise=layout.offer_denial(stored))
@@ -152,16 +153,11 @@ async def denied(deps: Deps, turn: Turn, submission: Submission, reason: str) ->
     return await _decide(deps, turn, stored, "deny", reason, of_card=submission.response_url)
 
 
-async def _decide_pressed(deps: Deps, turn: Turn, click: Click, what: What) -> Result:
-    stored = await _pressed(deps, click)
-    if not isinstance(stored, StoredRequest):
-        return stored
-    return await _decide(deps, turn, stored, what, of_card=_url(click))
-
-
-def _url(click: Click) -> str:
-    """Return the response_url that replaces the card on which a button was pressed; ``""`` if it was elsewhere."""
-    return "" if click.is_ephemeral or click.view else click.response_url
+def _over(deps: Deps, stored: StoredRequest) -> Outcome | None:
+    """Say that a request no longer waits, if it doesn't."""
+    if stored.state == WAITING and deps.now() < stored.request.until:
+        return None
+    return shown(layout.over(EXPIRED if stored.state == WAITING else stored.state), OVER)
 
 
 async def _pressed(deps: Deps, click: Click) -> StoredRequest | Outcome:
@@ -213,8 +209,8 @@ async def _decide(
     store, request, rule = ApprovalStore(deps.scripts), stored.request, stored.request.rule
     answer = "counted"
     if stored.of_turn(turn.id) is None:
-        if stored.state != WAITING or deps.now() >= request.until:
-            return shown(layout.over(EXPIRED if stored.state == WAITING else stored.state), OVER)
+        if over := _over(deps, stored):
+            return over
         terms = lost = ""
         if what == "withdraw":
             if turn.user != request.asker:

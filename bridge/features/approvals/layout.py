@@ -113,8 +113,7 @@ class Shown:
 def either(names: Sequence[str]) -> str:
     """Join the names of those who may approve: one of them is enough for an approval."""
     left = len(names) - _MOST_NAMED
-    *words, last = [*names[:_MOST_NAMED], *([f"{left} more"] if left > 0 else [])] or [""]
-    return f"{', '.join(words)} or {last}" if words else last
+    return kit.joined([*names[:_MOST_NAMED], *([f"{left} more"] if left > 0 else [])], "or")
 
 
 def asked_by(shown: Shown) -> str:
@@ -191,7 +190,10 @@ def title(shown: Shown) -> str:
 
 
 def _terms(shown: Shown) -> list[Block]:
-    return [kit.context(_needs(shown)), kit.trusted_context("Until {until}", until=shown.stored.request.until)]
+    request, done = shown.stored.request, shown.stored.approved_by
+    needs = f"Needs {kit.counted(request.count, 'approval')} by {shown.approvers}"
+    needs += f" · Approved by {shown.named(done)}" if done else ""
+    return [kit.context(needs), kit.trusted_context("Until {until}", until=request.until)]
 
 
 def _facts(shown: Shown, parts: Sequence[str], note: str) -> list[Block]:
@@ -253,12 +255,6 @@ def _is_askers(stored: StoredRequest) -> bool:
     """Whether its asker has lost the right, so that asking again doesn't help; that's unknown if Slack doesn't say."""
     reason, _, user = stored.lost.partition(" ")
     return user == stored.request.asker and reason not in {"", "unknown"}
-
-
-def _needs(shown: Shown) -> str:
-    request, done = shown.stored.request, shown.stored.approved_by
-    needs = f"Needs {kit.counted(request.count, 'approval')} by {shown.approvers}"
-    return f"{needs} · Approved by {shown.named(done)}" if done else needs
 
 
 def decided(stored: StoredRequest, answer: str, what: str) -> Reply:

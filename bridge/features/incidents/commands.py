@@ -11,13 +11,11 @@ from bridge.engine.results import Done, Outcome, PostedIncident, Result
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.features.incidents import layout
-from bridge.features.incidents.incident import StoredIncident
 from bridge.features.incidents.watching import report_troubles, stored_incident, watch
 from bridge.ids import side_id
 from bridge.inbound import IncidentChange
 from bridge.queue.keys import INCIDENT, milliseconds
 from bridge.queue.scripting import epoch_ms
-from bridge.slack.blockkit.reply import Reply
 from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
@@ -31,33 +29,22 @@ incidents.outcomes |= {"incident begins": "posted an incident", "incident change
 incidents.outcomes |= {"incident again": "posted an incident that's back", "incident ends": "posted an incident's end"}
 
 
-def _shown(incident: StoredIncident) -> Reply:
-    """Show an incident as it is now."""
-    if incident.ended is not None:
-        return layout.over(incident.kind, incident.said, incident.since, incident.ended, incident.project_name)
-    return layout.on(incident.kind, incident.said, incident.since, incident.project_name)
-
-
 @incidents.kind(IncidentChange)
 async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
     """Post an incident as it is now, or edit its message and say in its thread what has changed."""
     incident = await stored_incident(deps, change.incident)
     if incident is None or (change.does == "begins" and incident.post):
         return Done("the incident is over" if incident is None else "the incident was posted")
-    what, reply = f"incident {change.does}", _shown(incident)
+    what, facts = f"incident {change.does}", (incident.kind, incident.said, incident.since)
+    reply = layout.on(*facts, incident.project_name)
+    if incident.ended is not None:
+        reply = layout.over(*facts, incident.ended, incident.project_name)
     if change.does == "begins":
         posted = PostedIncident(incident=change.incident, since=incident.since)
         return Outcome(what=what, reply=reply, mark=MARK, after=(posted,))
     tag = MessageTag(MARK, side_id(turn.id, "edit"))  # not this turn's own, which is looked for
     await deps.edit(change.channel, change.thread_ts, reply, tag)
-    match change.does:
-        case "ends":
-            reply = layout.ended(change.since, change.at)
-        case "again":
-            reply = layout.again(change.said, change.at)
-        case _:
-            reply = layout.changed(change.said, change.at)
-    return Outcome(what=what, reply=reply, mark=MARK)
+    return Outcome(what=what, reply=layout.news(change), mark=MARK)
 
 
 @incidents.once_posted(PostedIncident)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from bridge.features.incidents.kinds import KINDS
+from bridge.inbound import IncidentChange
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -49,20 +50,14 @@ def over(kind: str, said: str, since: datetime, ended: datetime, project: str = 
     )
 
 
-def changed(said: str, at: datetime) -> Reply:
-    """Say in an incident's thread what has changed."""
-    return _line(f"Now: {kit.one_line(said, _SAID)}", at)
-
-
-def again(said: str, at: datetime) -> Reply:
-    """Say in an incident's thread that it has begun again."""
-    return _line(f"⚠️ Again: {kit.one_line(said, _SAID)}" if said else "⚠️ Again.", at)
-
-
-def ended(since: datetime, at: datetime) -> Reply:
-    """Say in an incident's thread that it's over."""
-    return _line(f"✅ Over after {kit.spoken(at - since)}.", at)
-
-
-def _line(text: str, at: datetime) -> Reply:
-    return kit.reply(text, kit.section(text), kit.trusted_context("{at}", at=at), audience=Audience.CHANNEL)
+def news(change: IncidentChange) -> Reply:
+    """Say in an incident's thread what has changed, that it has begun again, or that it's over."""
+    said = kit.one_line(change.said, _SAID)
+    match change.does:
+        case "ends":
+            text = f"✅ Over after {kit.spoken(change.at - change.since)}."
+        case "again":
+            text = f"⚠️ Again: {said}" if change.said else "⚠️ Again."
+        case _:
+            text = f"Now: {said}"
+    return kit.reply(text, kit.section(text), kit.trusted_context("{at}", at=change.at), audience=Audience.CHANNEL)

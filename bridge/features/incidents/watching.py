@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
@@ -28,6 +28,7 @@ from bridge.features.incidents.incident import (
 )
 from bridge.features.pauses import ASKED
 from bridge.features.reach import statistics_now
+from bridge.features.record_store import asked
 from bridge.inbound import IncidentChange
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Duplicate
@@ -36,7 +37,7 @@ from bridge.queue.records import Guard, Write
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import translated
 from bridge.queue.reloads import Reloads
-from bridge.queue.scripting import epoch_ms
+from bridge.queue.scripting import epoch_ms, from_epoch_ms
 from bridge.queue.status import oldest_message, running
 from bridge.slack.blockkit.kit import counted
 
@@ -83,24 +84,22 @@ async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
     keys, redis, lives = deps.scripts.keys, deps.scripts.redis, milliseconds(INCIDENT)
     with translated():
         names = [str(name) for name in await redis.zrange(keys.incidents(), 0, -1)]
-        async with redis.pipeline(transaction=False) as pipe:
-            for name in names:
-                pipe.hgetall(keys.incident(name))
-            records = await pipe.execute() if names else []
+    records = await asked(redis, lambda pipe: [pipe.hgetall(keys.incident(name)) for name in names])
     found, gone = dict[str, StoredIncident](), list[str]()
     for name, fields in zip(names, records, strict=True):
         try:
             found[name] = StoredIncident.from_redis(name, fields)
         except RecordNotUnderstood:  # over, or of another version
             gone += [] if fields else [name]
-    with translated():
-        async with redis.pipeline(transaction=False) as pipe:
-            for name in gone:
-                pipe.zrem(keys.incidents(), name)
-            for name in (name for name, one in found.items() if one.ended is None):
-                pipe.pexpire(keys.incident(name), lives)
-            pipe.pexpire(keys.incidents(), lives)
-            await pipe.execute()
+    live = [keys.incidents(), *(keys.incident(name) for name, one in found.items() if one.ended is None)]
+
+    def renew(pipe: Any) -> None:
+        for key in live:
+            pipe.pexpire(key, lives)
+        for name in gone:
+            pipe.zrem(keys.incidents(), name)
+
+    await asked(redis, renew)
     return found
 
 
@@ -221,12 +220,9 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
             await redis.zrange(key, 0, -1) for key in (keys.reports(), keys.due(), keys.alerts())
         ]  # each at most 1,000
         there = [keys.report(str(id_)) for id_ in set(tasks) - set(due)] + [keys.alert(str(id_)) for id_ in alerts]
-        async with redis.pipeline(transaction=False) as pipe:
-            for key in there:
-                pipe.hget(key, "paused")
-            reasons = await pipe.execute() if there else []
+    reasons = await asked(redis, lambda pipe: [pipe.hget(key, "paused") for key in there])
     if dead:
-        since = datetime.fromtimestamp(first[0][1] / 1000, UTC) if first else now
+        since = from_epoch_ms(first[0][1]) if first else now
         found.append(Finding("dead", min(since, now), counted(dead, "dead letter"), str(dead)))
     if paused := sum(reason not in {None, "", ASKED} for reason in reasons):
         words = (

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import fold, name_key, without_end
 
 Crons = tuple[str, ...]
@@ -123,13 +124,14 @@ class _Days(NamedTuple):
             count = next(word for word, number in _COUNTED.items() if number == self.counted)
             return f"every month on the {count} {_DAYS[self.of_week[0]]}"
         if self.of_month:
-            days = ["last day" if day == _LAST else _ordinal(day) for day in self.of_month]
-            return f"every month on the {_listed(days)}"
+            days = ["last day" if day == _LAST else kit.ordinal(day) for day in self.of_month]
+            return f"every month on the {kit.joined(days)}"
         if not self.of_week or len(self.of_week) == len(_DAYS):
             return "every day"
         if self.of_week == _WORKING_DAYS:
             return "every weekday"
-        return f"every {_listed([_DAYS[day] for day in sorted(self.of_week, key=lambda day: (day - 1) % 7)])}"
+        days = [_DAYS[day] for day in sorted(self.of_week, key=lambda day: (day - 1) % 7)]
+        return f"every {kit.joined(days)}"
 
 
 def describe(crons: Crons) -> str:
@@ -423,15 +425,6 @@ def _days_of(of_month: str, of_week: str) -> _Days | None:
 def _through(first: int, last: int) -> list[int]:
     """Return the days from *first* to *last*, across the end of the week if necessary."""
     return [(first + place) % 7 for place in range((last - first) % 7 + 1)]
-
-
-def _ordinal(day: int) -> str:
-    ending = "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")  # noqa: PLR2004 - English
-    return f"{day}{ending}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join([*[", ".join(words[:-1])][: len(words) > 1], words[-1]])
 
 
 def _key(name: str) -> str:

@@ -16,7 +16,7 @@ from bridge.engine.results import PostedReport, PostedTask
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import deletes, is_back, pauses, resumes
-from bridge.features.record_store import RecordStore
+from bridge.features.record_store import RecordStore, asked
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Report, ScheduledTask
@@ -53,7 +53,7 @@ class TaskStore(RecordStore[StoredTask]):
             ids: Any = await self._redis.zrangebyscore(
                 self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
             )
-        records = await self._ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids]) if ids else []
+        records = await asked(self._redis, lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids])
         found = []
         for (id_, due_at), fields in zip(ids, records, strict=True):
             with suppress(RecordNotUnderstood):
@@ -147,15 +147,12 @@ class TaskStore(RecordStore[StoredTask]):
 
         That's the message of a question, or else the turn.
         """
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for task in tasks:
-                    pipe.get(self._keys.seen_message(MessageKey(task.spec.team, task.spec.channel, task.ts or "-")))
-                asked = await pipe.execute()
-            async with self._redis.pipeline(transaction=False) as pipe:
-                for task, turn in zip(tasks, asked, strict=True):
-                    pipe.hmget(self._keys.turn(TurnId(str(turn or task.turn or "-"))), ["step", "what"])
-                found = await pipe.execute()
+        messages = [MessageKey(task.spec.team, task.spec.channel, task.ts or "-") for task in tasks]
+        turns = await asked(self._redis, lambda pipe: [pipe.get(self._keys.seen_message(one)) for one in messages])
+        last = [TurnId(str(turn or task.turn or "-")) for task, turn in zip(tasks, turns, strict=True)]
+        found = await asked(
+            self._redis, lambda pipe: [pipe.hmget(self._keys.turn(one), ["step", "what"]) for one in last]
+        )
         return {task.id: (step or "", what or "") for task, (step, what) in zip(tasks, found, strict=True)}
 
     def starts(self, id_: str, turn: TurnId, *, after: str) -> tuple[Write, ...]:

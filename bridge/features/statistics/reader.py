@@ -157,10 +157,6 @@ class Statistics:
         then = (await self.store.read([found])).get(found) if found is not None else None
         return compare(stats, then) if then else None
 
-    async def recorded_since(self) -> datetime | None:
-        """Return the time of the oldest snapshot. Raises `StoreUnavailable`."""
-        return next((moment_of(hour) for hour in await self.store.hours()), None)
-
     async def _look_back(self, since: datetime | None) -> _Past:
         """Choose the hours first, then read all their snapshots at once."""
         now = self.now()

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
+from bridge.features.record_store import asked
 from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
@@ -224,11 +225,7 @@ class SnapshotStore:
 
     async def all_hours(self) -> list[int]:
         """Return the hours that have a snapshot, or only numbers, in order."""
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.hkeys(self._key)
-                pipe.hkeys(self._hourly)
-                fields = await pipe.execute()
+        fields = await asked(self._redis, lambda pipe: [pipe.hkeys(key) for key in (self._key, self._hourly)])
         return sorted({int(field) for found in fields for field in found if field.isdecimal()})
 
     async def read(self, hours: Iterable[int], *, or_numbers: bool = False) -> dict[int, Snapshot]:
@@ -240,12 +237,8 @@ class SnapshotStore:
         if not wanted:
             return {}
         names = [str(hour) for hour in wanted]
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.hmget(self._key, names)
-                if or_numbers:
-                    pipe.hmget(self._hourly, names)
-                texts, *more = await pipe.execute()
+        keys = [self._key, self._hourly][: 1 + or_numbers]
+        texts, *more = await asked(self._redis, lambda pipe: [pipe.hmget(key, names) for key in keys])
         texts = [text or other for text, other in zip(texts, more[0], strict=True)] if more else texts
         found: dict[int, Snapshot] = {}
         for hour, text in zip(wanted, texts, strict=True):

@@ -226,7 +226,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
     workflow = await workflow_by_id(turn, request.workflow)
     await deps.access.require(turn, "run", workflow)
-    remembered = Remembered(request.kind, request.typed) if request.is_remembered else None
+    remembered = Remembered(kind=request.kind, typed=request.typed) if request.is_remembered else None
     person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
     await RememberedInputs(deps.scripts).remember(person, where, remembered)
     origin = Origin.parse(submission.private_metadata)

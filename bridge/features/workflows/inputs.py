@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from contextlib import suppress
+
+from pydantic import BaseModel, ValidationError
 
 from bridge.ids import InProject, PersonKey
 from bridge.queue.keys import REMEMBERED, milliseconds
@@ -11,8 +12,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(BaseModel, frozen=True):
     """A workflow's input as a person *typed* it into the form, and its *kind*."""
 
     kind: str
@@ -30,13 +30,8 @@ class RememberedInputs:
         """Return a person's remembered input for a workflow."""
         with translated():
             text = await self._redis.get(self._keys.input(person, workflow))
-        try:
-            found = json.loads(text or "null")
-        except ValueError:
-            return None
-        match found:
-            case {"kind": str() as kind, "typed": str() as typed}:
-                return Remembered(kind, typed)
+        with suppress(ValidationError):
+            return Remembered.model_validate_json(text) if text else None
         return None
 
     async def remember(self, person: PersonKey, workflow: InProject, remembered: Remembered | None) -> None:
@@ -46,5 +41,4 @@ class RememberedInputs:
             if remembered is None:
                 await self._redis.delete(key)
                 return
-            value = json.dumps({"kind": remembered.kind, "typed": remembered.typed})
-            await self._redis.set(key, value, px=milliseconds(REMEMBERED))
+            await self._redis.set(key, remembered.model_dump_json(), px=milliseconds(REMEMBERED))

@@ -7,7 +7,6 @@ are plain text: `failure` makes a reply of one, and `bridge.slack.blockkit.kit` 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -246,7 +245,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.SlackRefused():
             return f"The app needs the permission {kit.one_line(error.needed, 80)}. Ask your admin to add it."
         case errors.UnknownCommand():
-            near = f"Did you mean {either(error.nearest)}?" if error.nearest else "Try one of these commands:"
+            near = f"Did you mean {kit.joined(error.nearest, 'or')}?" if error.nearest else "Try one of these commands:"
             return f"I don't recognize {kit.quoted(error.typed, 60)}. {near}"
         case errors.UnknownOption():
             near = (
@@ -257,7 +256,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             wrong = f"I don't understand {kit.quoted(error.typed, 60)}. " if error.typed else ""
             return f"{wrong}Usage: {error.usage}{f', such as {error.example}' if error.example else ''}."
         case errors.NoSuch():
-            names = either([kit.named(name, 80) for name in error.nearest])
+            names = kit.joined([kit.named(name, 80) for name in error.nearest], "or")
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
             hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted; choose another one."
             if names:
@@ -312,7 +311,7 @@ def _not_sure(error: errors.NotSure) -> str:
         shown = f"{kit.named(name, 80)} (ID {id_})" if several else kit.named(name, 80)
         names.append(f"{shown} with the {error.of_rest} {kit.quoted(rest, 100)}" if rest else shown)
     more = "Use an ID to choose another one." if len(error.options) > MOST_OPTIONS else "Nothing was done yet."
-    return f"Did you mean {either(names)}? {more}"
+    return f"Did you mean {kit.joined(names, 'or')}? {more}"
 
 
 def _project_sentence(error: errors.ProjectError) -> str:
@@ -402,15 +401,17 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     if error.part in _BAD_SCHEDULE:
         return _BAD_SCHEDULE[error.part].format(typed=typed, said=error.typed, task=error.of)
     if error.part == "option":
-        near = f"Did you mean {either(error.choices)}?" if error.choices else _ACCEPTED[error.of]
+        near = f"Did you mean {kit.joined(error.choices, 'or')}?" if error.choices else _ACCEPTED[error.of]
         return f"I don't recognize the option {typed}. {near}"
     if error.part == "placeholder":
         near = (
-            f"Did you mean {either(error.choices)}?" if error.choices else "Use {{date}}, {{stats}} or {{stats.runs}}."
+            f"Did you mean {kit.joined(error.choices, 'or')}?"
+            if error.choices
+            else "Use {{date}}, {{stats}} or {{stats.runs}}."
         )
         return f"I can't fill in {typed}. {near}"
     if error.part == "zone" and error.choices:
-        return f"I don't recognize the time zone {typed}. Did you mean {either(error.choices)}?"
+        return f"I don't recognize the time zone {typed}. Did you mean {kit.joined(error.choices, 'or')}?"
     if error.part == "zone" and error.near:
         return f"I don't understand {typed} in a schedule. Leave it out: {error.near}."
     if error.part == "often" and "month" in error.typed.lower():
@@ -423,12 +424,6 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
         return f"I don't understand {typed}: {takes}" if error.typed else f"The option {takes}"
     expected = _EXPECTED.get(error.part, _EXPECTED["often"])
     return f"I don't understand {typed}: expected {expected}." if error.typed else f"Add {expected}."
-
-
-def either(names: Sequence[str]) -> str:
-    """Join *names*: ``a``, ``a or b``, ``a, b or c``."""
-    *others, last = names or [""]
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def where_json_breaks(error: errors.BadInput) -> str:

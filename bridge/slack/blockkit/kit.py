@@ -163,6 +163,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def ordinal(number: int) -> str:
+    """Write a place in an order: ``1st``, ``12th``."""
+    is_teen = number // 10 % 10 == 1
+    return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """Join *words*, the *last* two by ``and`` or ``or``: ``a``, ``a or b``, ``a, b or c``."""
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
 def escape(text: str) -> str:
     """Escape Slack's three special characters. https://docs.slack.dev/messaging/formatting-message-text#escaping."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
