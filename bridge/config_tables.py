@@ -209,9 +209,7 @@ def _face(given: str) -> str:
 class AgentTable(TomlTable):
     """``[agents.<id or name>]``: how an agent is shown. What's set here can't be changed in Slack."""
 
-    face: Annotated[
-        str | None, AfterValidator(lambda given: given and _face(given)), Field(examples=['":headphones:"'])
-    ] = None
+    face: Annotated[Annotated[str, AfterValidator(_face)] | None, Field(examples=['":headphones:"'])] = None
     """The emoji beside its answers."""
     project: Annotated[_Name | None, Field(examples=['"data"'])] = None
     """The ID or name of its project. Without it: the default one."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
+from bridge.cli.running import slack_of
 from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
 from bridge.config import Config, ProjectSettings
 from bridge.config_tables import Act
@@ -16,11 +17,10 @@ from bridge.engine.picking import pick
 from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, has_file, rules_of
 from bridge.errors import CommandError, ConfigurationError, ProjectError, SlackError, SlackRefused
 from bridge.inbound import SlashCommand
-from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Workflow
-from bridge.slack.api import SlackWeb, opened
+from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.people import Directory, Person
 
@@ -94,7 +94,7 @@ async def access_of(
     rules = rules_of(config, allowed_channels=channels, allowed_users=users, runners=runners)
     project = config.of_channel(channel)
     target = await _workflow(project, workflow) if workflow else None
-    async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
+    async with slack_of(values) as web:
         asking = Asking(user, channel, project.id, project.name, target)
         return await access_rows(web, rules, asking, replies=values[_REPLIES])
 
@@ -220,9 +220,9 @@ def _refused(actions: Sequence[str], reason: str, person_row: Row) -> list[Row]:
 
 async def _row(access: Access, asking: Asking, label: str, act: Act, person_row: Row) -> Row:
     """Return whether the person may do this, and which rule says so."""
-    target = target_of(asking.workflow) or (ANY_WORKFLOW if act == "run" else ANY_AGENT if act == "ask" else None)
-    if act != "run":
-        target = ANY_AGENT if act == "ask" else None
+    target = ANY_AGENT if act == "ask" else None
+    if act == "run":
+        target = target_of(asking.workflow) or ANY_WORKFLOW
     asked = Asked(act, asking.user, asking.channel, asking.project, asking.project_name, target)
     try:
         verdict = await access.decide(asked)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -158,8 +159,8 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
     known = {one.name: one.source for one in settings}
     listed = []
     for one in found.projects:
-        is_default = one.id == DEFAULT
-        key = found.source("projects", one.id, "api_key_env") or found.source("projects", one.id, "api_key_file")
+        of_file = partial(found.source, "projects", one.id)
+        is_default, key = one.id == DEFAULT, of_file("api_key_env") or of_file("api_key_file")
         listed.append(
             {
                 "id": one.id,
@@ -169,16 +170,11 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
                 "channels": sorted(one.channels),
                 **{name: getattr(one, name) or None for name in OWN},
                 "sources": {
-                    "name": found.source("projects", one.id, "name") or "default",
-                    "base_url": known["PROJECT_BASE_URL"]
-                    if is_default
-                    else found.source("projects", one.id, "base_url"),
+                    "name": of_file("name") or "default",
+                    "base_url": known["PROJECT_BASE_URL"] if is_default else of_file("base_url"),
                     "api_key": known["PROJECT_API_KEY"] if is_default else key,
-                    "channels": found.source("projects", one.id, "channels"),
-                }
-                | {
-                    name: known[f"BRIDGE_{name.upper()}"] if is_default else found.source("projects", one.id, name)
-                    for name in OWN
+                    "channels": of_file("channels"),
+                    **{name: known[f"BRIDGE_{name.upper()}"] if is_default else of_file(name) for name in OWN},
                 },
             }
         )

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bridge.cli.running import say
+from bridge.cli.running import say, slack_of
 from bridge.cli.troubles import project_trouble, slack_trouble
 from bridge.errors import ProjectError, SlackError
-from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.settings import environment, well_formed
-from bridge.slack.api import opened
 from bridge.slack.people import Directory
 
 _SECONDS: Final = 5.0
@@ -93,8 +91,7 @@ async def opened_names() -> AsyncIterator[DisplayNames]:
     async with AsyncExitStack() as stack:
         try:
             if {"SLACK_BOT_TOKEN", "SLACK_API_URL"} <= values.keys():
-                token = values["SLACK_BOT_TOKEN"].get_secret_value()
-                web = await stack.enter_async_context(opened(values["SLACK_API_URL"], token, Metrics()))
+                web = await stack.enter_async_context(slack_of(values))
                 async with asyncio.timeout(names.seconds):
                     names.directory = Directory(web, (await web.hello()).identity)
         except TimeoutError:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
-from bridge.config import Config, ProjectSettings
+from bridge.cli.running import slack_of
+from bridge.config import Config, Place, ProjectSettings
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Rule, is_listed, never_fits
 from bridge.errors import ProjectError, SlackError, SlackRefused
-from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.project.models import Agent, Workflow
-from bridge.slack.api import SlackWeb, opened
+from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.payloads import objects
 
@@ -28,14 +28,6 @@ _CURES: Final = dict.fromkeys(
     "CG", "copy the ID again from Slack; a private channel also needs the bot in it (/invite)"
 )
 _UNKNOWN: Final = frozenset({"user_not_found", "channel_not_found", "user_not_visible", "users_not_found"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """An ID or name in the file: *place* is the table or setting that has it."""
-
-    place: tuple[str | int, ...]
-    name: str
 
 
 @dataclass(slots=True)
@@ -64,7 +56,7 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | No
     return rows
 
 
-def _row(config: Config, place: tuple[str | int, ...], problem: str, cure: str, state: Any = FAILURE) -> Row:
+def _row(config: Config, place: Place, problem: str, cure: str, state: Any = FAILURE) -> Row:
     what = ".".join(str(part) for part in place if isinstance(part, str))
     return Row(AREA, f"line {config.line(*place)}", state, f"{what} {problem}", cure)
 
@@ -80,29 +72,29 @@ def _never(rules: Sequence[Rule]) -> Iterator[Row]:
         yield Row(AREA, f"line {rule.line}", FAILURE, f"this rule never matches: {why}", cure)
 
 
-def _ids(config: Config) -> Iterator[_Named]:
-    """Return the IDs of Slack's in the file."""
+def _ids(config: Config) -> Iterator[tuple[Place, str]]:
+    """Return the IDs of Slack's in the file, each with the table or setting that has it."""
     for at, rule in enumerate(config.rules):
         for name, listed in (("who", rule.who), ("channels", rule.channels)):
-            yield from (_Named(("rules", at, name), one) for one in listed or () if one.isupper())
+            yield from ((("rules", at, name), one) for one in listed or () if one.isupper())
         if rule.approve:
-            yield from (_Named(("rules", at, "approve"), one) for one in rule.approve.by or ())
-    yield from (_Named(("channels", id_), id_) for id_ in config.channels)
+            yield from ((("rules", at, "approve"), one) for one in rule.approve.by or ())
+    yield from ((("channels", id_), id_) for id_ in config.channels)
     for at, limit in enumerate(config.limits):
         if limit.per in {"person", "group", "channel"}:
-            yield from (_Named(("limits", at, "only"), one) for one in limit.only or ())
+            yield from ((("limits", at, "only"), one) for one in limit.only or ())
 
 
 async def _unknown_to_slack(values: Mapping[str, Any], config: Config) -> list[Row]:
     if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN")):
         return []
-    named = [one for one in _ids(config) if one.name[0] not in "AD"]
-    async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
-        unknown, trouble = await _look_up(web, {one.name for one in named})
+    named = [(place, id_) for place, id_ in _ids(config) if id_[0] not in "AD"]
+    async with slack_of(values) as web:
+        unknown, trouble = await _look_up(web, {id_ for _place, id_ in named})
     rows = [
-        _row(config, one.place, f"names {one.name}, and Slack doesn't know {_WHAT[one.name[0]]} with this ID",
-             _CURES.get(one.name[0], "copy the ID again from Slack"))
-        for one in named if one.name in unknown
+        _row(config, place, f"names {id_}, and Slack doesn't know {_WHAT[id_[0]]} with this ID",
+             _CURES.get(id_[0], "copy the ID again from Slack"))
+        for place, id_ in named if id_ in unknown
     ]  # fmt: skip
     return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
 
@@ -182,7 +174,7 @@ def _unknown_to_service(config: Config, rules: Sequence[Rule], lists: Lists) -> 
 
 def _unfit(
     config: Config,
-    place: tuple[str | int, ...],
+    place: Place,
     entries: Iterable[str],
     known: Mapping[str, Sequence[Workflow] | Sequence[Agent]],
     kind: str,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,10 @@ import typer
 from bridge.cli.printing import out
 from bridge.cli.troubles import trouble_lines
 from bridge.config import Config, default_project, read_config
-from bridge.errors import (
-    BridgeError,
-    ConfigurationError,
-)
+from bridge.errors import BridgeError, ConfigurationError
+from bridge.metrics import Metrics
 from bridge.settings import Settings, environment, load, well_formed
+from bridge.slack.api import SlackWeb, opened
 
 CANNOT_RUN = 1
 WRONG_SETTINGS = 2
@@ -72,6 +72,11 @@ def problems_of(environ: Mapping[str, str], slips: Sequence[str] = ()) -> tuple[
     except ConfigurationError as exc:
         return exc.problems
     return ()
+
+
+def slack_of(values: Mapping[str, Any]) -> AbstractAsyncContextManager[SlackWeb]:
+    """Open Slack's Web API with the bot token."""
+    return opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics())
 
 
 def setup_hint(problems: Sequence[str]) -> list[str]:

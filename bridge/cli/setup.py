@@ -33,14 +33,12 @@ from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import line_width, out, this_program
 from bridge.cli.probes import probe
 from bridge.cli.rows import FAILURE, OK, Row, row_lines
-from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of
+from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, slack_of
 from bridge.cli.troubles import slack_trouble
 from bridge.errors import ConfigurationError, SlackError
 from bridge.logs import configure
-from bridge.metrics import Metrics
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
-from bridge.slack.api import opened
 
 ENV_FILE: Final = Path(".env")
 _SLACK: Final = "slack.com"
@@ -301,10 +299,9 @@ def _opens(link: str) -> bool:
 def _greet(answers: _Answers) -> None:
     """Send one message to the person who sets the bridge up, if they want one."""
     values = well_formed(answers.values)
-    url, token = values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value()
 
     async def send(user: str) -> None:
-        async with opened(url, token, Metrics()) as web:
+        async with slack_of(values) as web:
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
 
     question = (

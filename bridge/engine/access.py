@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bridge.config_tables import Act
+from bridge.engine.projects import ASK
 from bridge.engine.results import try_later
 from bridge.engine.rules import (
     ANY_AGENT,
@@ -48,7 +49,6 @@ UNREACHABLE: Final = frozenset({"deactivated", "stranger"})
 
 _AT_ONCE: Final = 1.0  # seconds; one lookup for everything that's due at the same moment
 _LATELY: Final = 60.0  # seconds
-_NOT_CHOSEN: Final = "?"  # the project of a command that doesn't say which one it's about
 _REASONS: Final[Mapping[Act, str]] = {
     "run": "runner", "settings": "default", "report": "report", "schedule": "schedule", "alert": "alert",
 }  # fmt: skip
@@ -167,7 +167,7 @@ class Access:
         return replace(self._asked(act, user, channel, project, target_of(target)), by=by, app=app)
 
     def _asked(self, act: Act, user: str, channel: str, project: str, target: Target | None) -> Asked:
-        if project == _NOT_CHOSEN:
+        if project == ASK:
             return Asked(act, user, channel, "", target=target)
         return Asked(act, user, channel, project or DEFAULT, self.project_name(project), target)
 

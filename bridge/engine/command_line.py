@@ -142,8 +142,9 @@ class CommandLine:
     async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
         """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
         try:
-            if deps.projects.is_several:
-                self._check_project(line, deps, turn)
+            first = split(line, _MOST_TYPED)[1:2] if deps.projects.is_several else []
+            if first and first[0][0].startswith("@"):  # the door has removed the name of one that exists
+                raise _no_such_project(first[0][1][1:], turn, _start(deps, turn))
             return await self._carry_out(await self._read(line, deps, turn), deps, turn)
         except CommandError as exc:
             needs = self._needs.get(exc.form["action_id"]) if exc.form is not None else None
@@ -179,12 +180,6 @@ class CommandLine:
         found = await self._values(command, typed[meant.at :], turn, _start(deps, turn), meant=meant.id)
         carried_out = partial(self._carry_out, found, deps, turn)
         return await question.settled(carried_out, found.about.split(maxsplit=2)[-1])
-
-    def _check_project(self, line: str, deps: EngineDeps, turn: Turn) -> None:
-        """Raise `NoSuch` if *line* names a project that doesn't exist; the door has removed the name of any other."""
-        typed = split(line, _MOST_TYPED)[1:2]
-        if typed and typed[0][0].startswith("@"):
-            raise _no_such_project(typed[0][1][1:], turn, _start(deps, turn))
 
     async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Form:
         """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.
@@ -378,10 +373,6 @@ class CommandLine:
             listed.append(ListedCommand(f"/{prefix}{name}", about.sentence, " | ".join([*hints, HELP]), with_ids))
         return listed
 
-    def _first_help(self, start: str) -> list[tuple[str, str]]:
-        ordered = sorted(self.commands, key=lambda command: command.is_for_threads)
-        return _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
-
     def _named(self, name: str) -> list[Command]:
         return [command for command in self.commands if command.path[0] == name]
 
@@ -446,7 +437,9 @@ class CommandLine:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self.commands))
             typed = f"{start}{''.join(as_typed[:1]).lstrip('/!')}"
             near = difflib.get_close_matches(typed, names, n=2)
-            return UnknownCommand(typed, near, () if near else self._first_help(start))
+            ordered = sorted(self.commands, key=lambda command: command.is_for_threads)
+            first = _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
+            return UnknownCommand(typed, near, () if near else first)
         depth = max(_common_prefix(command.path, said) for command in known)
         fitting = [command for command in known if _common_prefix(command.path, said) == depth]
         exact = [command for command in fitting if len(command.path) == depth]

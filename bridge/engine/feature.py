@@ -27,6 +27,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.config_tables import Act
@@ -145,8 +146,8 @@ class RegisteredShortcut(NamedTuple):
     """A shortcut as it's *listed*, and what handles it; for *not_stored*, see `Feature.shortcut`."""
 
     listed: ListedShortcut
-    handler: Handler
     not_stored: Reply | None
+    handler: Handler
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,12 +261,7 @@ class Feature:
         *place* says where the result is shown. *label* names the form in the audit.
         """
         self.labels[f"form {callback_id}"] = label
-
-        def register(handler: H) -> H:
-            _register(self.forms, callback_id)(RegisteredForm(reader, place, handler))
-            return handler
-
-        return register
+        return _register(self.forms, callback_id, make=partial(RegisteredForm, reader, place))
 
     def options(self, *action_ids: str, form: str = "", act: Act | None = None) -> Callable[[M], M]:
         """Register ``async def …(menu: MenuQuery) -> list[Block]``, the options of a menu that Slack asks for.
@@ -294,13 +290,8 @@ class Feature:
         *label* names it in the audit.
         """
         self.labels[f"shortcut {callback_id}"] = label
-
-        def register(handler: H) -> H:
-            listed = ListedShortcut(callback_id, name, description, kind)
-            self.shortcuts[callback_id] = RegisteredShortcut(listed, handler, not_stored)
-            return handler
-
-        return register
+        listed = ListedShortcut(callback_id, name, description, kind)
+        return _register(self.shortcuts, callback_id, make=partial(RegisteredShortcut, listed, not_stored))
 
     def kind(self, kind: type[Inbound], *, label: str = "") -> Callable[[H], H]:
         """Register ``async def …(deps, turn, body)`` for one kind of input; *label*, if any, names it in the audit."""
@@ -321,12 +312,7 @@ class Feature:
         Slack requires one of *scopes*; the manifest lists the event. Only the handler knows the bot (`deps.bot_user`).
         https://docs.slack.dev/reference/events
         """
-
-        def register(reader: R) -> R:
-            _register(self.events, name)((scopes, reader))
-            return reader
-
-        return register
+        return _register(self.events, name, make=lambda reader: (scopes, reader))
 
     def notice(self, name: str) -> Callable[[N], N]:
         """Register ``def …(facts) -> Reply`` for `bridge.inbound.Notice`s whose *what* is *name*."""
@@ -393,12 +379,16 @@ def add_command(commands: list[Command], command: Command) -> None:
     commands.append(command)
 
 
-def _register(table: dict[Any, Any], *keys: Any) -> Callable[[Any], Any]:
+def _register(
+    table: dict[Any, Any], *keys: Any, make: Callable[[Any], Any] = lambda handler: handler
+) -> Callable[[Any], Any]:
+    """Return a decorator that registers what's *made* of a handler."""
+
     def register(handler: Any) -> Any:
         for key in keys:
             if key in table:
                 raise TypeError(f"{key}: registered twice")
-            table[key] = handler
+            table[key] = make(handler)
         return handler
 
     return register

@@ -17,6 +17,7 @@ from bridge.errors import ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer, what_happened
+from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 _MOST_LISTED: Final = 15  # lines of help in a group
@@ -125,7 +126,7 @@ class NotRead(BaseModel, frozen=True):
     name: str = ""
 
 
-class Unread(BaseModel, frozen=True):
+class Unread(Carried):
     """The parts of one message that the agent didn't get.
 
     *is_all*: the message had no other parts, so the agent wasn't asked. *only_names*: the agent got only file names.
@@ -142,10 +143,7 @@ class Unread(BaseModel, frozen=True):
 
 def not_read_notice(facts: str = "") -> Reply:
     """Say which parts of a message the agent didn't get, and why."""
-    try:
-        unread = Unread.model_validate_json(facts)
-    except ValidationError:  # from another version
-        unread = Unread()
+    unread = Unread.parse(facts)
     by_reason: dict[str, list[str]] = {}
     for part in unread.missing:
         names = by_reason.setdefault(_WHY.get(part.why, _WHY["slack"]), [])

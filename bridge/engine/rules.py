@@ -226,11 +226,14 @@ def decide(rules: Rules, asked: Asked) -> Verdict:
 
 
 def _first(listed: RuleList, asked: Asked) -> Verdict:
+    is_any = asked.target is not None and asked.target.is_any
     for rule in listed.rules:
         fits, missing = rule.fits(asked)
         if fits is None:
             return Verdict(False, rule, listed, missing=missing)
-        if not fits or (rule.refuse and _leaves_some(rule, asked)):
+        # Of workflows, agents or projects of which none is chosen yet, one that refuses some leaves the others.
+        leaves_some = (is_any and _names_some(rule)) or (not asked.project and rule.projects)
+        if not fits or (rule.refuse and leaves_some):
             continue
         if rule.refuse:
             return Verdict(False, rule, listed)
@@ -248,12 +251,6 @@ def _first(listed: RuleList, asked: Asked) -> Verdict:
 def _names_some(rule: Rule) -> bool:
     """Whether a rule is about some workflows or agents only, so that others are left."""
     return bool(rule.workflows or rule.triggers or rule.agents or rule.categories)
-
-
-def _leaves_some(rule: Rule, asked: Asked) -> bool:
-    """Whether a rule is about some of the workflows, agents or projects only, of which none is chosen yet."""
-    is_any = asked.target is not None and asked.target.is_any
-    return (is_any and _names_some(rule)) or (not asked.project and bool(rule.projects))
 
 
 def may_approve(rules: Rules, terms: ApprovalTerms, asked: Asked) -> Verdict:

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
-
 from bridge.engine import notices
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
 from bridge.queue.records import Step, Unreadable
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _SCHEDULED: Final = {
@@ -22,7 +21,7 @@ _SCHEDULED: Final = {
 }
 
 
-class Unfinished(BaseModel, frozen=True):
+class Unfinished(Carried):
     """An input that was given up: its *turn*, its *kind*, the *step* it had reached, and its *command*, if it's one.
 
     *is_readable*: this version can handle it again, or show its result. *error* is Slack's, if Slack refused the menu
@@ -43,10 +42,7 @@ class Unfinished(BaseModel, frozen=True):
 
 def unfinished_notice(facts: str = "") -> Reply:
     """Say that an input was given up, and what may have happened; offer to repeat it, or to show its result."""
-    try:
-        given = Unfinished.model_validate_json(facts)
-    except ValidationError:  # from another version
-        given = Unfinished()
+    given = Unfinished.parse(facts)
     is_message = given.kind == "message"
     audience = Audience.THREAD if is_message else Audience.PRIVATE
     if given.kind == "report":

@@ -79,26 +79,6 @@ class SetUp(Protocol):
     def project(self) -> str: ...  # noqa: D102 - as in records
 
 
-def pauses(key: str, why: str, *more: Write) -> tuple[Write, ...]:
-    """Return the writes that pause what's stored at *key*, and *more*, unless it's already paused or deleted."""
-    return (("if", key, 0, 1 + len(more), "v", "1", "paused", ""), ("field", key, 0, "paused", why), *more)
-
-
-def resumes(key: str, paused: str, *more: Write) -> tuple[Write, ...]:
-    """Return the writes that resume what's *paused* for a reason, and *more*, unless that has changed."""
-    return (("if", key, 0, 1 + len(more), "v", "1", "paused", paused), ("field", key, 0, "paused", ""), *more)
-
-
-def deletes(key: str, *more: Write) -> tuple[Write, ...]:
-    """Return the writes that delete what's stored at *key*, and *more*, unless it's already deleted."""
-    return (("if", key, 0, 1 + len(more), "v", "1"), ("delete", key, 0), *more)
-
-
-def misses(key: str) -> tuple[Write, ...]:
-    """Return the writes that record that its owner is told that its project was removed, at most once."""
-    return (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
-
-
 def is_back(key: str) -> tuple[Write, ...]:
     """Return the writes that record that its project is served again."""
     return (("if", key, 0, 1, "gone", "1"), ("field", key, 0, "gone", ""))
@@ -194,7 +174,8 @@ async def tell_of_removal(deps: Deps, one: SetUp, noun: str, called: str, key: s
     """Tell an owner, once, that what they set up waits for its project, which was removed."""
     what = pause_notice(noun, called, one.channel, REMOVED)
     notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of=noun)
-    put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=misses(key))
+    once: tuple[Write, ...] = (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
+    put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)
     match put:
         case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
             return

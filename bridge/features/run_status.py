@@ -1,8 +1,10 @@
-"""The emoji for a run's status, in any of the words that services use."""
+"""A run in words: who began it, and the emoji for its status, in any of the words that services use."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from bridge.slack.blockkit import kit
 
 _SIGNS: Final = {  # the service's documentation lists no statuses
     "✅": {
@@ -30,6 +32,14 @@ _SIGNS: Final = {  # the service's documentation lists no statuses
     "⏳": {"running", "inprogress", "queued", "pending", "started", "waiting", "paused"},
     "⚠️": {"outcomeunknown", "unknown"},
 }
+
+
+def begun_by(person: str, did: str, *, schedule: str = "", app: str = "") -> str:
+    """Say who or what began a run: the *person* who *did*, or the *schedule* or *app* that they set up."""
+    name = kit.named(person, 80) if kit.one_line(person) else kit.SOMEONE
+    if schedule:
+        return f"Scheduled by {name}: {kit.one_line(schedule, 120)}"
+    return f"Started by {kit.named(app, 80)}, set up by {name}" if app else f"{did} by {name}"
 
 
 def status_icon(status: str) -> str:

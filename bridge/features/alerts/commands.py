@@ -275,7 +275,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             wanted = await rights_for(deps, stored.spec)
             if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about, *wanted):
                 return refused
-            await deps.inbox.write(*store.resume(stored))
+            await deps.inbox.write(*store.resume(stored.id, stored.paused))
         case _:
             what, above = "deleted", f"Deleted: {kit.one_line(stored.called, 200)}."
             told = await tells_owner(deps, turn, stored.spec, "alert", stored.called, did="deleted")

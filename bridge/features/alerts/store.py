@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Final
 
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
-from bridge.features.pauses import deletes, pauses, resumes
 from bridge.features.record_store import RecordStore
 from bridge.queue.records import Write
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -76,15 +75,3 @@ class AlertStore(RecordStore[StoredAlert]):
         """Return the writes that snooze an alert *until* a time (ms), until it ``recovers``, or no longer (``""``)."""
         key = self._keys.alert(id_)
         return (("if", key, 0, 1, "v", "1"), ("field", key, 0, "snoozed", until))
-
-    def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that pause an alert, and *more*, unless it's already paused or deleted."""
-        return pauses(self._keys.alert(id_), why, *more)
-
-    def resume(self, alert: StoredAlert) -> tuple[Write, ...]:
-        """Return the writes that resume a paused alert."""
-        return resumes(self._keys.alert(alert.id), alert.paused)
-
-    def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that delete an alert, and *more*, unless it's already deleted."""
-        return deletes(self._keys.alert(id_), ("unrank", self._keys.alerts(), 0, id_), *more)

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from pydantic import ValidationError
-
 from bridge.errors import ControlNotUnderstood
 from bridge.features.approvals.request import (
     APPROVED,
@@ -19,6 +17,7 @@ from bridge.features.approvals.request import (
     WITHDRAWN,
     StoredRequest,
 )
+from bridge.features.run_status import begun_by
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import no_longer
@@ -79,10 +78,7 @@ class Pressed(Carried):
 
 def pressed(value: str) -> Pressed:
     """Read the value of a button. Raises `ControlNotUnderstood`."""
-    try:
-        found = Pressed.model_validate_json(value)
-    except ValidationError as exc:
-        raise ControlNotUnderstood(value) from exc
+    found = Pressed.parse(value)
     if not (found.a and found.h):
         raise ControlNotUnderstood(value)
     return found
@@ -118,13 +114,10 @@ def either(names: Sequence[str]) -> str:
 
 def asked_by(shown: Shown) -> str:
     """Say who or what asks."""
-    person = kit.named(shown.person, 80) if kit.one_line(shown.person) else kit.SOMEONE
     by = shown.stored.request.started_by
-    if isinstance(by, ScheduledRun):
-        return f"Scheduled by {person}: {kit.one_line(by.called, 120)}"
-    if isinstance(by, TriggeredRun):
-        return f"Started by {kit.named(by.message.app_name or 'an app', 80)}, set up by {person}"
-    return f"Asked for by {person}"
+    schedule = by.called if isinstance(by, ScheduledRun) else ""
+    app = (by.message.app_name or "an app") if isinstance(by, TriggeredRun) else ""
+    return begun_by(shown.person, "Asked for", schedule=schedule, app=app)
 
 
 def card(shown: Shown) -> Reply:

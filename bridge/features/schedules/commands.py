@@ -61,7 +61,6 @@ from bridge.slack.blockkit.reply import Block, Reply
 S = TypeVar("S", bound=TaskSpec)
 
 _CHANGES: Final = {layout.PAUSE: "paused", layout.RESUME: "resumed"}
-_KINDS: Final = {"report": "report", "question": "schedule", "run": "schedule"}
 _NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
     "report": ("report", None), "question": ("schedule", ANY_AGENT), "run": ("schedule", ANY_WORKFLOW),
 }  # fmt: skip
@@ -259,7 +258,7 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
         case layout.RESUME:
             if stored.paused:
                 due_at = next_due(stored.spec.schedule, stored.clock, deps.now())
-                await deps.inbox.write(*store_of(deps).resume(stored, due_at))
+                await deps.inbox.write(*store_of(deps).resume_at(due_at, stored))
         case _:
             told = await _tells_owner(deps, turn, stored, target, "deleted")
             await deps.inbox.write(*store_of(deps).delete(stored.id, *told))
@@ -275,10 +274,9 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
 
 async def _check_may_change(deps: Deps, turn: Turn, stored: StoredTask) -> None:
     """Raise `NotAllowed` unless *turn*'s person may change the task."""
-    if turn.user != stored.spec.owner and not await deps.access.may(
-        turn, "report" if isinstance(stored.spec, ReportSpec) else "schedule"
-    ):
-        raise NotAllowed("not_yours" if isinstance(stored.spec, ReportSpec) else "not_your_schedule")
+    act, _anything = _NEEDS[stored.spec.does]
+    if turn.user != stored.spec.owner and not await deps.access.may(turn, act):
+        raise NotAllowed("not_yours" if act == "report" else "not_your_schedule")
 
 
 async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
@@ -337,7 +335,7 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
         raise BadSchedule("disabled", spec.channel)
     if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
-    wanted = deps.access.asked(turn, "report" if isinstance(spec, ReportSpec) else "schedule", channel=channel)
+    wanted = deps.access.asked(turn, _NEEDS[spec.does][0], channel=channel)
     if await deps.access.refusal_now(turn.user, channel, wanted) == "left":
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
@@ -366,7 +364,7 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
     target = await target_of(deps, task)
     turn.stage(*store.add(task.id, spec, task.due, deps.now()))
     reply = layout.scheduled(task, target, knows_zone=bool(known_zone), warning=warning)
-    return shown(reply, what=f"{_KINDS[spec.does]} scheduled", about=_about(task, target))
+    return shown(reply, what=f"{layout.kind_of(task).noun} scheduled", about=_about(task, target))
 
 
 def _owned(spec: S, turn: Turn, channel: str, zone: str) -> S:
@@ -376,7 +374,7 @@ def _owned(spec: S, turn: Turn, channel: str, zone: str) -> S:
 
 def _about(task: StoredTask, target: str) -> str:
     """Return the subject for the audit."""
-    return named(_KINDS[task.spec.does], task.id, layout.titled(task, target))
+    return named(layout.kind_of(task).noun, task.id, layout.titled(task, target))
 
 
 async def _zone_of(deps: Deps, user: str) -> str:

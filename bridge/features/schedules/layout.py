@@ -153,8 +153,7 @@ def not_scheduled(error: BadSchedule) -> Reply:
 
 def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
     """Say that the same task is already scheduled, with its *owner*'s name."""
-    noun = "report" if isinstance(task.spec, ReportSpec) else "schedule"
-    title, ending = f"This {noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
+    title, ending = f"This {kind_of(task).noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
     paused = _paused(task) if task.paused else state

@@ -15,7 +15,7 @@ from typing import Any, Final
 from bridge.engine.results import PostedReport, PostedTask
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.pauses import deletes, is_back, pauses, resumes
+from bridge.features.pauses import is_back
 from bridge.features.record_store import RecordStore, asked
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
@@ -107,13 +107,13 @@ class TaskStore(RecordStore[StoredTask]):
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that pause a task, and *more*, unless it's already paused or deleted."""
-        return pauses(self._keys.report(id_), why, ("unrank", self._keys.due(), 0, id_), *more)
+        return super().pause(id_, why, ("unrank", self._keys.due(), 0, id_), *more)
 
-    def resume(self, report: StoredTask, due: datetime) -> tuple[Write, ...]:
+    def resume_at(self, due: datetime, report: StoredTask) -> tuple[Write, ...]:
         """Return the writes that make a paused task due again, without mentioning the slots skipped until then."""
         key, at = self._keys.report(report.id), epoch_ms(due)
-        return resumes(
-            key,
+        return self.resume(
+            report.id,
             report.paused,
             ("field", key, 0, "skipped", ""),
             ("field", key, 0, "due", str(at)),
@@ -122,8 +122,7 @@ class TaskStore(RecordStore[StoredTask]):
 
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that delete a task, and *more*, unless it's already deleted."""
-        indexes: list[Write] = [("unrank", key, 0, id_) for key in (self._keys.due(), self._keys.reports())]
-        return deletes(self._keys.report(id_), *indexes, *more)
+        return super().delete(id_, ("unrank", self._keys.due(), 0, id_), *more)
 
     async def is_running(self, task: StoredTask, *, but: TurnId) -> bool:
         """Whether what the latest slot of *task* started is still running: a turn, or a question in its thread.

@@ -16,7 +16,7 @@ from typing import Any, Final
 from bridge.engine.results import RunEnded
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import RUN_FORM, run_value
-from bridge.features.run_status import status_icon
+from bridge.features.run_status import begun_by, status_icon
 from bridge.project.models import RunResult, Workflow
 from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit
@@ -291,11 +291,7 @@ def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (
 
 
 def _started_by(run: Run) -> str:
-    person = kit.named(run.started_by, 80) if kit.one_line(run.started_by) else kit.SOMEONE
-    if run.schedule:
-        said = f"Scheduled by {person}: {kit.one_line(run.schedule, 120)}"
-    else:
-        said = f"Started by {kit.named(run.app, 80)}, set up by {person}" if run.app else f"Started by {person}"
+    said = begun_by(run.started_by, "Started", schedule=run.schedule, app=run.app)
     said += f" · Approved by {run.approved_by}" if run.approved_by else ""
     return kit.titled(said, run.project)
 
