@@ -17,7 +17,7 @@ from bridge.ids import PersonKey, TurnId
 from bridge.inbound import HomeOpened
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import LOOKING, RECENT, milliseconds
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.reply import Block
@@ -114,11 +114,8 @@ class Homes:
             if project not in {None, shown.key}:
                 continue
             home = HomeOpened(team=team, channel="", user=user, project=shown.key)
-            writes += [
-                ("if", key, 0, 2, "project", shown.id, "queued", ""),
-                ("field", key, 0, "queued", "1"),
-                self._inbox.queues(home, why="what it shows has changed"),
-            ]
+            redraw = self._inbox.queues(home, why="what it shows has changed")
+            writes += only_if(key, {"project": shown.id, "queued": ""}, ("field", key, 0, "queued", "1"), redraw)
         return tuple(writes)
 
     def unsettled(self, person: PersonKey, turn: TurnId) -> Write:

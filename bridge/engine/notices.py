@@ -6,10 +6,11 @@ Notices decided on arrival are stored as a name in `bridge.inbound.Notice.what`,
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -79,6 +80,22 @@ SEND_REPLY: Final = "reply:send"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_PROJECT: Final = "slip:project"
 SLIP_TEXT: Final = "slip:text"
+
+
+def with_facts(name: str, *facts: object) -> str:
+    """Return the `Notice.what` of a notice called *name* with *facts*, which `facts_of` reads."""
+    return f"{name}:" + json.dumps(facts)
+
+
+def facts_of(stored: str, *usual: Any) -> list[Any]:
+    """Return a notice's *stored* facts, each of the *usual* one's type; the usual ones for those that aren't there."""
+    try:
+        found = json.loads(stored)
+    except ValueError:
+        found = None
+    given = found[: len(usual)] if isinstance(found, list) else []
+    read = [str(one) if isinstance(known, str) else one for one, known in zip(given, usual, strict=False)]
+    return [*read, *usual[len(read) :]]
 
 
 def not_posted(channel: str, error: str) -> str:

@@ -20,7 +20,7 @@ from bridge.errors import BridgeError, SlackError, StoreError
 from bridge.ids import MessageKey, PersonKey, TurnId
 from bridge.inbound import Click
 from bridge.queue.keys import ANSWERED, TYPED, milliseconds
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit import kit
@@ -81,13 +81,13 @@ class Question:
             return ()
         lives, who = milliseconds(ANSWERED), {"turn": self.turn.id, "user": self.click.user}
         claims: list[Write] = [("field", self._key, lives, name, value) for name, value in who.items()]
-        return (("if", self._key, 0, len(claims), "turn", ""), *claims)
+        return only_if(self._key, {"turn": ""}, *claims)
 
     def undo(self) -> tuple[Write, ...]:
         """Return the writes that undo `uses`: the effect certainly didn't happen."""
         if not self._acts_once:
             return ()
-        return (("if", self._key, 0, 1, "turn", self.turn.id), ("delete", self._key, 0))
+        return only_if(self._key, {"turn": self.turn.id}, ("delete", self._key, 0))
 
     async def answered(self) -> Outcome | None:
         """Return what to show if another press has used the question up. Raises `StoreUnavailable`."""

@@ -5,13 +5,13 @@ It's paused once its owner, or the channel, may no longer have it, and doesn't h
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, assert_never
 
 from bridge.engine.access import UNREACHABLE
+from bridge.engine.notices import facts_of, with_facts
 from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
@@ -21,7 +21,7 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.inbox import Duplicate, Queued, Stale
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, no_longer
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -81,7 +81,7 @@ class SetUp(Protocol):
 
 def is_back(key: str) -> tuple[Write, ...]:
     """Return the writes that record that its project is served again."""
-    return (("if", key, 0, 1, "gone", "1"), ("field", key, 0, "gone", ""))
+    return only_if(key, {"gone": "1"}, ("field", key, 0, "gone", ""))
 
 
 def paused_because(reason: str) -> str:
@@ -95,22 +95,19 @@ def _why(reason: str, owner: str) -> str:
 
 def pause_notice(noun: str, called: str, channel: str, reason: str) -> str:
     """Return the `Notice.what` for its owner that something is paused, for a *reason* or an error of Slack's."""
-    return f"{noun}_paused:" + json.dumps([called, channel, reason, "", True])
+    return with_facts(f"{noun}_paused", called, channel, reason, "", True)
 
 
 def paused_notice(kind: Kind, facts: str) -> Reply:
     """Tell its owner, in a direct message, or its channel, that what was set up is paused."""
-    try:
-        called, channel, reason, owner, is_owner = (*json.loads(facts), "", True)[:5]
-    except ValueError:
-        called, channel, reason, owner, is_owner = "", "", "", "", True
-    why = _why(str(reason), "" if is_owner else str(owner) or _ITS_OWNER)
+    called, channel, reason, owner, is_owner = facts_of(facts, "", "", "", "", True)
+    why = _why(reason, "" if is_owner else owner or _ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
-    why = why or f"{NOT_ALLOWED} ({kit.one_line(str(reason), 60)})"
+    why = why or f"{NOT_ALLOWED} ({kit.one_line(reason, 60)})"
     which = f"One of your {kind.noun}s" if is_owner else f"A {kind.noun}"
     if called:
-        which = f"{'Your' if is_owner else 'The'} {kind.noun} {kit.quoted(str(called), 120)}"
-    where: list[Block | str] = [" in ", kit.place(str(channel))] if is_owner and kit.is_channel(str(channel)) else []
+        which = f"{'Your' if is_owner else 'The'} {kind.noun} {kit.quoted(called, 120)}"
+    where: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else []
     fix = f" {_BACK}" if reason == REMOVED else ""
     fix = fix if is_owner else f" Someone with permission can set it up again with {kind.again}."
     ending = f" {was}: {why}.{fix}"
@@ -124,14 +121,11 @@ def paused_notice(kind: Kind, facts: str) -> Reply:
 
 def changed_notice(kind: Kind, facts: str) -> Reply:
     """Tell its owner, in a direct message, that someone else paused, changed or deleted what they set up."""
-    try:
-        called, channel, person, did = json.loads(facts)
-    except ValueError:
-        called, channel, person, did = "", "", "", False
-    who = kit.named(str(person), 80) if person else kit.SOMEONE
+    called, channel, person, did = facts_of(facts, "", "", "", False)
+    who = kit.named(person, 80) if person else kit.SOMEONE
     did = "changed" if did == "changed" else "deleted" if did else "paused"
-    start, ending = f"{who} {did} your {kind.noun} {kit.quoted(str(called), 120)}", "."
-    where: list[Block | str] = [" in ", kit.place(str(channel))] if kit.is_channel(str(channel)) else []
+    start, ending = f"{who} {did} your {kind.noun} {kit.quoted(called, 120)}", "."
+    where: list[Block | str] = [" in ", kit.place(channel)] if kit.is_channel(channel) else []
     return kit.reply(
         start + ending,
         kit.rich(kit.paragraph(start, *where, ending)),
@@ -164,7 +158,7 @@ async def tells_owner(deps: Deps, turn: Turn, one: SetUp, noun: str, called: str
     if turn.user == one.owner:
         return []
     how: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
-    what = f"{noun}_changed:" + json.dumps([called, one.channel, await deps.directory.user_name(turn.user), how])
+    what = with_facts(f"{noun}_changed", called, one.channel, await deps.directory.user_name(turn.user), how)
     notice = Notice.direct(one.team, one.owner, what)
     told = deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun[0] in 'aeiou')} {noun}")
     return [told, *deps.homes.redraws(one.team, one.owner)]
@@ -174,7 +168,7 @@ async def tell_of_removal(deps: Deps, one: SetUp, noun: str, called: str, key: s
     """Tell an owner, once, that what they set up waits for its project, which was removed."""
     what = pause_notice(noun, called, one.channel, REMOVED)
     notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of=noun)
-    once: tuple[Write, ...] = (("if", key, 0, 1, "v", "1", "gone", ""), ("field", key, 0, "gone", "1"))
+    once = only_if(key, {"v": "1", "gone": ""}, ("field", key, 0, "gone", "1"))
     put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)
     match put:
         case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
@@ -253,7 +247,7 @@ async def notify_of_pause(
     if not places:
         await deps.inbox.write(*writes)
     for place in places:
-        what = f"{name}:" + json.dumps([*facts, place == owner])
+        what = with_facts(name, *facts, place == owner)
         notice = Notice(team=turn.team, channel=place, user=owner, what=what, of="notice", is_offer=True)
         own_writes = writes if place == places[-1] else ()
         put = await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)

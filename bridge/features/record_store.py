@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
@@ -70,17 +70,17 @@ class RecordStore(Generic[T]):
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that pause a record, and *more*, unless it's already paused or deleted."""
         key = self._key_of(id_)
-        return (("if", key, 0, 1 + len(more), "v", "1", "paused", ""), ("field", key, 0, "paused", why), *more)
+        return only_if(key, {"v": "1", "paused": ""}, ("field", key, 0, "paused", why), *more)
 
     def resume(self, id_: str, paused: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that resume a record that's *paused* for a reason, and *more*, unless that has changed."""
         key = self._key_of(id_)
-        return (("if", key, 0, 1 + len(more), "v", "1", "paused", paused), ("field", key, 0, "paused", ""), *more)
+        return only_if(key, {"v": "1", "paused": paused}, ("field", key, 0, "paused", ""), *more)
 
     def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that delete a record, and *more*, unless it's already deleted."""
-        key, listed = self._key_of(id_), self._listed
-        return (("if", key, 0, 2 + len(more), "v", "1"), ("delete", key, 0), ("unrank", listed, 0, id_), *more)
+        key = self._key_of(id_)
+        return only_if(key, {"v": "1"}, ("delete", key, 0), ("unrank", self._listed, 0, id_), *more)
 
     async def is_full(self) -> bool:
         """Whether no more can be stored."""

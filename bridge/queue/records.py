@@ -175,6 +175,12 @@ key's lifetime in ms from then on (0: unchanged). The other elements are, for
 """
 
 
+def only_if(key: str, state: Mapping[str, str], *writes: Write) -> tuple[Write, ...]:
+    """Return the *writes* with an ``if`` before them: of the hash *key*, all fields are as in *state*."""
+    guard: Guard = ("if", key, 0, len(writes), *[part for one in state.items() for part in one])
+    return (guard, *writes)
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A lane that this process works on, with its pending *entry*."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from bridge.engine.notices import facts_of, with_facts
 from bridge.features.buttons import NO_FACES, OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
@@ -177,15 +177,12 @@ def no_handle(handle: str, error: str) -> Reply:
 
 def handle_trouble(trouble: str, agent: str, before: str, now: str) -> str:
     """Return the `Notice.what` for a handle that changed behind the bridge's back (`handle_changed`)."""
-    return f"{HANDLE_TROUBLE}:" + json.dumps([trouble, agent, before, now])
+    return with_facts(HANDLE_TROUBLE, trouble, agent, before, now)
 
 
 def handle_changed(facts: str = "") -> Reply:
     """Tell the person who set a handle, in a direct message, what has become of it."""
-    try:
-        trouble, agent, before, now = (str(fact) for fact in json.loads(facts))
-    except ValueError:
-        trouble = agent = before = now = ""
+    trouble, agent, before, now = facts_of(facts, "", "", "", "")
     whose = f" of {kit.named(agent, 100)}" if agent else ""
     which = f"the handle @{kit.one_line(before, 80)}{whose}" if before else "one of your handles"
     if trouble == "renamed":

@@ -11,7 +11,7 @@ from typing import Final
 
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
 from bridge.features.record_store import RecordStore
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
 
 MOST_ALERTS: Final = 1000
@@ -38,40 +38,36 @@ class AlertStore(RecordStore[StoredAlert]):
     def change(self, id_: str, spec: AlertSpec, *more: Write) -> tuple[Write, ...]:
         """Return the writes that give an alert another *spec*, and *more*, unless it's deleted; its state stays."""
         key = self._keys.alert(id_)
-        return (("if", key, 0, 1 + len(more), "v", "1"), ("field", key, 0, "body", spec.model_dump_json()), *more)
+        return only_if(key, {"v": "1"}, ("field", key, 0, "body", spec.model_dump_json()), *more)
 
     def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition holds since *at*, unless it was known or changed."""
-        key, state = self._keys.alert(alert.id), ("snoozed", alert.snoozed, "paused", "")
-        return (
-            ("if", key, 0, 2, "v", "1", "since", "", *state),
-            ("field", key, 0, "since", str(epoch_ms(at))),
-            ("field", key, 0, "post", ""),
-        )
+        key, state = self._keys.alert(alert.id), {"v": "1", "since": "", "snoozed": alert.snoozed, "paused": ""}
+        return only_if(key, state, ("field", key, 0, "since", str(epoch_ms(at))), ("field", key, 0, "post", ""))
 
     def ends(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition no longer holds, unless that was known or changed."""
         key, since = self._keys.alert(alert.id), str(epoch_ms(alert.since)) if alert.since else ""
-        wakes = self.wakes(alert) if alert.snoozed == UNTIL_IT_RECOVERS else ()
-        return (
-            ("if", key, 0, 2 + len(wakes), "v", "1", "since", since, "post", alert.post, "paused", ""),
+        return only_if(
+            key,
+            {"v": "1", "since": since, "post": alert.post, "paused": ""},
             ("field", key, 0, "since", ""),
             ("field", key, 0, "quiet", str(epoch_ms(at + COOLING))),
-            *wakes,
+            *(self.wakes(alert) if alert.snoozed == UNTIL_IT_RECOVERS else ()),
         )
 
     def wakes(self, alert: StoredAlert) -> tuple[Write, ...]:
         """Return the writes that end a snooze."""
         key = self._keys.alert(alert.id)
-        return (("if", key, 0, 1, "v", "1", "snoozed", alert.snoozed), ("field", key, 0, "snoozed", ""))
+        return only_if(key, {"v": "1", "snoozed": alert.snoozed}, ("field", key, 0, "snoozed", ""))
 
     def posted(self, id_: str, since: datetime, ts: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes for the message *ts* about a condition that holds *since* then, and *more*."""
         key = self._keys.alert(id_)
-        state = ("v", "1", "since", str(epoch_ms(since)), "post", "")
-        return (("if", key, 0, 1 + len(more), *state), ("field", key, 0, "post", ts), *more)
+        state = {"v": "1", "since": str(epoch_ms(since)), "post": ""}
+        return only_if(key, state, ("field", key, 0, "post", ts), *more)
 
     def snooze(self, id_: str, until: str) -> tuple[Write, ...]:
         """Return the writes that snooze an alert *until* a time (ms), until it ``recovers``, or no longer (``""``)."""
         key = self._keys.alert(id_)
-        return (("if", key, 0, 1, "v", "1"), ("field", key, 0, "snoozed", until))
+        return only_if(key, {"v": "1"}, ("field", key, 0, "snoozed", until))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from bridge.engine.notices import facts_of, with_facts
 from bridge.errors import ControlNotUnderstood
 from bridge.features.approvals.request import (
     APPROVED,
@@ -381,15 +381,12 @@ def no_longer_wanted(shown: Shown, card_link: str) -> Reply:
 
 def ended_notice(stored: StoredRequest, state: str, by: str = "", said: str = "") -> str:
     """Return the `Notice.what` for the asker of a request that ended in *state*, perhaps *by* someone."""
-    return f"{ENDED}:" + json.dumps([stored.request.name, state, by, said])
+    return with_facts(ENDED, stored.request.name, state, by, said)
 
 
 def ended(facts: str = "") -> Reply:
     """Tell the asker that their request ended without a run."""
-    try:
-        name, state, by, said = (str(one) for one in json.loads(facts))
-    except (ValueError, TypeError):
-        name, state, by, said = "", EXPIRED, "", ""
+    name, state, by, said = facts_of(facts, "", EXPIRED, "", "")
     what = kit.named(name, 80) if name else "your workflow"
     cure = _NEW_REQUEST if by or said in {"", "unknown"} else _ASK_FOR_ACCESS
     because = f": {kit.quoted(said, _REASON)}" if said else ""

@@ -17,7 +17,7 @@ from bridge.features.approvals.request import APPROVED, WAITING, Request, Stored
 from bridge.features.record_store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 
@@ -80,12 +80,12 @@ class ApprovalStore(RecordStore[StoredRequest]):
         writes: list[Write] = [("field", key, lives, name, value) for name, value in fields.items()]
         if state == WAITING:
             writes.append(self._due_at(id_, request.remind_at))
-        return (("if", key, 0, len(writes), "state", after), *writes)
+        return only_if(key, {"state": after}, *writes)
 
     def takes_draft(self, id_: str, turn: TurnId) -> tuple[Write, ...]:
         """Return the writes by which *turn* makes a request of a draft, unless another turn does."""
         key = self._keys.approval(id_)
-        return (("if", key, 0, 1, "state", DRAFT), ("field", key, 0, "state", f"{DRAFT} {turn}"))
+        return only_if(key, {"state": DRAFT}, ("field", key, 0, "state", f"{DRAFT} {turn}"))
 
     def _due_at(self, id_: str, at: datetime) -> Write:
         return ("rank", self._keys.approvals(), milliseconds(APPROVALS), id_, epoch_ms(at), 0)
@@ -97,24 +97,19 @@ class ApprovalStore(RecordStore[StoredRequest]):
     def noticed(self, stored: StoredRequest, channel: str, ts: str, to: str) -> tuple[Write, ...]:
         """Return the writes that store a direct message: *to* whom, and its turn."""
         key = self._keys.approval(stored.id)
-        guard: Write = ("if", key, 0, 1, "digest", stored.request.digest)
-        return (guard, ("field", key, 0, notice_field(channel, ts), to))
+        return only_if(key, {"digest": stored.request.digest}, ("field", key, 0, notice_field(channel, ts), to))
 
     def reminds(self, stored: StoredRequest) -> tuple[Write, ...]:
         """Return the writes that claim a request's reminder; the next thing that's due is its end."""
         key = self._keys.approval(stored.id)
-        claim: Write = ("field", key, 0, "reminded", "1")
-        return (
-            ("if", key, 0, 2, "state", WAITING, "reminded", ""),
-            claim,
-            self._due_at(stored.id, stored.request.until),
-        )
+        next_due = self._due_at(stored.id, stored.request.until)
+        return only_if(key, {"state": WAITING, "reminded": ""}, ("field", key, 0, "reminded", "1"), next_due)
 
     def ends(self, id_: str, state: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that end a request without a decision, and *more*, if it waits."""
         key = self._keys.approval(id_)
         ended: Write = ("field", key, milliseconds(APPROVAL), "state", state)
-        return (("if", key, 0, 2 + len(more), "state", WAITING), ended, self.forget(id_), *more)
+        return only_if(key, {"state": WAITING}, ended, self.forget(id_), *more)
 
     def forget(self, id_: str) -> Write:
         """Return the write that removes a request from those that wait."""
@@ -123,18 +118,17 @@ class ApprovalStore(RecordStore[StoredRequest]):
     def starts(self, id_: str, turn: TurnId) -> tuple[Write, ...]:
         """Return the writes, made with SENT, that use an approval up: it starts one run, whatever repeats its turn."""
         key = self._keys.approval(id_)
-        return (("if", key, 0, 1, "state", APPROVED, "started", ""), ("field", key, 0, "started", turn))
+        return only_if(key, {"state": APPROVED, "started": ""}, ("field", key, 0, "started", turn))
 
     def unstarts(self, id_: str, turn: TurnId) -> tuple[Write, ...]:
         """Return the writes that undo `starts`: the request to the service certainly didn't arrive."""
         key = self._keys.approval(id_)
-        return (("if", key, 0, 1, "started", turn), ("field", key, 0, "started", ""))
+        return only_if(key, {"started": turn}, ("field", key, 0, "started", ""))
 
     def stops(self, id_: str, state: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes by which an approved request ends without a run, and *more*."""
         key = self._keys.approval(id_)
-        guard: Write = ("if", key, 0, 1 + len(more), "state", APPROVED, "started", "")
-        return (guard, ("field", key, 0, "state", state), *more)
+        return only_if(key, {"state": APPROVED, "started": ""}, ("field", key, 0, "state", state), *more)
 
     def loses(self, id_: str, lost: str) -> Write:
         """Return the write that stores why a request is no longer allowed (`StoredRequest.lost`)."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
+from bridge.engine.notices import facts_of, with_facts
 from bridge.features.buttons import settings_button
 from bridge.features.channels.settings import Fixed
 from bridge.slack.blockkit import kit
@@ -193,7 +194,7 @@ def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
 
 def change_notice(changes: Sequence[SettingChange], person: str) -> str:
     """Return the `Notice.what` for a *person*'s changes (`changed_notice`)."""
-    return f"{CHANGED}:" + json.dumps([person, *changes])
+    return with_facts(CHANGED, person, *changes)
 
 
 def changed_notice(facts: str = "") -> Reply:
@@ -208,15 +209,12 @@ def changed_notice(facts: str = "") -> Reply:
 
 def rule_paused(facts: str = "") -> Reply:
     """Tell the owner of an app's rule, or its channel, that the rule is paused (`notify_of_pause`)."""
-    try:
-        app, channel, reason, owner, is_owner = json.loads(facts)
-    except ValueError:
-        app, channel, reason, owner, is_owner = "", "", "", "", False
-    of = kit.named(str(app), 80) or "an app"
-    who = "" if is_owner else str(owner) or "the person who set this up"
+    app, channel, reason, owner, is_owner = facts_of(facts, "", "", "", "", False)
+    of = kit.named(app, 80) or "an app"
+    who = "" if is_owner else owner or "the person who set this up"
     fix = "Someone with permission can set it up again there with /agents channel."
-    where: Block = {"type": "channel", "channel_id": str(channel)}
-    why = no_longer(str(reason), who) or no_longer("unknown", who)
+    where: Block = {"type": "channel", "channel_id": channel}
+    why = no_longer(reason, who) or no_longer("unknown", who)
     start, ending = f"⚠️ I no longer answer posts from {of}", f": {why}. {fix}"
     place: list[Block | str] = [" in ", where] if is_owner and channel else [" here"]
     return kit.reply(start + ending, kit.rich(kit.paragraph(start, *place, ending)), audience=Audience.CHANNEL)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
+from bridge.engine.notices import facts_of, with_facts
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
 from bridge.slack.blockkit.reply import Audience, Block, Reply, Speaker
@@ -45,15 +45,12 @@ def answered_already() -> Reply:
 
 def answer_notice(agent: str, link: str) -> str:
     """Return the `Notice.what` for an answer that is shown; *link* leads to it (`answer_shown`)."""
-    return f"{ANSWERED}:" + json.dumps([agent, link])
+    return with_facts(ANSWERED, agent, link)
 
 
 def answer_shown(facts: str = "") -> Reply:
     """Tell a person, in a direct message, that their message was answered."""
-    try:
-        agent, link = (str(fact) for fact in json.loads(facts))
-    except ValueError:
-        agent, link = "", ""
+    agent, link = facts_of(facts, "", "")
     text = f"{kit.named(agent, 100) if agent else 'The agent'} is done with your message."
     where: list[Block | str] = [" ", kit.link(link, "Open it")] if link else []
     return kit.reply(text, kit.rich(kit.paragraph(text, *where)), audience=Audience.CHANNEL)

@@ -11,7 +11,7 @@ from bridge.engine.home import Reads
 from bridge.ids import PersonKey
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import LOOKING, MOST_LOOKERS, RECENT, milliseconds
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.json_text import compact
@@ -79,6 +79,5 @@ class StoredPages:
         looking, home = self._keys.looking(person), self._keys.home(person)
         return (
             ("set", home, milliseconds(RECENT), pages.model_dump_json()),
-            ("if", looking, 0, 1, "project", project.id),
-            ("field", looking, 0, "shown", digest_of(view)),
+            *only_if(looking, {"project": project.id}, ("field", looking, 0, "shown", digest_of(view))),
         )

@@ -15,6 +15,7 @@ from bridge.features.incidents.watching import report_troubles, stored_incident,
 from bridge.ids import side_id
 from bridge.inbound import IncidentChange
 from bridge.queue.keys import INCIDENT, milliseconds
+from bridge.queue.records import only_if
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.parts import MessageTag
 
@@ -50,14 +51,13 @@ async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
 @incidents.once_posted(PostedIncident)
 async def posted(deps: Deps, turn: Turn, incident: PostedIncident, ts: str) -> None:
     """Store where an incident was posted."""
-    key, since = deps.scripts.keys.incident(incident.incident), str(epoch_ms(incident.since))
-    turn.stage(("if", key, 0, 1, "since", since, "post", ""), ("field", key, milliseconds(INCIDENT), "post", ts))
+    key, state = deps.scripts.keys.incident(incident.incident), {"since": str(epoch_ms(incident.since)), "post": ""}
+    turn.stage(*only_if(key, state, ("field", key, milliseconds(INCIDENT), "post", ts)))
 
 
 @incidents.once_refused(PostedIncident)
 async def refused(deps: Deps, turn: Turn, incident: PostedIncident, error: str) -> None:
     """Note that Slack refused an incident's message, which is tried again later."""
     log.error("an incident can't be posted; see bridge check", extra={"incident": incident.incident, "error": error})
-    key, since = deps.scripts.keys.incident(incident.incident), str(epoch_ms(incident.since))
-    at = str(epoch_ms(deps.now()))
-    turn.stage(("if", key, 0, 1, "since", since, "post", ""), ("field", key, 0, "refused", at))
+    key, state = deps.scripts.keys.incident(incident.incident), {"since": str(epoch_ms(incident.since)), "post": ""}
+    turn.stage(*only_if(key, state, ("field", key, 0, "refused", str(epoch_ms(deps.now())))))

@@ -33,7 +33,7 @@ from bridge.inbound import IncidentChange
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Duplicate
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
-from bridge.queue.records import Guard, Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import translated
 from bridge.queue.reloads import Reloads
@@ -144,9 +144,7 @@ def writes_of(
     fields: list[Write] = [("field", key, lives, field, value) for field, value in changed.fields.items()]
     if stored is None:
         fields.append(("rank", keys.incidents(), milliseconds(INCIDENT), name, epoch_ms(now), 0))
-    state = tuple([part for field in STATE for part in (field, known.get(field, ""))])
-    guard: Guard = ("if", key, 0, len(fields), *state)
-    return guard, *fields
+    return only_if(key, {field: known.get(field, "") for field in STATE}, *fields)
 
 
 # What there is

@@ -21,7 +21,7 @@ from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Report, ScheduledTask
 from bridge.queue.keys import milliseconds
-from bridge.queue.records import VERSION, Max, Step, Write
+from bridge.queue.records import VERSION, Max, Step, Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
@@ -73,8 +73,9 @@ class TaskStore(RecordStore[StoredTask]):
     def change(self, task: StoredTask, spec: Spec, due: datetime, *more: Write) -> tuple[Write, ...]:
         """Return the writes that give a task another *spec*, and *more*, unless it's deleted; paused, it stays so."""
         key, at = self._keys.report(task.id), epoch_ms(due)
-        return (
-            ("if", key, 0, 4 + len(more), "v", "1"),
+        return only_if(
+            key,
+            {"v": "1"},
             *self._body(task.id, spec, due),
             ("field", key, 0, "skipped", ""),
             ("unrank", self._keys.due(), 0, task.id) if task.paused else ("rank", self._keys.due(), 0, task.id, at, 0),
@@ -93,8 +94,9 @@ class TaskStore(RecordStore[StoredTask]):
         """
         key, at = self._keys.report(id_), epoch_ms(following)
         skips: tuple[Write, ...] = (("field if", key, 0, "skipped", str(epoch_ms(skipped)), ""),) if skipped else ()
-        return (
-            ("if", key, 0, 2 + len(skips), "v", "1", "due", seen, "paused", ""),
+        return only_if(
+            key,
+            {"v": "1", "due": seen, "paused": ""},
             ("field", key, 0, "due", str(at)),
             ("rank", self._keys.due(), 0, id_, at, 0),
             *skips,
@@ -103,7 +105,7 @@ class TaskStore(RecordStore[StoredTask]):
     def skip(self, id_: str, slot: datetime) -> tuple[Write, ...]:
         """Return the writes that record that a claimed slot isn't posted."""
         key = self._keys.report(id_)
-        return (("if", key, 0, 1, "v", "1", "skipped", ""), ("field", key, 0, "skipped", str(epoch_ms(slot))))
+        return only_if(key, {"v": "1", "skipped": ""}, ("field", key, 0, "skipped", str(epoch_ms(slot))))
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that pause a task, and *more*, unless it's already paused or deleted."""
@@ -160,7 +162,7 @@ class TaskStore(RecordStore[StoredTask]):
         The first is an ``if``.
         """
         key = self._keys.report(id_)
-        return (("if", key, 0, 1, "v", "1", "turn", after), ("field", key, 0, "turn", turn))
+        return only_if(key, {"v": "1", "turn": after}, ("field", key, 0, "turn", turn))
 
     def overlaps(self, task: StoredTask, slot: datetime) -> tuple[Write, ...]:
         """Return the writes for a skipped *slot* whose predecessor is still running."""
@@ -178,17 +180,13 @@ class TaskStore(RecordStore[StoredTask]):
         conversation, lives = self._keys.thread(thread), self._session_ms
         facts = {"numbers": report.numbers, "ts": thread.root}
         shown = self._shown(report.report, report.slot, facts, skipped)
-        keeps: tuple[Write, ...] = (
-            ("if", conversation, 0, 1, "v", ""),
-            ("field", conversation, lives, "project", project),
-        )
+        keeps = only_if(conversation, {"v": ""}, ("field", conversation, lives, "project", project))
         binds: Write = ("field if", conversation, lives, "v", str(VERSION), "")
         return (
             *shown,
             *(keeps if project else ()),
             *([binds] if report.binds else []),
-            ("if", conversation, 0, 1, "session", ""),
-            ("set", self._keys.words(thread), lives, report.words),
+            *only_if(conversation, {"session": ""}, ("set", self._keys.words(thread), lives, report.words)),
         )
 
     def posted_task(self, task: PostedTask, ts: str, skipped: datetime | None) -> tuple[Write, ...]:
@@ -202,12 +200,7 @@ class TaskStore(RecordStore[StoredTask]):
         is_reported = skipped is not None and skipped <= slot
         flat = tuple([part for fact in {"last": str(epoch_ms(slot)), **facts}.items() for part in fact])
         last: Max = ("field max", key, 0, *flat)
-        return (
-            ("if", key, 0, 1 + is_reported, "v", "1"),
-            last,
-            *([skip] if is_reported else []),
-            *is_back(key),
-        )
+        return (*only_if(key, {"v": "1"}, last, *([skip] if is_reported else [])), *is_back(key))
 
 
 def store_of(deps: Deps) -> TaskStore:

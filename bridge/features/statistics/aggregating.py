@@ -26,7 +26,7 @@ from bridge.features.statistics.work import (
 )
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
-from bridge.queue.records import Guard, Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
@@ -65,9 +65,8 @@ class WorkStore:
                 return
             fields = {**changed, **read}
             lives = milliseconds(SNAPSHOTS)
-            guard: Guard = ("if", key, 0, len(fields), *[part for one in KINDS for part in (one, stored.get(one, ""))])
             writes: list[Write] = [("field", key, lives, name, text) for name, text in fields.items()]
-            await inbox.write(guard, *writes)
+            await inbox.write(*only_if(key, {name: stored.get(name, "") for name in KINDS}, *writes))
             if gone := [name for name, text in changed.items() if not text]:
                 with translated():
                     await self._redis.hdel(key, *gone)

@@ -6,12 +6,12 @@ doesn't accept charts everywhere: `Reply.plainer` has tables instead, and then t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
+from bridge.engine.notices import facts_of, with_facts
 from bridge.features.statistics.numbers import (
     GROUPS,
     NUMBERS,
@@ -422,15 +422,12 @@ def work_card(
 
 def csv_notice(file: Attachment) -> str:
     """Return the `Notice.what` for a *file* that someone asked for (`csv_file`)."""
-    return f"{CSV_FILE}:" + json.dumps([file.name, file.content])
+    return with_facts(CSV_FILE, file.name, file.content)
 
 
 def csv_file(facts: str = "") -> Reply:
     """Send a file to the person who asked for it, in a direct message: only there can it be private."""
-    try:
-        name, content = (str(one) for one in json.loads(facts))
-    except ValueError:
-        name, content = "agents.csv", ""
+    name, content = facts_of(facts, "agents.csv", "")
     return kit.reply("Here's the file you asked for.", files=[Attachment(name=name, content=content)])
 
 

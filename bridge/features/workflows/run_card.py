@@ -5,7 +5,6 @@ The person who started a run is shown by display name in plain text: a mention w
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
+from bridge.engine.notices import facts_of, with_facts
 from bridge.engine.results import RunEnded
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import RUN_FORM, run_value
@@ -108,15 +108,12 @@ def ended_already() -> Reply:
 
 def end_notice(ended: RunEnded, link: str) -> str:
     """Return the `Notice.what` for a run that has ended; *link* leads to its card (`run_ended`)."""
-    return f"{ENDED}:" + json.dumps([ended.name, ended.status, ended.took, link])
+    return with_facts(ENDED, ended.name, ended.status, ended.took, link)
 
 
 def run_ended(facts: str = "") -> Reply:
     """Tell a person, in a direct message, that a run has ended."""
-    try:
-        name, status, took, link = (str(fact) for fact in json.loads(facts))
-    except ValueError:
-        name, status, took, link = "", FINISHED, "", ""
+    name, status, took, link = facts_of(facts, "", FINISHED, "", "")
     sign, called = status_icon(status), kit.one_line(name, 120) or kit.NO_NAME
     ending = f" · {kit.one_line(status, 100)}" + (f" · {took}" if took else "")
     where: list[Block | str] = [" · ", kit.link(link, "open the card")] if link else []
