@@ -14,6 +14,7 @@ from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL, RANDO
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.restrictions import change_owner
 from support.store import TEAM
+from support.tables import each
 
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
@@ -25,13 +26,11 @@ async def stored(harness: Harness) -> list[StoredAlert]:
 async def typed(harness: Harness, words: str, user: str = BOB) -> str:
     """Type a command; return what its person reads."""
     await harness.type_command(f"/stats {words}", user)
-    await harness.work()
     return harness.seen.ephemerals[-1].text
 
 
 async def pressed(harness: Harness, action_id: str, value: str = "", user: str = BOB) -> str:
     await harness.press(action_id, value, user)
-    await harness.work()
     return harness.seen.ephemerals[-1].text
 
 
@@ -85,10 +84,7 @@ async def test_an_alert_that_runs_an_inactive_workflow_says_it_asks(harness: Har
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            "runs > 5 in 1h",
-            "Not yet: there are no recorded numbers from 1 h ago to compare with yet.",
-        ),
+        ("runs > 5 in 1h", "Not yet: there are no recorded numbers from 1 h ago to compare with yet."),
         ("runs > 5000", "Wouldn't have alerted in the last day. Now: 4,321 runs."),
         (
             "limit runs > 80%",
@@ -111,7 +107,7 @@ async def test_too_few_weeks_are_said_at_once(harness: Harness) -> None:
     assert "It can't alert yet" in confirmed
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "said"),
     [
         (
@@ -172,7 +168,6 @@ async def test_a_preview_saved_twice_is_one_alert(harness: Harness) -> None:
 
 async def test_a_form_leads_to_the_preview(harness: Harness) -> None:
     await harness.type_command("/stats alert", BOB)
-    await harness.work()
     (view,) = harness.seen.forms
     assert view["callback_id"] == "alert"
     values = {"condition": "runs > 5000", "channel": RANDOM, "run": "3"}
@@ -238,7 +233,6 @@ async def test_guests_neither_set_up_nor_change_alerts(harness: Harness) -> None
 
     denied = await typed(harness, "alert runs > 1")
     await harness.type_command("/stats alerts", BOB)
-    await harness.work()
     refused = await pressed(harness, "alert:pause")
 
     assert denied.startswith("You don't have permission to set up alerts.")
@@ -269,7 +263,6 @@ async def edited(harness: Harness, condition: str, user: str = BOB) -> str:
     """Open the form of the first alert in the list, change its condition, and save that; return what's said."""
     await typed(harness, "alerts", user)
     await harness.press("alert:edit", user=user)
-    await harness.work()
     view = harness.seen.forms[-1]
     sent = {"form": "alert", "values": {"condition": condition, "channel": GENERAL}, "opened_in": GENERAL}
     submission = Submission(

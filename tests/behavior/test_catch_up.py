@@ -167,17 +167,6 @@ async def test_messages_before_the_outage_are_ignored(case: CatchUpCase) -> None
     assert case.asked == []
 
 
-async def test_replies_are_found_oldest_first(case: CatchUpCase) -> None:
-    root = await case.bound()
-    for number in range(5):
-        await case.post(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
-    await case.record_outage()
-
-    await case.catch_up()
-
-    assert case.asked == ["0", "1", "2", "3", "4"]
-
-
 async def test_a_root_is_found_with_its_replies(case: CatchUpCase) -> None:
     root = await case.post(ALICE, GENERAL, f"{MENTION}first", HOUR / 2)
     await case.post(ALICE, GENERAL, "second", HOUR / 3, root)
@@ -221,18 +210,6 @@ async def test_a_channel_is_read_to_its_last_page(case: CatchUpCase) -> None:
     await case.catch_up()
 
     assert sorted(case.words) == [f"{number:02d}" for number in range(40)]
-
-
-async def test_a_found_message_that_slack_delivers_late_is_one_turn(case: CatchUpCase) -> None:
-    root = await case.bound()
-    reply = await case.post(ALICE, GENERAL, "once", HOUR / 2, root)
-    await case.record_outage()
-
-    await case.catch_up()
-    await case.deliver(GENERAL, reply)
-    await case.harness.work()
-
-    assert case.asked == ["once"]
 
 
 async def test_a_delivered_message_is_not_queued_again(case: CatchUpCase) -> None:
@@ -288,30 +265,6 @@ async def test_a_message_deleted_after_it_was_read_is_not_sent(case: CatchUpCase
     assert case.asked == []
 
 
-async def test_a_live_reply_waits_for_older_ones_of_its_thread(case: CatchUpCase) -> None:
-    root = await case.bound()
-    await case.post(ALICE, GENERAL, "older", HOUR / 2, root)
-    await case.record_outage()
-    await case.reader().mark_threads()
-
-    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "live", 20, root))
-    await case.harness.work()
-
-    assert case.asked == ["older", "live"]
-
-
-async def test_a_live_reply_is_answered_if_its_thread_cannot_be_read(case: CatchUpCase) -> None:
-    root = await case.bound()
-    await case.record_outage()
-    await case.reader().mark_threads()
-    case.slack.scopes.discard("channels:history")
-
-    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, f"{MENTION}live", 20, root))
-    await case.harness.work()
-
-    assert case.asked == ["live"]
-
-
 async def test_the_first_answer_in_a_thread_says_that_it_is_late(case: CatchUpCase) -> None:
     root = await case.bound()
     for number in range(2):
@@ -337,7 +290,6 @@ async def test_messages_that_are_too_old_are_offered_once_and_sent_together(case
     assert "24 h old" in notice.words
 
     await case.harness.press(button["action_id"], user=BOB)
-    await case.harness.work()
 
     assert case.words == ["0", "1", "2"]
 
@@ -549,35 +501,6 @@ async def test_more_replies_than_may_wait_are_all_sent(case: CatchUpCase) -> Non
     assert case.harness.seen.ephemerals == []
 
 
-async def test_another_process_continues_after_a_kill(case: CatchUpCase) -> None:
-    root = await case.bound()
-    for number in range(3):
-        await case.post(ALICE, GENERAL, f"{number}", HOUR / 2 - number, root)
-    await case.post(BOB, RANDOM, f"{MENTION}elsewhere", HOUR / 2)
-    await case.record_outage()
-    first = case.reader()
-    receive = first.receive
-
-    is_there = asyncio.Event()
-
-    async def dies(said: Any, channel: str) -> str:
-        if said["text"] == "1":
-            is_there.set()
-            await asyncio.Event().wait()
-        return await receive(said, channel)
-
-    first.receive = dies
-    dying = asyncio.create_task(first.catch_up())
-    await is_there.wait()
-    await kill_task(dying)
-
-    await case.reader("b").catch_up()
-    await case.harness.work()
-
-    assert [words for words in case.asked if words.isdigit()] == ["0", "1", "2"]
-    assert "elsewhere" in case.asked
-
-
 async def test_one_process_reads_at_a_time(case: CatchUpCase) -> None:
     await case.bound()
     await case.record_outage()
@@ -586,19 +509,6 @@ async def test_one_process_reads_at_a_time(case: CatchUpCase) -> None:
     await case.reader("a").catch_up()
 
     assert case.slack.calls[-1].method not in {"conversations.replies", "conversations.history"}
-
-
-async def test_catching_up_waits_for_limited_history(case: CatchUpCase) -> None:
-    root = await case.bound()
-    for number in range(40):
-        await case.post(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
-    await case.record_outage()
-    case.slack.limits_history = True
-
-    await case.catch_up()
-
-    assert case.asked == [f"{number:02d}" for number in range(40)]
-    assert sum(case.harness.slept) > 2 * 60  # the thread has three pages
 
 
 async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(case: CatchUpCase) -> None:
@@ -828,13 +738,3 @@ async def test_a_new_outage_starts_over_and_spans_the_earlier_one(case: CatchUpC
 
     assert (second.began, second.is_planned, second.left) == (first.began, False, 0)
     assert not await outages.was_read(first, Unit("c", TEAM, RANDOM), case.now())
-
-
-async def test_the_index_knows_threads_by_their_newest_message(case: CatchUpCase) -> None:
-    older = await case.bound(3 * HOUR)
-    newer = await case.bound(2 * HOUR)
-    await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "more", HOUR, older))
-
-    found = await case.outages.active_threads(case.now() - timedelta(hours=24), 0)
-
-    assert [thread for _score, thread in found] == [ThreadKey(TEAM, GENERAL, older), ThreadKey(TEAM, GENERAL, newer)]

@@ -15,7 +15,7 @@ from bridge.playground.emulator.sample import BOB, CAROL, OTHER_BOT, RANDOM
 from bridge.slack.blockkit.modals import FormErrors
 from bridge.slack.parts import Place
 from support.harness import WORKFLOW, Harness
-from support.restrictions import RESTRICTIONS, Restriction
+from support.restrictions import ONE_OF_EACH, Restriction
 from support.store import BOT, CHANNEL, ROOT, TEAM, THREAD, USER, message, ts
 
 APP, ITS_BOT = "A0OTHERBOT", "B0OTHERBOT"
@@ -47,10 +47,7 @@ def has_posted(harness: Harness, app: str, name: str) -> None:
         ({"text": f"<@{BOT}> !stop"}, QUEUED),
         ({"app": "A0OTHER"}, Received("ignored", "posted by an app without a rule here (A0OTHER)")),
         ({"app": "B0OTHER"}, Received("ignored", "posted by an app without a rule here (B0OTHER)")),
-        (
-            {"channel": RANDOM, "app": ITS_BOT},
-            Received("ignored", f"posted by an app without a rule here ({ITS_BOT})"),
-        ),
+        ({"channel": RANDOM, "app": ITS_BOT}, Received("ignored", f"posted by an app without a rule here ({ITS_BOT})")),
         ({"ts": ts(1)}, Received("ignored", "posted by an app in a thread")),
         (
             {"ts": ts(1), "text": f"<@{BOT}> hi", "is_mention": True},
@@ -153,7 +150,7 @@ async def test_a_workflow_runs_with_what_an_app_posts(harness: Harness) -> None:
     assert await harness.store.sessions.thread(THREAD) is None
 
 
-@pytest.mark.parametrize("restriction", RESTRICTIONS.values(), ids=RESTRICTIONS)
+@pytest.mark.parametrize("restriction", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 @pytest.mark.parametrize("rule", [ASKS, RUNS], ids=["agent", "workflow"])
 async def test_a_rule_pauses_with_one_notice_when_its_owner_loses_access(
     harness: Harness, rule: AppRule, restriction: Restriction
@@ -217,7 +214,6 @@ async def test_a_deleted_workflow_is_reported_in_the_channel(harness: Harness) -
 async def done(harness: Harness, text: str) -> str:
     """Run a command; return the private reply."""
     await harness.type_command(f"/agents {text}")
-    await harness.work()
     return harness.seen.ephemerals[-1].text
 
 

@@ -26,7 +26,6 @@ async def typed(harness: Harness, line: str, channel: str = CHANNEL) -> Result:
 async def done(harness: Harness, text: str) -> None:
     """Run a command."""
     await harness.type_command(f"/agents {text}")
-    await harness.work()
 
 
 def text_of(result: Result) -> str:
@@ -40,11 +39,7 @@ def text_of(result: Result) -> str:
     [
         ("answers all", ALL, "Settings saved."),
         ("answers ALL ", ALL, "Settings saved."),
-        (
-            "replies mentions",
-            ChannelSettings(replies="mentions"),
-            "Settings saved.",
-        ),
+        ("replies mentions", ChannelSettings(replies="mentions"), "Settings saved."),
         ("answers mentions", NOTHING_SET, "Nothing changed. These settings are already in effect."),
         ("reset", NOTHING_SET, "Nothing changed. These settings are already in effect."),
     ],

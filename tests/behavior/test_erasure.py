@@ -25,13 +25,12 @@ async def contents(harness: Harness) -> dict[str, str]:
 
 async def act(harness: Harness, user: str) -> None:
     """Do a bit of everything as *user*."""
-    await harness.type_command("/workflows run 3 hello", user)
-    await harness.type_command('/workflows run 3 {"a": ', user)
-    await harness.type_command("/stats report weekly mon 09:00 berlin", user)
-    await harness.type_command(f'/agents ask Support daily 9 "words of {user}"', user)
+    await harness.type_command("/workflows run 3 hello", user, works=False)
+    await harness.type_command('/workflows run 3 {"a": ', user, works=False)
+    await harness.type_command("/stats report weekly mon 09:00 berlin", user, works=False)
+    await harness.type_command(f'/agents ask Support daily 9 "words of {user}"', user, works=False)
     await harness.type_command(f"/stats alert runs > {1 if user == USER else 2} #general", user)
-    await harness.work()
-    await harness.press("alert:save", user=user)
+    await harness.press("alert:save", user=user, works=False)
     await harness.slack.people.open_home(user)
     await harness.work()
     await harness.slack.people.say(user, CHANNEL, f"<@U0BRIDGE> words of {user}")

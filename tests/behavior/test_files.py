@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from bridge.engine.results import TryLater
-from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable
+from bridge.errors import SlackRefused
 from bridge.inbound import MessageFile, Quotation
 from bridge.playground.emulator.entities import File
-from bridge.playground.emulator.faults import Fault, Http, RateLimited, Redirect
+from bridge.playground.emulator.faults import Fault, Http, Redirect
 from bridge.slack.contents import read_file
 from bridge.slack.files import SIGN_IN, Files
 from support.harness import Harness
 from support.payloads import IMAGE, MAIL, PDF, SNIPPET, STUB, ZIP, clip, file
 from support.slack_files import add_file
 from support.store import BOT, USER, message
+from support.tables import each
 
 PAGE = b"<!DOCTYPE html><html><body>Sign in to Acme</body></html>"
 DOWNLOAD = "download"
@@ -43,20 +44,13 @@ def files(harness: Harness) -> Files:
     return files_of(harness, "files:read")
 
 
-async def test_a_file_is_fetched_with_the_bots_token(harness: Harness, files: Files) -> None:
-    found = await files.fetch(add_file(harness, b"hello", file()), 100)
-
-    assert (found.text(), found.is_cut) == ("hello", False)
-    assert [call.token_ok for call in harness.seen.called(DOWNLOAD)] == [True]
-
-
 async def test_a_download_stops_at_the_limit(harness: Harness, files: Files) -> None:
     found = await files.fetch(add_file(harness, b"x" * 5_000_000, file()), 100_000)
 
     assert (len(found.content), found.is_cut) == (100_000, True)
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "http://127.0.0.1:1/a",
@@ -82,7 +76,7 @@ async def test_the_token_is_sent_to_no_other_host(harness: Harness, files: Files
     assert harness.slack.calls == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "is_there"),
     [
         ("https://files.slack.com/files-pri/T1-F1/download/a.txt", True),
@@ -101,26 +95,6 @@ async def test_real_slack_files_come_from_one_host(harness: Harness, url: str, *
     real = files_of(harness, "files:read", api_url="https://slack.com/api/")
 
     assert (real._address(url) is not None) == is_there
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        (Redirect("/files-pri/F2/b"), SlackRefused),
-        (Http(404), SlackRefused),
-        (Http(500), SlackAmbiguous),
-        (RateLimited(3), SlackUnreachable),
-    ],
-)
-async def test_a_response_without_a_file_is_an_error(
-    harness: Harness, files: Files, fault: Fault, error: type[SlackError]
-) -> None:
-    harness.slack.faults.on(DOWNLOAD, fault, times=None)
-
-    with pytest.raises(error):
-        await files.fetch(add_file(harness, b"hello", file()), 100)
-
-    assert [call.method for call in harness.slack.calls] == [DOWNLOAD]
 
 
 @pytest.mark.parametrize("mimetype", ["text/plain", "text/html"])
@@ -396,16 +370,6 @@ async def test_the_setting_decides_how_files_are_sent(harness: Harness, mode: st
     assert harness.service.messages == [got]
     assert fetched(harness) == []
     assert why in notices(harness)
-
-
-async def test_an_image_alone_is_named_with_a_notice(harness: Harness) -> None:
-    got = await sent(harness, read_file(IMAGE), text="")
-
-    assert got == "[image “a.png” (PNG, 137.5 kB); described as “A red lamp”]"
-    assert notices(harness) == (
-        "Not everything in your message reached the agent. "
-        "a.png: the agent can't see images, so describe what matters in words."
-    )
 
 
 async def test_only_unreadable_files_bring_a_list_of_readable_kinds(harness: Harness) -> None:

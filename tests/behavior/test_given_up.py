@@ -43,7 +43,6 @@ async def test_a_message_given_up_unsent_says_so_and_can_be_sent_again(harness: 
     assert "wasn't sent to the agent" in told.words
     assert await harness.store.field(turn, "step") == "dead"
     await harness.press(AGAIN)
-    await harness.work()
     assert harness.service.messages == ["hello"]
     assert "re: hello" in harness.seen.texts
     assert await letters(harness.store).all() == []
@@ -72,7 +71,6 @@ async def test_a_message_given_up_after_its_request_is_in_doubt(harness: Harness
     assert "can't tell whether the agent received" in told.words
     assert "may repeat the work" in str(told.blocks)
     await harness.press(AGAIN)
-    await harness.work()
     assert harness.service.messages == ["hello"]
 
 
@@ -86,7 +84,6 @@ async def test_an_answer_given_up_can_be_shown(harness: Harness) -> None:
     (told,) = harness.seen.messages
     assert "may be missing here" in told.words
     await harness.press(SHOW)
-    await harness.work()
     assert "re: first" in harness.seen.texts
     assert harness.service.messages == ["first"]
 
@@ -155,7 +152,6 @@ async def test_a_command_given_up_is_run_with_its_button(harness: Harness) -> No
     await harness.work()
 
     await harness.press(AGAIN)
-    await harness.work()
 
     assert harness.service.runs == ["hello"]
 
@@ -222,7 +218,6 @@ async def test_a_dead_letter_is_repeated_by_its_button_or_an_operator(harness: H
         assert (await letters(harness.store).retry(turn))[0] is Retried.QUEUED
 
     await harness.press(AGAIN)
-    await harness.work()
 
     assert (await letters(harness.store).retry(turn))[0] is Retried.UNKNOWN
     await harness.work()

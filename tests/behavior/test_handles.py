@@ -24,16 +24,7 @@ def _two_agents(harness: Harness) -> None:
 async def give(harness: Harness, line: str = "/agents handle Support @support", user: str = ALICE) -> str:
     """Type the command; return what its person reads."""
     await harness.type_command(line, user)
-    await harness.work()
     return harness.seen.ephemerals[-1].text
-
-
-async def say(harness: Harness, text: str, thread_ts: str = "", user: str = ALICE) -> str:
-    """Write in #general; return the message's ``ts``."""
-    ts = await harness.slack.people.say(user, GENERAL, text, thread_ts=thread_ts)
-    await harness.slack.settled()
-    await harness.work()
-    return ts
 
 
 def group(harness: Harness) -> str:
@@ -45,7 +36,7 @@ def group(harness: Harness) -> str:
 async def test_a_handle_is_an_empty_group_and_a_mention(harness: Harness) -> None:
     said = await give(harness)
     made = harness.slack.workspace.groups[group(harness)]
-    await say(harness, f"<!subteam^{made.id}|@support> where is it?")
+    await harness.say(f"<!subteam^{made.id}|@support> where is it?")
 
     assert said.startswith("Support has the handle @support.")
     assert (made.handle, made.members) == ("support", [])
@@ -54,9 +45,9 @@ async def test_a_handle_is_an_empty_group_and_a_mention(harness: Harness) -> Non
 
 async def test_a_handle_in_a_bound_thread_counts_as_a_mention(harness: Harness) -> None:
     await give(harness)
-    root = await say(harness, f"<!subteam^{group(harness)}> one")
-    await say(harness, "and I say two", root, BOB)
-    await say(harness, f"three, <!subteam^{group(harness)}|@support>", root)
+    root = await harness.say(f"<!subteam^{group(harness)}> one")
+    await harness.say("and I say two", root, BOB)
+    await harness.say(f"three, <!subteam^{group(harness)}|@support>", root)
 
     assert [body["agent"] for body in harness.service.asked] == [7, 7]
     assert harness.service.messages[-1].endswith("three,")
@@ -64,14 +55,14 @@ async def test_a_handle_in_a_bound_thread_counts_as_a_mention(harness: Harness) 
 
 async def test_a_foreign_group_stays_for_others(harness: Harness) -> None:
     await give(harness)
-    await say(harness, "<!subteam^S0RUNNERS|@runners> where is it?")
+    await harness.say("<!subteam^S0RUNNERS|@runners> where is it?")
 
     assert harness.service.asked == []
 
 
 async def test_an_edit_may_add_the_handle(harness: Harness) -> None:
     await give(harness)
-    ts = await say(harness, "where is it?")
+    ts = await harness.say("where is it?")
     await harness.slack.people.edit(GENERAL, ts, f"<!subteam^{group(harness)}|@support> where is it?")
     await harness.slack.settled()
     await harness.work()
@@ -82,11 +73,9 @@ async def test_an_edit_may_add_the_handle(harness: Harness) -> None:
 async def test_the_list_shows_the_handle(harness: Harness) -> None:
     await give(harness)
     await harness.type_command("/agents")
-    await harness.work()
 
     assert "ID 7 · m · @support" in str(harness.seen.ephemerals[-1].blocks)
     await harness.type_command("/agents show Support")
-    await harness.work()
     assert "'Handle: '" in str(harness.seen.ephemerals[-1].blocks)
 
 
@@ -103,7 +92,7 @@ async def test_a_removed_handle_is_disabled_and_comes_back(harness: Harness) -> 
     first = group(harness)
     said = await give(harness, "/agents handle Support none")
     disabled = harness.slack.workspace.groups[first].deleted_at
-    await say(harness, f"<!subteam^{first}|@support> where is it?")
+    await harness.say(f"<!subteam^{first}|@support> where is it?")
     await give(harness)
 
     assert said == "Support no longer has a handle."
@@ -191,7 +180,6 @@ async def test_a_changed_handle_is_told_once_to_who_set_it(
     assert told.text.startswith(said)
     assert BOB in harness.slack.workspace.channels[told.message.channel].members
     await harness.type_command("/agents")
-    await harness.work()
     assert listed in str(harness.seen.ephemerals[-1].blocks)
 
 
@@ -252,9 +240,8 @@ async def test_slack_being_busy_delays_the_look(harness: Harness) -> None:
 
 async def test_nothing_posted_contains_a_live_handle(harness: Harness) -> None:
     await give(harness)
-    await say(harness, f"<!subteam^{group(harness)}|@support> hello")
+    await harness.say(f"<!subteam^{group(harness)}|@support> hello")
     await harness.type_command("/agents show Support")
-    await harness.work()
 
     posted = [*harness.seen.messages, *harness.seen.ephemerals]
     assert "<!subteam" not in json.dumps([[one.text, one.blocks] for one in posted if one.user != ALICE])

@@ -17,7 +17,7 @@ from bridge.features.alerts.store import AlertStore
 from bridge.features.incidents.incident import TRIES_EVERY
 from bridge.features.registry import features
 from bridge.inbound import IncidentChange
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Http
+from bridge.playground.emulator.faults import Error, Http
 from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.parts import Place
@@ -194,13 +194,6 @@ async def test_an_end_of_a_killed_process_is_posted_once(harness: Harness, kille
     edited, reply = posts(harness)
     assert edited.text.startswith("✅")
     assert reply.place == Place(OPS, first.ts)
-
-
-@pytest.mark.parametrize("arrives", [True, False])
-async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arrives: bool) -> None:
-    harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore())
-
-    assert (await begins(harness)).text.startswith("⚠️")
 
 
 async def test_an_incident_over_before_its_post_is_posted_as_over(harness: Harness) -> None:

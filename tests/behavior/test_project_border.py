@@ -76,12 +76,7 @@ async def test_an_odd_detail_is_logged_and_the_answer_shown(
 
 
 @pytest.mark.parametrize(
-    ("message_", "shown"),
-    [
-        (b"two\nlines", "two\nlines"),
-        (b"\xed\xa0\xbd\xed\xb8\x80", "😀"),
-        (b"\\ud83d", "�"),
-    ],
+    ("message_", "shown"), [(b"two\nlines", "two\nlines"), (b"\xed\xa0\xbd\xed\xb8\x80", "😀"), (b"\\ud83d", "�")]
 )
 async def test_odd_characters_are_shown_as_far_as_they_go(harness: Harness, message_: bytes, shown: str) -> None:
     harness.service.chats = [raw(b'{"sessionId": 42, "message": "%s"}' % message_)]
@@ -153,7 +148,6 @@ async def test_a_result_is_shown_as_far_as_it_goes(harness: Harness, result: Any
     harness.service.run_answers = [raw(json.dumps(result))]
 
     await harness.type_command("/workflows run 3 hello")
-    await harness.work()
 
     (card,) = harness.seen.messages
     assert [one for one in shown if one not in f"{card.text} {_texts(card.blocks)}"] == []
@@ -164,7 +158,6 @@ async def test_of_an_oversized_result_the_beginning_is_attached(harness: Harness
     harness.service.run_answers = [httpx.Response(200, json=body)]
 
     await harness.type_command("/workflows run 3 hello")
-    await harness.work()
 
     card = harness.seen.messages[0]
     assert "so I could read only its beginning. It's attached in the thread." in str(card.blocks)
@@ -177,7 +170,6 @@ async def test_an_output_beyond_the_limit_is_not_called_empty(harness: Harness) 
     harness.service.run_answers = [httpx.Response(200, json=body)]
 
     await harness.type_command("/workflows run 3 hello")
-    await harness.work()
 
     assert "The result is 5 MB, so I couldn't read its output." in str(harness.seen.messages[0].blocks)
 
@@ -190,7 +182,6 @@ async def test_one_bad_row_costs_only_itself(harness: Harness, caplog: pytest.Lo
     harness.service.workflows = [{"id": 3, "name": "Import"}, {"name": "nameless"}]
     for line in ("/agents", "/workflows", "/agents", "/workflows run 3 hello"):
         await harness.type_command(line)
-        await harness.work()
 
     agents, workflows, *_ = (_texts(one.blocks) for one in harness.seen.ephemerals)
     assert all(words in agents for words in ("Support", "ID 7", "ID 8"))
@@ -216,7 +207,6 @@ async def test_statistics_are_shown_as_far_as_they_go(harness: Harness) -> None:
     harness.service.always = httpx.Response(200, json=body)
 
     await harness.type_command("/stats")
-    await harness.work()
 
     (card,) = harness.seen.ephemerals
     shown = f"{card.text} {_texts(card.blocks)}"
@@ -232,7 +222,6 @@ async def test_a_project_without_facts_is_shown(harness: Harness, body: dict[str
     harness.service.always = httpx.Response(200, json=body)
 
     await harness.type_command("/project")
-    await harness.work()
 
     (card,) = harness.seen.ephemerals
     assert card.blocks[0]["text"]["text"] == shown
@@ -295,7 +284,6 @@ async def test_a_failed_run_is_explained_everywhere(harness: Harness, redis: Red
     ]
     for _ in range(2):
         await harness.type_command("/workflows run 3 hello")
-        await harness.work()
 
     unknown, failed = await audited(redis)
     assert [unknown.cause, failed.cause] == ["500, “boom”, after 0.0 s", "400, “no”, after 0.0 s"]
@@ -308,7 +296,6 @@ async def test_not_found_does_not_mean_that_a_listed_workflow_is_gone(harness: H
     harness.service.details = {"id": 3, "name": "Import"}
     harness.service.run_answers = [httpx.Response(404)]
     await harness.type_command("/workflows run 3 hello")
-    await harness.work()
 
     assert "has this workflow, but answered “not found” (404)." in _texts(harness.seen.messages[0].blocks)
 
@@ -316,7 +303,6 @@ async def test_not_found_does_not_mean_that_a_listed_workflow_is_gone(harness: H
 async def test_a_failed_list_is_explained_in_the_audit(harness: Harness, redis: Redis) -> None:
     harness.service.always = httpx.Response(404)
     await harness.type_command("/stats")
-    await harness.work()
 
     (entry,) = await audited(redis)
     assert (entry.outcome, entry.cause) == ("NotFound", "404, after 0.0 s")

@@ -48,12 +48,6 @@ async def say(harness: Harness, text: str, channel: str, root: str = "", user: s
 
 async def command(harness: Harness, line: str, channel: str = GENERAL, user: str = ALICE) -> None:
     await harness.type_command(line, user, channel)
-    await harness.work()
-
-
-async def press(harness: Harness, action_id: str, value: str = "", user: str = ALICE) -> None:
-    await harness.press(action_id, value, user)
-    await harness.work()
 
 
 def shown(harness: Harness) -> str:
@@ -97,28 +91,12 @@ async def test_a_thread_keeps_its_project(harness: Harness, orders: Service) -> 
     assert "This thread is about Orders." in shown(harness)
 
 
-async def test_a_command_names_its_project(harness: Harness, orders: Service) -> None:
-    await command(harness, "/workflows @orders run 3 hello")
-
-    assert (orders.runs, harness.service.runs) == (["hello"], [])
-
-
 async def test_a_command_without_a_project_asks_for_it_and_does_the_rest(harness: Harness, orders: Service) -> None:
     await command(harness, "/workflows run 3 hello")
     assert "Which project is this about?" in shown(harness)
-    await press(harness, CHOOSE, options_of(shown(harness))["Orders"])
+    await harness.press(CHOOSE, options_of(shown(harness))["Orders"])
 
     assert (orders.runs, harness.service.runs) == (["hello"], [])
-
-
-async def test_a_form_without_a_project_asks_for_it_first(harness: Harness, orders: Service) -> None:
-    await command(harness, "/workflows run")
-    assert harness.seen.forms == []
-    await press(harness, CHOOSE, options_of(shown(harness))["Orders"])
-
-    (form,) = harness.seen.forms
-    assert json.loads(form["private_metadata"])["project"] == "orders"
-    assert orders.runs == []
 
 
 @pytest.mark.usefixtures("orders")
@@ -136,7 +114,7 @@ async def test_a_misspelled_project_is_asked_about_before_anything_is_sent(
     root = await say(harness, text, GENERAL)
     assert "Did you mean @orders? Nothing was sent to the agent." in shown(harness)
     assert orders.asked == harness.service.asked == []
-    await press(harness, SLIP_PROJECT)
+    await harness.press(SLIP_PROJECT)
     await say(harness, "and then?", GENERAL, root)
 
     assert asked(orders) == [("hello", None), ("and then?", 42)]
@@ -145,7 +123,7 @@ async def test_a_misspelled_project_is_asked_about_before_anything_is_sent(
 
 async def test_a_misspelled_project_may_be_sent_as_text(harness: Harness, orders: Service) -> None:
     await say(harness, f"{MENTION} @ordres hello", GENERAL)
-    await press(harness, SLIP_TEXT)
+    await harness.press(SLIP_TEXT)
 
     assert asked(harness.service) == [("@ordres hello", None)]
     assert orders.asked == []
@@ -155,7 +133,7 @@ async def test_a_misspelled_project_in_a_direct_message_is_the_last_one_once_cho
     harness: Harness, orders: Service
 ) -> None:
     await say(harness, "@ordres one", DM_ALICE)
-    await press(harness, SLIP_PROJECT)
+    await harness.press(SLIP_PROJECT)
     await say(harness, "two", DM_ALICE)
 
     assert asked(orders) == [("one", None), ("two", None)]
@@ -166,7 +144,7 @@ async def test_a_misspelled_project_in_a_reply_is_asked_about(harness: Harness, 
     root = await say(harness, f"{MENTION} hello", RANDOM)
     await say(harness, "@ordres go on", RANDOM, root)
     assert "Did you mean @orders?" in shown(harness)
-    await press(harness, SLIP_PROJECT)
+    await harness.press(SLIP_PROJECT)
 
     assert asked(orders) == [("hello", None), ("go on", 42)]
 
@@ -182,14 +160,6 @@ async def test_a_reply_for_others_is_not_asked_about(harness: Harness) -> None:
     assert asked(harness.service) == [("hello", None)]
 
 
-@pytest.mark.parametrize("line", ["@ordres !workflows run 3 hello", "!workflows @ordres run 3 hello"])
-async def test_a_command_after_a_misspelled_project_is_refused(harness: Harness, orders: Service, line: str) -> None:
-    await say(harness, f"{MENTION} {line}", GENERAL)
-
-    assert "No project “ordres”. Did you mean" in shown(harness)
-    assert harness.service.runs == orders.runs == []
-
-
 async def test_with_one_project_any_first_word_is_text(harness: Harness) -> None:
     await say(harness, f"{MENTION} @defualt hello", GENERAL)
 
@@ -198,9 +168,9 @@ async def test_with_one_project_any_first_word_is_text(harness: Harness) -> None
 
 async def test_buttons_belong_to_the_project_of_their_message(harness: Harness, orders: Service) -> None:
     await command(harness, "/workflows run 3 hello", RANDOM)
-    await press(harness, run_card.AGAIN)
+    await harness.press(run_card.AGAIN)
     await command(harness, "/workflows @default run 3 other")
-    await press(harness, run_card.AGAIN)
+    await harness.press(run_card.AGAIN)
 
     assert (orders.runs, harness.service.runs) == (["hello"] * 2, ["other"] * 2)
 
@@ -211,7 +181,7 @@ async def test_a_menu_of_agents_offers_those_of_the_threads_project(harness: Har
     await say(harness, f"{MENTION} hello", RANDOM)
     assert "Buyer" in shown(harness)
     assert "Support" not in shown(harness)
-    await press(harness, menu.CHOOSE, "8")
+    await harness.press(menu.CHOOSE, "8")
 
     assert [body["agent"] for body in orders.asked] == [8]
     assert harness.service.asked == []
@@ -300,17 +270,6 @@ async def test_the_outage_of_one_project_holds_up_no_other(harness: Harness, ord
     assert asked(orders) == [("waits", None)]
 
 
-async def test_records_without_a_project_are_of_the_default_one(harness: Harness) -> None:
-    root = await say(harness, f"{MENTION} before", GENERAL)
-    harness.serve("orders", orders=GENERAL)
-    await say(harness, "with the file", GENERAL, root)
-    harness.serve()
-    await say(harness, "without", GENERAL, root)
-
-    assert asked(harness.service) == [("before", None), ("with the file", 42), ("without", 42)]
-    assert harness.others["orders"].asked == []
-
-
 async def test_all_records_of_a_bridge_without_the_file_count_with_it_and_back(harness: Harness) -> None:
     service, others = harness.service, harness.others
     service.agents = [SUPPORT, SALES]
@@ -320,7 +279,7 @@ async def test_all_records_of_a_bridge_without_the_file_count_with_it_and_back(h
     await command(harness, "/workflows run 3 x")
     await command(harness, "/stats report every day at 9")
     await command(harness, "/stats alert runs > 5000")
-    await press(harness, "alert:save")
+    await harness.press("alert:save")
     await harness.slack.people.say(ALICE, GENERAL, "queued", thread_ts=root)
     await harness.slack.settled()
     stored = {key.partition(":")[0] for key in await harness.store.redis.keys()}
@@ -330,7 +289,7 @@ async def test_all_records_of_a_bridge_without_the_file_count_with_it_and_back(h
     others["orders"].agents = [SUPPORT, SALES]
     await harness.work()
     await say(harness, f"{MENTION} with the file", GENERAL)
-    await press(harness, run_card.AGAIN)
+    await harness.press(run_card.AGAIN)
     service.stats["runCount"] = 5001
     await next_day(harness)
     await evaluate_all(harness.parts().turns.deps)  # type: ignore[arg-type] # as features see it
@@ -485,12 +444,12 @@ async def test_what_is_of_a_removed_project_says_why_it_cannot_be_resumed(
     set_up, listed = steps
     await command(harness, set_up, RANDOM)
     if "alert" in set_up:
-        await press(harness, "alert:save")
+        await harness.press("alert:save")
     before = orders.requests
     harness.serve()
     await command(harness, listed, RANDOM)
     assert "paused: I'm no longer connected to its project" in shown(harness)
-    await press(harness, resume)
+    await harness.press(resume)
 
     assert f"{cannot}: I'm no longer connected to its project. It continues once your admin" in shown(harness)
     assert (orders.requests, orders.runs) == (before, [])
@@ -498,7 +457,7 @@ async def test_what_is_of_a_removed_project_says_why_it_cannot_be_resumed(
 
 async def test_an_alert_waits_for_its_project_to_come_back(harness: Harness, orders: Service) -> None:
     await command(harness, "/stats alert runs > 9000", RANDOM)
-    await press(harness, "alert:save")
+    await harness.press("alert:save")
     orders.stats["runCount"] = 9001
 
     async def next_minute() -> None:
@@ -570,7 +529,7 @@ async def test_a_slow_projects_statistics_hold_up_no_other(harness: Harness, ord
 async def test_a_slow_projects_alerts_hold_up_no_other(harness: Harness, orders: Service) -> None:
     for line, channel in (("/stats alert runs > 9000", RANDOM), ("/stats @default alert runs > 9000", GENERAL)):
         await command(harness, line, channel)
-        await press(harness, "alert:save")
+        await harness.press("alert:save")
     orders.read_gate.clear()
     harness.service.stats["runCount"] = orders.stats["runCount"] = 9001
     deps: Any = harness.parts().turns.deps
@@ -647,7 +606,7 @@ async def test_a_session_is_resumed_only_in_its_project(harness: Harness, orders
     other = await say(harness, f"{MENTION} @default theirs", GENERAL)
     await say(harness, "!new", GENERAL, other)
     await say(harness, "!session 42", GENERAL, other)
-    await press(harness, CONTINUE)
+    await harness.press(CONTINUE)
     await say(harness, "go on", GENERAL, other)
 
     assert asked(harness.service) == [("theirs", None), ("go on", 42)]
@@ -695,9 +654,9 @@ async def kill_after_hang(harness: Harness, working: asyncio.Task[None]) -> None
 
 async def test_a_button_without_a_project_asks_for_it_and_does_the_rest(harness: Harness, orders: Service) -> None:
     await say(harness, "!help", DM_ALICE)
-    await press(harness, RUN_FORM)
+    await harness.press(RUN_FORM)
     assert "Which project is this about?" in shown(harness)
-    await press(harness, CHOOSE, options_of(shown(harness))["Orders"])
+    await harness.press(CHOOSE, options_of(shown(harness))["Orders"])
 
     (form,) = harness.seen.forms
     assert json.loads(form["private_metadata"])["project"] == "orders"
@@ -714,10 +673,10 @@ def options_of(message: str) -> dict[str, str]:
 async def test_buttons_of_a_removed_project_say_so(harness: Harness, orders: Service) -> None:
     await command(harness, "/workflows run 3 hello", RANDOM)
     harness.serve()
-    await press(harness, run_card.AGAIN)
+    await harness.press(run_card.AGAIN)
     assert "no longer connected to the project" in shown(harness)
     harness.serve("orders")
-    await press(harness, run_card.AGAIN)
+    await harness.press(run_card.AGAIN)
 
     assert (orders.runs, harness.service.runs) == (["hello"] * 2, [])
 

@@ -38,11 +38,10 @@ async def test_a_full_home_costs_three_round_trips_and_two_requests(
             open_harness(client) as harness,
         ):
             harness.service.agents = [SUPPORT, SALES]
-            await harness.type_command("/workflows run 3 x")
-            await harness.type_command("/stats report daily 09:00")
-            await harness.type_command('/agents ask Support daily 9 "What?"')
+            await harness.type_command("/workflows run 3 x", works=False)
+            await harness.type_command("/stats report daily 09:00", works=False)
+            await harness.type_command('/agents ask Support daily 9 "What?"', works=False)
             await harness.type_command("/workflows schedule 3 daily 9 x")
-            await harness.work()
             await harness.store.queue(message("hello", ROOT, is_mention=True), condition=Condition.START, agent=7)
             await harness.store.queue(message("hi", OTHER_ROOT, is_mention=True), condition=Condition.START)
             await harness.work()

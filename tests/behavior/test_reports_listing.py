@@ -13,6 +13,7 @@ from bridge.features.schedules.listing import Listing, Written, read_listing, wr
 from bridge.playground.emulator.sample import RANDOM
 from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
+from support.tables import each
 
 TASK = {"team": TEAM, "channel": CHANNEL, "owner": USER, "crons": ["0 9 * * 1"], "zone": "Europe/Berlin"}
 QUESTION = {**TASK, "task": "question", "agent": 7, "text": "What changed?", "continues": True}
@@ -22,7 +23,6 @@ REPORT = {"team": TEAM, "channel": CHANNEL, "owner": USER, "crons": ["0 9 * * 1"
 
 async def type_report(harness: Harness, words: str) -> None:
     await harness.type_command(f"/stats {words}")
-    await harness.work()
 
 
 async def set_channel(harness: Harness, channel: str, **settings: Any) -> None:
@@ -117,7 +117,7 @@ def channel(**settings: Any) -> str:
     return json.dumps({"channels": [{"team": TEAM, "channel": CHANNEL, "settings": settings}]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         ("", "The list isn't valid: "),

@@ -195,17 +195,6 @@ async def test_a_slot_of_a_killed_process_is_posted_once_by_another(harness: Har
     assert (await stored_reports(harness)).last == SLOT
 
 
-@pytest.mark.parametrize("arrives", [True, False])
-async def test_an_ambiguous_post_is_settled_by_history(harness: Harness, *, arrives: bool) -> None:
-    await schedule(harness)
-    harness.slack.faults.on(POST, DropAfter() if arrives else DropBefore())
-
-    await harness.at(SLOT)
-
-    assert len(posts(harness)) == 1
-    assert harness.seen.reads == (2 if arrives else 1), "if it arrived, its thread is searched too"
-
-
 async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harness) -> None:
     await schedule(harness)
 
@@ -332,16 +321,6 @@ async def test_a_button_says_why_a_report_of_someone_without_access_is_not_poste
     assert posts(harness) == []
     assert "Bob Brandt no longer has an active account" in harness.seen.ephemerals[-1].words
     assert (await stored_reports(harness)).paused
-
-
-async def test_a_report_waits_for_slack(harness: Harness) -> None:
-    await schedule(harness)
-    harness.slack.faults.on(POST, RateLimited(30))
-
-    await harness.at(SLOT)
-
-    assert len(posts(harness)) == 1
-    assert 30.0 in harness.slept
 
 
 @pytest.mark.parametrize("what", ["pause", "forget"])

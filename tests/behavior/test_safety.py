@@ -52,7 +52,6 @@ async def say(harness: Harness, text: str, thread_ts: str = "") -> str:
 async def typed(harness: Harness, *lines: str) -> None:
     for line in lines:
         await harness.type_command(line)
-        await harness.work()
 
 
 async def test_the_services_error_messages_are_harmless(harness: Harness) -> None:
@@ -91,13 +90,12 @@ async def test_a_status_text_is_harmless(harness: Harness) -> None:
 
 async def test_a_workflows_name_and_output_are_harmless_on_its_card(harness: Harness) -> None:
     harness.service.run_gate.clear()
-    await harness.type_command(f"/workflows run 3 {EVIL}")
+    await harness.type_command(f"/workflows run 3 {EVIL}", works=False)
     work = await harness.start_next()
     await wait_until(lambda: harness.seen.messages, "the card is shown")
     harness.service.run_gate.set()
     await work
     await harness.press("run:nodes")
-    await harness.work()
 
     assert_harmless(harness, "chat.postMessage", "chat.update")
 

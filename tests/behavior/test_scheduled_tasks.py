@@ -15,7 +15,7 @@ from bridge.playground.emulator.faults import DropAfter, DropBefore, Error
 from bridge.playground.emulator.sample import BOB, DM_BOB
 from bridge.slack.parts import Place
 from support.harness import POST, SUPPORT, WORKFLOW, Harness, Posted, kill_task
-from support.restrictions import RESTRICTIONS, Restriction
+from support.restrictions import ONE_OF_EACH, Restriction
 from support.store import CHANNEL, TEAM, message
 from support.waiting import wait_until
 
@@ -128,18 +128,6 @@ async def test_each_slot_runs_once_with_its_own_card(harness: Harness) -> None:
     assert "Scheduled by Bob Brandt: every day at 09:00 (UTC)" in str(roots(harness)[0].blocks)
     known = await stored(harness)
     assert (known.ended, known.ts, known.last) == ("completed", roots(harness)[1].ts, SLOT + A_DAY)
-
-
-async def test_one_of_many_processes_starts_a_slot(harness: Harness, make: Any) -> None:
-    await schedule(harness, make())
-    harness.store.clock.time = SLOT
-    names = [f"p{number}" for number in range(6)]
-
-    await asyncio.gather(*(harness.find_due(name) for name in names))
-    await asyncio.gather(*(harness.work(name) for name in names))
-    await harness.work()
-
-    assert effects(harness) == 1
 
 
 @pytest.mark.parametrize("is_done", [True, False])
@@ -278,16 +266,7 @@ async def test_a_missed_slot_starts_late_within_half_a_period(harness: Harness, 
     assert "were skipped" in str(roots(harness)[0].blocks)
 
 
-async def test_a_slot_missed_for_longer_is_skipped(harness: Harness, make: Any) -> None:
-    await schedule(harness, make())
-
-    await harness.at(SLOT + timedelta(hours=12))
-
-    assert effects(harness) == 0
-    assert (await stored(harness)).skipped == SLOT
-
-
-@pytest.mark.parametrize("restriction", RESTRICTIONS.values(), ids=RESTRICTIONS)
+@pytest.mark.parametrize("restriction", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 async def test_a_schedule_pauses_with_one_notice_when_its_owner_loses_access(
     harness: Harness, make: Any, restriction: Restriction
 ) -> None:

@@ -11,6 +11,7 @@ from bridge.features.schedules import layout
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, RANDOM
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
+from support.tables import each
 
 SLOT = datetime(2026, 3, 5, 8, tzinfo=UTC)  # nine o'clock in Berlin
 DIGEST = {**WORKFLOW, "id": 4, "name": "Daily digest"}
@@ -35,7 +36,6 @@ async def type_line(harness: Harness, line: str, user: str = ALICE) -> str:
     """Type a command; return the private answer, or ``""`` if a form was opened."""
     before = len(harness.slack.responses)
     await harness.type_command(line, user)
-    await harness.work()
     return str(harness.slack.responses[-1].content["text"]) if len(harness.slack.responses) > before else ""
 
 
@@ -102,7 +102,7 @@ async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> N
     assert harness.service.messages == ["Anything new?"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "said"),
     [
         ("/agents ask Support weekdays 8:30", "Add the question in quotation marks"),
@@ -204,7 +204,6 @@ async def test_one_list_has_everything_with_its_last_result(harness: Harness) ->
 
 async def press(harness: Harness, action: str, user: str = ALICE) -> None:
     await harness.press(action, user=user)
-    await harness.work()
 
 
 async def test_a_task_is_edited_in_its_form(harness: Harness) -> None:
@@ -318,7 +317,6 @@ async def test_a_schedule_belongs_to_the_project_it_was_made_in(harness: Harness
     orders = harness.others["orders"]
     orders.agents = [{**SUPPORT, "name": "Clerk"}]
     await harness.type_command('/agents ask Clerk daily 9 "What changed?"', ALICE, RANDOM)
-    await harness.work()
     await harness.at(SLOT)
 
     assert (await only_task(harness)).spec.project == "orders"
@@ -335,7 +333,6 @@ async def test_a_schedule_belongs_to_the_project_it_was_made_in(harness: Harness
 async def test_a_schedule_of_a_removed_project_waits_for_it(harness: Harness) -> None:
     harness.serve("orders", orders=RANDOM)
     await harness.type_command('/agents ask Support daily 9 "What changed?"', ALICE, RANDOM)
-    await harness.work()
     harness.serve()
     await harness.at(SLOT)
 

@@ -51,7 +51,6 @@ async def votes(harness: Harness, *given: tuple[str, str]) -> None:
 
 async def shown(harness: Harness, line: str = "/stats agents") -> Posted:
     await harness.type_command(line, user=BOB)
-    await harness.work()
     return max([*harness.seen.ephemerals, *harness.seen.messages], key=lambda one: one.ts)
 
 
@@ -76,7 +75,6 @@ async def test_runs_are_counted_by_outcome(harness: Harness) -> None:
     harness.service.run_answers = [httpx.Response(200, json=failed)]
     for _ in range(2):
         await harness.type_command("/workflows run 3 hello", user=BOB)
-        await harness.work()
 
     post = await shown(harness)
 

@@ -152,9 +152,7 @@ async def left_waiting_for_slack(harness: Harness) -> None:
     harness.on_sleep = None
 
 
-async def test_a_stop_prevents_a_dead_workers_waiting_post(
-    harness: Harness,
-) -> None:
+async def test_a_stop_prevents_a_dead_workers_waiting_post(harness: Harness) -> None:
     turn = await harness.store.conversation(agent=7)
     await harness.store.queue(message("two", ts(1)))
     await left_waiting_for_slack(harness)

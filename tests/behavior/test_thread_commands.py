@@ -134,9 +134,7 @@ async def test_handing_over_to_the_same_agent_keeps_the_session(harness: Harness
     assert harness.service.asked[-1]["sessionId"] == 42
 
 
-async def test_a_session_of_the_channel_is_resumed_after_a_confirmation(
-    harness: Harness,
-) -> None:
+async def test_a_session_of_the_channel_is_resumed_after_a_confirmation(harness: Harness) -> None:
     await begin(harness, root="1700000000.000001")
     harness.service.chats = [None]
     await begin(harness)
@@ -170,7 +168,6 @@ async def test_a_session_with_a_long_number_is_continued_and_resumed(harness: Ha
     await begin(harness)
     await reply(harness, f"!session \uff03{session}", 2)
     await harness.press(CONTINUE)
-    await harness.work()
     await reply(harness, "and now", 3)
 
     assert any(f"is now in session {session} with Support" in words for words in harness.seen.texts)
@@ -189,8 +186,7 @@ async def test_an_outdated_confirmation_changes_nothing(harness: Harness) -> Non
 
 
 @pytest.mark.parametrize(
-    ("where", "who", "may"),
-    [(CHANNEL, USER, True), (CHANNEL, BOB, False), (RANDOM, USER, True), (RANDOM, BOB, False)],
+    ("where", "who", "may"), [(CHANNEL, USER, True), (CHANNEL, BOB, False), (RANDOM, USER, True), (RANDOM, BOB, False)]
 )
 async def test_a_session_of_a_direct_message_is_only_for_its_own_person(
     harness: Harness, where: str, who: str, *, may: bool
@@ -204,9 +200,7 @@ async def test_a_session_of_a_direct_message_is_only_for_its_own_person(
     assert may or "I can't resume session 42." in ephemeral_text(harness)
 
 
-async def test_only_sessions_of_the_same_channel_are_resumed(
-    harness: Harness,
-) -> None:
+async def test_only_sessions_of_the_same_channel_are_resumed(harness: Harness) -> None:
     await begin(harness)
 
     for number, (wanted, shown) in enumerate([("42", "42"), ("9" * 40, "9" * 40), ("x", "x"), ("²", "2")], 1):

@@ -21,30 +21,23 @@ def harness(harness: Harness) -> Harness:
     return harness
 
 
-async def say(harness: Harness, text: str, root: str = "", user: str = ALICE, channel: str = GENERAL) -> str:
-    ts = await harness.slack.people.say(user, channel, text, thread_ts=root)
-    await harness.slack.settled()
-    await harness.work()
-    return ts
-
-
 async def test_another_apps_bot_whose_posts_lack_their_bot_id_never_reaches_an_agent(harness: Harness) -> None:
-    root = await say(harness, f"{MENTION}hello there")
+    root = await harness.say(f"{MENTION}hello there")
     about = {"user": OTHER_BOT, "team": TEAM, "channel": GENERAL, "channel_type": "channel", "thread_ts": root}
 
     for kind, ts, text in (("message", "100", "beep"), ("app_mention", "200", f"{MENTION}beep")):
         await harness.event({"type": kind, **about, "ts": f"{root[:-3]}{ts}", "text": text}, event_id=f"Ev{ts}")
-    await say(harness, "the last one", root)
+    await harness.say("the last one", root)
 
     assert harness.service.messages == ["hello there", "the last one"]
     assert len(harness.seen.called("users.info")) <= 2, "users are looked up once in ten minutes"
 
 
 async def test_an_answer_costs_one_slack_call_besides_its_status(harness: Harness) -> None:
-    root = await say(harness, f"{MENTION}hello there")
+    root = await harness.say(f"{MENTION}hello there")
     harness.slack.calls.clear()
 
-    await say(harness, "and again", root)
+    await harness.say("and again", root)
 
     called = [call.method for call in harness.slack.calls]
     assert [method for method in called if method != "agents.sessions.setStatus"] == ["chat.postMessage"]
@@ -52,7 +45,6 @@ async def test_an_answer_costs_one_slack_call_besides_its_status(harness: Harnes
 
 async def test_a_command_in_a_channel_without_the_bot_explains_and_starts_no_thread(harness: Harness) -> None:
     await harness.type_command("/agents chat Support my name is Alice", channel=NOBOT)
-    await harness.work()
 
     assert "Invite me" in harness.seen.ephemerals[-1].text
     assert harness.service.messages == []
@@ -61,12 +53,10 @@ async def test_a_command_in_a_channel_without_the_bot_explains_and_starts_no_thr
 
 async def test_invalid_json_input_runs_only_after_a_choice(harness: Harness) -> None:
     await harness.type_command('/workflows run 3 {"day": }')
-    await harness.work()
     assert "Line 1, character 9: expected a value" in harness.seen.ephemerals[-1].text
     assert any(":typed:" in key for key in await harness.keys())
 
     await harness.press("run:fix")
-    await harness.work()
     view = harness.slack.views(ALICE)[-1]
     shown = {block["block_id"]: block["element"] for block in view.blocks}
     assert shown["input"]["initial_value"] == '{"day": }'
@@ -75,7 +65,7 @@ async def test_invalid_json_input_runs_only_after_a_choice(harness: Harness) -> 
     await harness.slack.ui.submit(view.id, {"input": '{"day": 1}'}, ALICE)
     await harness.work()
     for _ in range(2):
-        await harness.press("run:text")
+        await harness.press("run:text", works=False)
     await harness.work()
 
     assert "You already used" in harness.seen.ephemerals[-1].text
@@ -85,12 +75,12 @@ async def test_invalid_json_input_runs_only_after_a_choice(harness: Harness) -> 
 
 async def test_with_fifteen_messages_per_call_the_newest_are_quoted(harness: Harness) -> None:
     harness.slack.page_limit = 15
-    root = await say(harness, "the root")
+    root = await harness.say("the root")
     for number in range(40):
         await harness.slack.people.say(BOB, GENERAL, f"reply {number}", thread_ts=root)
         harness.store.clock.time += timedelta(seconds=1)
 
-    await say(harness, f"{MENTION}what happened?", root)
+    await harness.say(f"{MENTION}what happened?", root)
 
     (asked,) = harness.service.messages
     assert "> Alice Adler: the root" in asked
@@ -103,11 +93,11 @@ async def test_with_fifteen_messages_per_call_the_newest_are_quoted(harness: Har
 async def test_a_group_direct_message_is_like_a_channel(harness: Harness, *, has_twin: bool) -> None:
     harness.slack.events.mentions_in_mpims = has_twin
     group = harness.slack.people.start_group(ALICE, BOB, BRIDGE)
-    await say(harness, "nothing for the bot", user=BOB, channel=group)
+    await harness.say("nothing for the bot", user=BOB, channel=group)
 
-    root = await say(harness, f"{MENTION}hello there", channel=group)
-    await say(harness, "not for the bot", root, BOB, group)
-    await say(harness, f"{MENTION}and me?", root, BOB, group)
+    root = await harness.say(f"{MENTION}hello there", channel=group)
+    await harness.say("not for the bot", root, BOB, group)
+    await harness.say(f"{MENTION}and me?", root, BOB, group)
 
     assert [one.rpartition("\n")[2] for one in harness.service.messages] == ["hello there", "Bob Brandt: and me?"]
     assert len(harness.seen.replies()) == 2

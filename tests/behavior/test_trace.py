@@ -110,7 +110,6 @@ async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> N
 
 async def test_a_card_leads_to_its_run(harness: Harness) -> None:
     await harness.type_command("/workflows run Import hello")
-    await harness.work()
 
     steps = await trace_steps(harness.store, key_of(harness.seen.messages[0].ts))
 

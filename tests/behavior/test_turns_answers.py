@@ -22,7 +22,7 @@ from bridge.slack.indicators import QUICK
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import Poster
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
-from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, key_of, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
 
 BAD_GATEWAY = httpx.Response(502)
 GONE = httpx.Response(404, json={"error": "no such session"})
@@ -219,18 +219,6 @@ async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(harness
     assert harness.service.messages == ["old news"]
 
 
-async def test_a_withdrawn_message_is_skipped(harness: Harness) -> None:
-    await harness.store.queue(message("this one"))
-    await harness.store.queue(message("never mind", ts(1)))
-    await harness.store.process().inbox.withdraw(key_of(ts(1)))
-
-    await harness.work()
-
-    assert harness.service.messages == ["this one"]
-    assert harness.seen.texts == ["re: this one"]
-    assert not await harness.store.contains_text("never mind")
-
-
 @pytest.mark.parametrize(("fault", "pauses"), [(NOT_NOW, [1, 2]), (RateLimited(30), [30, 30])])
 async def test_a_post_that_slack_refused_is_retried_without_reading_history(
     harness: Harness, fault: Fault, pauses: list[float]
@@ -281,18 +269,6 @@ async def test_a_mention_without_words_gets_a_notice(harness: Harness, failures:
     await harness.store.queue(message("hello there", ts(1)))
     await harness.work()
     assert harness.service.messages == ["hello there"]
-
-
-async def test_an_unreadable_record_becomes_a_dead_letter(harness: Harness, redis: Redis) -> None:
-    turn = await harness.store.queue(message("first"))
-    await harness.store.queue(message("second", ts(1)))
-    await redis.hset(f"{PREFIX}turn:{turn}", "body", "no JSON")
-
-    await harness.work()
-
-    assert await harness.store.field(turn, "step") == "dead"
-    assert "I can't read it" in harness.seen.texts[0]
-    assert harness.seen.texts[1:] == ["re: second"]
 
 
 async def test_a_record_of_a_later_release_is_left_to_a_process_that_reads_it(harness: Harness, redis: Redis) -> None:

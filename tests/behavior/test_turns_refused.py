@@ -12,13 +12,7 @@ from bridge.slack.parts import Place
 from support.harness import POST, READ, WHISPER, Harness
 from support.store import CHANNEL, USER, message, ts
 
-REFUSALS = (
-    "channel_not_found",
-    "is_archived",
-    "not_in_channel",
-    "restricted_action",
-    "missing_scope",
-)
+REFUSALS = ("channel_not_found", "missing_scope")
 WHY = {
     "restricted_action_read_only_channel": "read-only",
     "restricted_action_of_tomorrow": "not allowed to post",

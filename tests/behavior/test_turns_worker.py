@@ -122,25 +122,6 @@ async def test_an_unexpected_error_ends_one_turn_and_not_the_worker(
     assert harness.seen.texts == ["re: lucky", "re: unlucky"]
 
 
-async def test_draining_finishes_running_turns_and_starts_none(harness: Harness) -> None:
-    harness.service.gate.clear()
-    await harness.store.queue(message("in flight", ROOTS[0]))
-    task = asyncio.create_task(harness.worker().run(harness.turns(harness.store.process("a")).work))
-    await wait_until(lambda: harness.service.asked, "the request is under way")
-
-    harness.draining.set()
-    await harness.store.queue(message("too late", ROOTS[1]))
-    await asyncio.sleep(0)
-    harness.service.gate.set()
-    await task
-
-    assert harness.seen.texts == ["re: in flight"]
-    assert await harness.store.entries() == 1
-    harness.draining.clear()
-    await harness.work("b")
-    assert harness.seen.texts[-1] == "re: too late"
-
-
 async def test_a_turn_that_outlasts_draining_is_left_to_a_successor(harness: Harness) -> None:
     harness.service.gate.clear()
     await harness.store.queue(message("slow"))

@@ -10,6 +10,7 @@ from bridge.features.registry import features
 from bridge.inbound import Click, Shortcut, Submission
 from support.harness import Harness
 from support.store import CHANNEL, ROOT, TEAM, USER
+from support.tables import each
 
 HERE: dict[str, Any] = {"team": TEAM, "channel": CHANNEL, "user": USER}
 VALUES = ("", "of another release", "[1]", "-1", "9" * 30)
@@ -21,7 +22,7 @@ def answers(harness: Harness) -> int:
     return len(seen.ephemerals) + len(seen.messages) + len(seen.forms) + len(seen.updates) + len(seen.homes)
 
 
-@pytest.mark.parametrize("action", [*sorted(features._buttons), "of:tomorrow"])
+@each("action", [*sorted(features._buttons), "of:tomorrow"])
 async def test_any_value_of_any_button_is_answered(harness: Harness, action: str) -> None:
     harness.write(ROOT, "a message with buttons")
     for value in VALUES:

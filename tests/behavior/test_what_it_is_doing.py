@@ -54,7 +54,6 @@ async def test_a_session_is_suspended_while_the_menu_waits(harness: Harness) -> 
     assert states(harness) == ["suspended"]
 
     await harness.press(CHOOSE, "7")
-    await harness.work()
 
     assert states(harness)[-1] == "active"
     assert harness.service.messages == ["hello"]
@@ -166,7 +165,7 @@ async def test_after_a_minute_without_a_status_a_private_line_offers_a_notice(un
     task = await asking_for_a_minute(unseen)
     await wait_until(lambda: unseen.seen.ephemerals != [], "the line is shown")
     lines = [(one.text, one.user) for one in unseen.seen.ephemerals]
-    await unseen.press(NOTIFY)
+    await unseen.press(NOTIFY, works=False)
     await unseen.work("b")
     await answered(unseen, task)
 
@@ -179,7 +178,7 @@ async def test_its_stop_button_stops_that_message(unseen: Harness) -> None:
     task = await asking_for_a_minute(unseen)
     await wait_until(lambda: unseen.seen.ephemerals != [], "the line is shown")
 
-    await unseen.press(STOP)
+    await unseen.press(STOP, works=False)
     await unseen.work("b")
     await answered(unseen, task)
 

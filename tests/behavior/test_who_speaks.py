@@ -37,12 +37,6 @@ async def grant(harness: Harness, *, is_given: bool = True) -> None:
     harness.configure()
 
 
-async def say(harness: Harness, text: str, root: str = "", user: str = ALICE) -> str:
-    said = await harness.slack.people.say(user, GENERAL, text, thread_ts=root or None)
-    await harness.work()
-    return said
-
-
 def last(harness: Harness) -> Posted:
     return harness.seen.messages[-1]
 
@@ -52,11 +46,11 @@ def who(posted: Posted) -> tuple[str, str]:
 
 
 async def test_an_answer_has_its_agents_name_and_face(harness: Harness) -> None:
-    root = await say(harness, f"{MENTION}hello")
+    root = await harness.say(f"{MENTION}hello")
     first = last(harness)
-    await say(harness, f"{MENTION}!agent Sales", root)
+    await harness.say(f"{MENTION}!agent Sales", root)
     handed = last(harness)
-    await say(harness, f"{MENTION}and now?", root)
+    await harness.say(f"{MENTION}and now?", root)
 
     assert who(first) == ("Support", ":lion_face:")
     assert who(handed) == who(last(harness)) == ("Sales", ":panda_face:")
@@ -66,7 +60,7 @@ async def test_an_answer_has_its_agents_name_and_face(harness: Harness) -> None:
 
 async def test_without_the_permission_the_context_line_names_the_agent(harness: Harness) -> None:
     await grant(harness, is_given=False)
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert who(last(harness)) == ("", "")
     assert "Answered by Support" in str(last(harness).blocks)
@@ -75,11 +69,11 @@ async def test_without_the_permission_the_context_line_names_the_agent(harness: 
 
 async def test_the_bridges_own_messages_have_the_apps_name(harness: Harness) -> None:
     harness.configure(BRIDGE_DEFAULT_AGENT="")
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
     menu = last(harness)
     harness.service.chats = [httpx.Response(400)]
-    await say(harness, f"{MENTION}Support: hello")
-    await say(harness, f"{MENTION}!workflows")
+    await harness.say(f"{MENTION}Support: hello")
+    await harness.say(f"{MENTION}!workflows")
 
     assert "Which agent" in menu.text
     assert [who(one) for one in harness.seen.messages] == [("", "")] * len(harness.seen.messages)
@@ -92,7 +86,7 @@ async def test_an_outage_notice_has_the_apps_name(harness: Harness) -> None:
         harness.service.always = None
 
     harness.on_sleep = back
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert [who(one)[0] for one in harness.seen.messages][-1] == "Support"
     assert {who(one)[0] for one in harness.seen.replies("bridge_notice")} <= {""}
@@ -101,7 +95,7 @@ async def test_an_outage_notice_has_the_apps_name(harness: Harness) -> None:
 async def test_an_unknown_outcome_is_said_by_the_app(harness: Harness) -> None:
     harness.service.chats = [httpx.ReadError("lost")]
 
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert "can't tell whether" in last(harness).text
     assert who(last(harness))[0] == ""
@@ -110,7 +104,7 @@ async def test_an_unknown_outcome_is_said_by_the_app(harness: Harness) -> None:
 async def test_a_long_answers_parts_and_files_have_the_same_name(harness: Harness) -> None:
     harness.service.chats = [httpx.Response(200, json={"sessionId": 1, "message": "word " * 60_000})]
 
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert {who(one) for one in harness.seen.messages} == {("Support", ":lion_face:")}
     assert [call.args["username"] for call in harness.seen.called("files.completeUploadExternal")] == ["Support"]
@@ -129,8 +123,8 @@ async def test_a_scope_taken_away_costs_the_name_not_the_answer(harness: Harness
     refusal = {"ok": False, "error": "missing_scope", "needed": CUSTOMIZE, "provided": "chat:write"}
     harness.slack.faults.on(POST, Http(200, json.dumps(refusal)))
 
-    root = await say(harness, f"{MENTION}hello")
-    await say(harness, f"{MENTION}again", root)
+    root = await harness.say(f"{MENTION}hello")
+    await harness.say(f"{MENTION}again", root)
 
     assert [who(one) for one in harness.seen.messages] == [("", ""), ("", "")]
     assert "Answered by Support" in str(harness.seen.messages[0].blocks)
@@ -159,7 +153,7 @@ async def test_a_name_cannot_be_taken_for_anothers(harness: Harness, name: str, 
     ]  # fmt: skip
     harness.configure(BRIDGE_DEFAULT_AGENT="7")
 
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert who(last(harness))[0] == shown
 
@@ -168,14 +162,12 @@ async def test_a_name_cannot_be_taken_for_anothers(harness: Harness, name: str, 
 
 
 async def chosen_by_command(harness: Harness, face: str) -> None:
-    await harness.type_command(f"/agents face Support {face}")
+    await harness.type_command(f"/agents face Support {face}", works=False)
 
 
 async def chosen_in_the_form(harness: Harness, face: str) -> None:
     await harness.type_command("/agents show Support")
-    await harness.work()
     await harness.press(OPEN_FACE)
-    await harness.work()
     view = harness.slack.workspace.stack(ALICE)[-1]
     support = {"text": {"type": "plain_text", "text": "Support"}, "value": "7"}
     await harness.slack.ui.submit(view.id, {"agent": support, "emoji": face}, ALICE)
@@ -188,16 +180,15 @@ async def test_a_chosen_face_is_shown_everywhere(
 ) -> None:
     await choose(harness, typed)
     await harness.work()
-    root = await say(harness, f"{MENTION}hello")
-    await say(harness, "!session", root)
+    root = await harness.say(f"{MENTION}hello")
+    await harness.say("!session", root)
     session = harness.seen.ephemerals[-1]
     await harness.type_command("/agents")
-    await harness.work()
     listed = harness.seen.ephemerals[-1]
     await harness.slack.people.open_home(ALICE)
     await harness.work()
     harness.configure(BRIDGE_DEFAULT_AGENT="")
-    await say(harness, f"{MENTION}who?")
+    await harness.say(f"{MENTION}who?")
 
     assert who(next(one for one in harness.seen.messages if one.tag.session)) == ("Support", ":headphones:")
     assert "🎧 Support" in session.text
@@ -208,11 +199,9 @@ async def test_a_chosen_face_is_shown_everywhere(
 
 async def test_a_face_can_become_the_default_again(harness: Harness) -> None:
     await harness.type_command("/agents face Support :headphones:")
-    await harness.work()
     await harness.type_command("/agents face Support default")
-    await harness.work()
 
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert who(last(harness)) == ("Support", ":lion_face:")
 
@@ -220,7 +209,6 @@ async def test_a_face_can_become_the_default_again(harness: Harness) -> None:
 @pytest.mark.parametrize("typed", ["nonsense", ":a::b:", "🎧🎧", "x y", "<!here>"])
 async def test_only_one_emoji_is_a_face(harness: Harness, typed: str) -> None:
     await harness.type_command(f"/agents face Support {typed}")
-    await harness.work()
 
     assert "isn't an emoji" in harness.seen.ephemerals[-1].text
 
@@ -229,7 +217,6 @@ async def test_only_people_who_may_change_settings_choose_faces(harness: Harness
     harness.configure(BRIDGE_RUNNERS=BOB)
 
     await harness.type_command("/agents face Support :headphones:")
-    await harness.work()
 
     assert harness.seen.ephemerals[-1].text.startswith("You don't have permission to change agents' faces.")
 
@@ -238,10 +225,10 @@ async def test_only_people_who_may_change_settings_choose_faces(harness: Harness
 
 
 async def test_a_lost_binding_is_found_in_messages_with_a_name(harness: Harness) -> None:
-    root = await say(harness, f"{MENTION}Sales: hello")
+    root = await harness.say(f"{MENTION}Sales: hello")
     await harness.store.redis.delete(*[key async for key in harness.store.redis.scan_iter("*thread:*")])
 
-    await say(harness, f"{MENTION}go on", root)
+    await harness.say(f"{MENTION}go on", root)
 
     assert [(one["agent"], one.get("sessionId")) for one in harness.service.asked] == [(8, None), (8, 42)]
 
@@ -249,13 +236,13 @@ async def test_a_lost_binding_is_found_in_messages_with_a_name(harness: Harness)
 async def test_a_post_in_doubt_is_found_by_its_metadata(harness: Harness) -> None:
     harness.slack.faults.on(POST, DropAfter())
 
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
 
     assert [one.words for one in harness.seen.replies()] == ["re: hello"]
 
 
 async def test_another_app_with_an_agents_name_stays_foreign(harness: Harness) -> None:
-    root = await say(harness, f"{MENTION}hello")
+    root = await harness.say(f"{MENTION}hello")
     own = last(harness).message
     workspace = harness.slack.workspace
     before = len(harness.service.asked)
@@ -265,14 +252,14 @@ async def test_another_app_with_an_agents_name_stays_foreign(harness: Harness) -
                                     **(own.metadata or {})["event_payload"], "agent": 8, "session": 9}})  # fmt: skip
     await harness.store.redis.delete(*[key async for key in harness.store.redis.scan_iter("*thread:*")])
 
-    await say(harness, f"{MENTION}go on", root)
+    await harness.say(f"{MENTION}go on", root)
 
     (asked,) = harness.service.asked[before:]
     assert (asked["agent"], asked.get("sessionId")) == (7, 42)
 
 
 async def test_a_vote_on_a_named_answer_counts(harness: Harness) -> None:
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
     (buttons,) = [one for one in last(harness).blocks if one["type"] == "context_actions"]
 
     value = buttons["elements"][0]["positive_button"]["value"]
@@ -284,7 +271,7 @@ async def test_a_vote_on_a_named_answer_counts(harness: Harness) -> None:
 
 @pytest.mark.parametrize("event", ["message", "message_changed"])
 async def test_the_bots_own_named_messages_start_nothing(harness: Harness, event: str) -> None:
-    await say(harness, f"{MENTION}hello")
+    await harness.say(f"{MENTION}hello")
     own, before = last(harness).message, len(harness.service.asked)
     said = {**own.as_json(), "channel": GENERAL, "text": f"{MENTION}hello me"}
     if event == "message_changed":
@@ -315,7 +302,7 @@ async def test_deleting_the_question_removes_a_named_answer_on_its_way(harness: 
 async def test_a_menu_of_many_agents_shows_their_faces(harness: Harness) -> None:
     harness.configure(BRIDGE_DEFAULT_AGENT="")
     harness.service.agents = [{**SUPPORT, "id": number, "name": f"agent {number:03d}"} for number in range(101)]
-    await say(harness, f"{MENTION}who?")
+    await harness.say(f"{MENTION}who?")
     menu = last(harness).message
 
     found = await harness.slack.ui.suggestions(ALICE, "agent:choose", "agent 007", channel=menu.channel, ts=menu.ts)
@@ -336,7 +323,6 @@ async def test_a_changed_face_redraws_the_homes_that_others_have_open(harness: H
     harness.store.clock.time += timedelta(minutes=2)  # Bob opened his more than an hour ago
 
     await harness.type_command("/agents face Support :headphones:", CAROL)
-    await harness.work()
 
     await wait_until(lambda: len(published(harness, ALICE)) == 2, "Alice's Home is redrawn")
     assert "🎧" in published(harness, ALICE)[-1]
@@ -356,7 +342,6 @@ async def test_a_changed_face_redraws_only_homes_of_its_project(harness: Harness
     counts = {user: len(published(harness, user)) for user in (ALICE, BOB)}
 
     await harness.type_command("/agents face Support :headphones:", CAROL)
-    await harness.work()
 
     await wait_until(lambda: len(published(harness, BOB)) > counts[BOB], "Bob's Home is redrawn")
     assert len(published(harness, ALICE)) == counts[ALICE]

@@ -42,18 +42,8 @@ AT = (GENERAL, ALICE)
 SEND, AGAIN, NEW_TEXT = "reply:send", "turn:again", "turn:edited"
 
 
-async def say(
-    harness: Harness, text: str, root: str = "", *, user: str = ALICE, channel: str = GENERAL, works: bool = True
-) -> str:
-    """Write a message; by default, it's handled completely."""
-    ts = await harness.slack.people.say(user, channel, text, thread_ts=root or None)
-    if works:
-        await harness.work()
-    return ts
-
-
 async def mention(harness: Harness, text: str = "hello", root: str = "", **how: Any) -> str:
-    return await say(harness, f"<@{BRIDGE}> {text}", root, **how)
+    return await harness.say(f"<@{BRIDGE}> {text}", root, **how)
 
 
 async def ask(harness: Harness, ts: str, channel: str = GENERAL, user: str = ALICE) -> Message:
@@ -90,26 +80,26 @@ Staged = str | tuple[str, str, str]
 
 
 async def not_addressed(harness: Harness) -> Staged:
-    return await say(harness, "hello, everyone")
+    return await harness.say("hello, everyone")
 
 
 async def reply_among_people(harness: Harness) -> Staged:
     root = await mention(harness)
-    await say(harness, "my view", root, user=BOB)
-    return await say(harness, "and now?", root)
+    await harness.say("my view", root, user=BOB)
+    return await harness.say("and now?", root)
 
 
 async def reply_where_replies_need_a_mention(harness: Harness) -> Staged:
     await harness.store.set_channel(replies="mentions")
-    return await say(harness, "and now?", await mention(harness))
+    return await harness.say("and now?", await mention(harness))
 
 
 async def for_someone_else(harness: Harness) -> Staged:
-    return await say(harness, f"<@{BOB}> look", await mention(harness))
+    return await harness.say(f"<@{BOB}> look", await mention(harness))
 
 
 async def without_a_conversation(harness: Harness) -> Staged:
-    return await say(harness, "and now?", await say(harness, "What is this?"))
+    return await harness.say("and now?", await harness.say("What is this?"))
 
 
 async def without_the_bot(harness: Harness) -> Staged:
@@ -147,8 +137,8 @@ async def no_longer_allowed(harness: Harness) -> Staged:
 
 async def muted(harness: Harness) -> Staged:
     root = await mention(harness)
-    await say(harness, "!mute", root)
-    return await say(harness, "and now?", root)
+    await harness.say("!mute", root)
+    return await harness.say("and now?", root)
 
 
 async def waiting_for_a_choice(harness: Harness) -> Staged:
@@ -158,26 +148,26 @@ async def waiting_for_a_choice(harness: Harness) -> Staged:
 
 async def after_one_that_waits_for_a_choice(harness: Harness) -> Staged:
     harness.service.agents = [SUPPORT, SALES]
-    return await say(harness, "anyone?", await mention(harness))
+    return await harness.say("anyone?", await mention(harness))
 
 
 async def after_others(harness: Harness) -> Staged:
     root = await mention(harness, works=False)
     await harness.store.process("busy").take()
-    await say(harness, "second", root, works=False)
-    return await say(harness, "third", root, works=False)
+    await harness.say("second", root, works=False)
+    return await harness.say("third", root, works=False)
 
 
 async def after_a_stop(harness: Harness) -> Staged:
     root = await mention(harness, works=False)
-    second = await say(harness, "second", root, works=False)
-    await say(harness, "!stop", root)
+    second = await harness.say("second", root, works=False)
+    await harness.say("!stop", root)
     return second
 
 
 async def stopped(harness: Harness, by: str = ALICE) -> Staged:
     root = await mention(harness, works=False)
-    await say(harness, "!stop", root, user=by)
+    await harness.say("!stop", root, user=by)
     return root
 
 
@@ -212,11 +202,11 @@ async def answered(harness: Harness) -> Staged:
 
 
 async def answered_in_private(harness: Harness) -> Staged:
-    return await say(harness, "!agent nobody", await mention(harness))
+    return await harness.say("!agent nobody", await mention(harness))
 
 
 async def looks_like_a_command(harness: Harness) -> Staged:
-    return await say(harness, "!sesion", await mention(harness))
+    return await harness.say("!sesion", await mention(harness))
 
 
 async def edited_too_late(harness: Harness) -> Staged:
@@ -283,8 +273,8 @@ async def in_a_full_thread(harness: Harness) -> Staged:
     root = await mention(harness, works=False)
     await harness.store.process("busy").take()
     for number in range(1, WAITING_LIMIT):
-        await say(harness, f"more {number}", root, works=False)
-    return await say(harness, "one too many", root)
+        await harness.say(f"more {number}", root, works=False)
+    return await harness.say("one too many", root)
 
 
 async def too_many_messages(harness: Harness) -> Staged:
@@ -406,7 +396,7 @@ async def for_an_agent_that_is_gone(harness: Harness) -> Staged:
     root = await mention(harness)
     harness.service.agents, harness.service.chats = [SALES], [httpx.Response(404)]
     harness.monotonic += 60
-    return await say(harness, "and now?", root)
+    return await harness.say("and now?", root)
 
 
 async def edited_away_before_it_came(harness: Harness) -> Staged:
@@ -622,15 +612,15 @@ async def test_others_are_shown_what_everyone_sees_without_the_authors_button(ha
 async def why(harness: Harness, text: str = "!why", root: str = "", **who: str) -> str:
     passed = harness.parts().turns.deps.inbox._passed
     await wait_until(lambda: passed._writer is None, "what isn't for an agent is recorded")
-    await say(harness, text, root, **who)
+    await harness.say(text, root, **who)
     return harness.seen.ephemerals[-1].text
 
 
 async def test_why_in_a_thread_is_about_its_persons_last_message(harness: Harness) -> None:
     root = await mention(harness)
-    await say(harness, f"<@{BOB}> look", root)
-    await say(harness, "I see", root, user=BOB)
-    await say(harness, "!why", root)
+    await harness.say(f"<@{BOB}> look", root)
+    await harness.say("I see", root, user=BOB)
+    await harness.say("!why", root)
 
     said = await why(harness, root=root)
 
@@ -666,14 +656,14 @@ async def test_why_after_a_command_alone_is_about_that(harness: Harness) -> None
 
 @pytest.mark.parametrize("how", ["!why", f"<@{BRIDGE}> !why", "*!why*"])
 async def test_why_needs_no_conversation(harness: Harness, how: str) -> None:
-    root = await say(harness, "What is this?")
+    root = await harness.say("What is this?")
 
     assert "doesn't mention me" in await why(harness, how, root)
 
 
 async def test_why_works_without_the_permission_to_read(harness: Harness) -> None:
     root = await mention(harness)
-    await say(harness, f"<@{BOB}> look", root)
+    await harness.say(f"<@{BOB}> look", root)
     harness.slack.faults.on(READ, Error("missing_scope"), times=None)
 
     assert "starts by mentioning someone else" in await why(harness, root=root)
@@ -686,7 +676,7 @@ def link_to(ts: str, channel: str = GENERAL, root: str = "") -> str:
 
 async def test_why_with_a_link_is_about_that_message(harness: Harness) -> None:
     root = await mention(harness)
-    reply = await say(harness, f"<@{BOB}> look", root)
+    reply = await harness.say(f"<@{BOB}> look", root)
     await mention(harness, "more", root)
 
     assert "starts by mentioning someone else" in await why(harness, f"!why {link_to(reply, root=root)}", root)
@@ -713,7 +703,7 @@ async def test_why_knows_of_a_deletion_before_the_message_is_due(harness: Harnes
     root = await mention(harness, works=False)
     running.append(asyncio.create_task(harness.work("b")))
     await wait_until(lambda: harness.service.in_flight, "the agent works")
-    second = await say(harness, "second", root, works=False)
+    second = await harness.say("second", root, works=False)
     await harness.slack.people.delete(GENERAL, second)
 
     await mention(harness, f"!why {link_to(second, root=root)}")
@@ -746,9 +736,9 @@ async def test_why_with_anything_else_says_how(harness: Harness, typed: str) -> 
 
 async def test_why_in_a_direct_message_is_about_the_last_one(harness: Harness) -> None:
     harness.service.chats = [httpx.Response(500)]
-    await say(harness, "hello", channel=DM_ALICE)
+    await harness.say("hello", channel=DM_ALICE)
 
-    await say(harness, "!why", channel=DM_ALICE)
+    await harness.say("!why", channel=DM_ALICE)
 
     assert any("can't tell whether the agent received" in one.text for one in harness.seen.messages[-1:])
 
@@ -778,7 +768,7 @@ async def test_guests_are_sent_to_their_admin(harness: Harness) -> None:
 
 async def test_a_shortcut_on_a_reply_is_answered_in_its_thread(harness: Harness) -> None:
     root = await mention(harness)
-    reply = await say(harness, f"<@{BOB}> look", root)
+    reply = await harness.say(f"<@{BOB}> look", root)
 
     assert (await ask(harness, reply)).thread_ts == root
     assert (await ask(harness, root)).thread_ts == ""
@@ -809,9 +799,9 @@ async def test_the_outage_is_that_of_the_messages_project(harness: Harness) -> N
 
 async def test_why_does_not_ask_which_project(harness: Harness) -> None:
     harness.serve("orders", orders=RANDOM)
-    await say(harness, "hello", channel=DM_ALICE)
+    await harness.say("hello", channel=DM_ALICE)
 
-    await say(harness, "!why", channel=DM_ALICE)
+    await harness.say("!why", channel=DM_ALICE)
 
     assert "replied to this message" in harness.seen.messages[-1].text
 

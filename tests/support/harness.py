@@ -536,19 +536,33 @@ class Harness:
         """A response URL as sent with a command, or with a click in the message *ts*."""
         return f"{self.slack.url}/response/{self.slack.tickets.response(user, channel, ts=ts)}"
 
-    async def type_command(self, line: str, user: str = ALICE, channel: str = GENERAL) -> None:
-        """Type a slash command as *user*."""
+    async def say(
+        self, text: str, root: str = "", user: str = ALICE, channel: str = GENERAL, *, works: bool = True
+    ) -> str:
+        """Write a message as *user*; return its ``ts``. *works* as below."""
+        ts = await self.slack.people.say(user, channel, text, thread_ts=root or None)
+        if works:
+            await self.slack.settled()
+            await self.work()
+        return ts
+
+    async def type_command(self, line: str, user: str = ALICE, channel: str = GENERAL, *, works: bool = True) -> None:
+        """Type a slash command as *user*; unless not *works*, process ``a`` then carries out whatever is queued."""
         command, _, text = line.partition(" ")
         await self.slack.ui.command(user, channel, command, text)
+        if works:
+            await self.work()
 
-    async def press(self, action_id: str, value: str = "", user: str = ALICE) -> None:
-        """Press a button in the newest message that has it, or choose *value* from its menu."""
+    async def press(self, action_id: str, value: str = "", user: str = ALICE, *, works: bool = True) -> None:
+        """Press a button in the newest message that has it, or choose *value* from its menu; *works* as above."""
         shown = [one for one in (*self.seen.messages, *self.seen.ephemerals) if f"'{action_id}'" in str(one.blocks)]
         message = max(shown, key=lambda one: one.ts).message
         if value:
             await self.slack.ui.select(user, message.channel, message.ts, action_id, value)
         else:
             await self.slack.ui.click(user, message.channel, message.ts, action_id)
+        if works:
+            await self.work()
 
     # Processes
 

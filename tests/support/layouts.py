@@ -318,12 +318,7 @@ def samples() -> Iterator[Sample]:
         for words, many in _SAMPLES[-1:] if BridgeError in type_hints(function).values() else _SAMPLES:
             if not many and name in _NEVER_EMPTY:
                 continue
-            given = {
-                **_FIXED,
-                Sequence: many,
-                Block: kit.section(words),
-                Sequence[Block]: [kit.section(words)] * 5,
-            }
+            given = {**_FIXED, Sequence: many, Block: kit.section(words), Sequence[Block]: [kit.section(words)] * 5}
             given[Sequence[Changes]] = [_made(Changes, words, given)] * 2
             both = [True, False] if bool in type_hints(function).values() and words == "Weekly report" else [True]
             for shown in (one for is_so in both for one in results(function, words, given={**given, bool: is_so})):

@@ -55,3 +55,5 @@ RESTRICTIONS = {
     ),
     "left": Restriction(_leave, "you are no longer in that channel", _BOTH),
 }
+ONE_OF_EACH = {name: RESTRICTIONS[name] for name in ("channel", "runner", "stranger")}
+"""One for each list of places; `test_reports_posting` goes through all."""
