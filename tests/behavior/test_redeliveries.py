@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import pytest
 
@@ -95,15 +97,117 @@ async def traced(harness: Harness, at: str, count: int = 1) -> list[str]:
     return await steps()
 
 
-async def test_a_late_message_goes_before_newer_ones(harness: Harness) -> None:
-    await sent(harness, said(f"<@{BOT}> begin"))
-    await sent(harness, said("third", ts(3)))
-    await sent(harness, said("second", ts(2)))
+def reads(harness: Harness, *events: dict[str, Any]) -> None:
+    """Write the root and *events* to the thread's history."""
+    harness.write(ROOT, f"<@{BOT}> begin")
+    for one in events:
+        changes = {"edited": one["edited"]} if "edited" in one else {}
+        harness.write(one["ts"], one["text"], user=one["user"], thread_ts=ROOT, **changes)
 
-    await sent(harness, said("first", ts(1)), retry=1)
+
+class Step(NamedTuple):
+    """What Slack sends, and how it is answered."""
+
+    event: dict[str, Any]
+    retry: int = 0
+    status: int = 200
+    is_redis_away: bool = False
+
+
+def away(event: dict[str, Any]) -> Step:
+    """Slack sends *event* while Redis is unavailable."""
+    return Step(event, status=503, is_redis_away=True)
+
+
+BEGIN, OLD, EDIT = said(f"<@{BOT}> begin"), said(f"<@{BOT}> old"), changed(f"<@{BOT}> new")
+FIRST, SECOND, THIRD = said("first", ts(1)), said("second", ts(2)), said("third", ts(3))
+OLD_REPLY, EDITED_REPLY = said("old", ts(1)), changed("new", ts(1), was="old")
+IN_HISTORY = said("new", ts(1), edited={"user": USER, "ts": _seconds(f"{float(ROOT) + 5:.6f}")})
+SCENARIOS: dict[str, tuple[list[dict[str, Any]], list[Step], list[str]]] = {  # history, steps, what the agent gets
+    "a late message goes before newer ones": (
+        [], [Step(BEGIN), Step(THIRD), Step(SECOND), Step(FIRST, 1)], ["begin", "first", "second", "third"],
+    ),
+    "a refused message is sent as its mention was edited": (
+        [], [away(OLD), Step(mentioned_again("new")), Step(OLD, 2)], ["new"],
+    ),
+    "a refused message is sent as it was edited": ([], [away(OLD), Step(EDIT), Step(OLD, 2)], ["new"]),
+    "an edit that Slack retries does not undo a later one": (
+        [], [Step(OLD), Step(changed(f"<@{BOT}> newest", after=9)), Step(EDIT, 2)], ["newest"],
+    ),
+    "a message waits for its refused edit": (
+        [], [away(OLD), away(EDIT), Step(OLD, 2, 503), Step(EDIT, 2), Step(OLD, 3)], ["new"],
+    ),
+    "a message is sent if its edit never comes": ([], [away(OLD), away(EDIT), Step(OLD, 3)], ["old"]),
+    "an edit of a refused reply is sent": (
+        [], [Step(BEGIN), away(OLD_REPLY), Step(EDITED_REPLY), Step(OLD_REPLY, 2)], ["begin", "new"],
+    ),
+    "an edit that overtakes its message is sent once": (
+        [], [Step(EDIT), Step(OLD), Step(OLD, 1), Step(EDIT, 1)], ["new"],
+    ),
+    "an edit is sent if its message never comes": ([], [Step(EDIT), Step(EDIT, 1)], ["new"]),
+    "an edit that overtakes its reply is sent once": (
+        [], [Step(BEGIN), Step(EDITED_REPLY), Step(OLD_REPLY), Step(EDITED_REPLY, 1)], ["begin", "new"],
+    ),
+    "an edit is sent if its reply never comes": (
+        [], [Step(BEGIN), Step(EDITED_REPLY), Step(EDITED_REPLY, 1)], ["begin", "new"],
+    ),
+    "of two edits that overtake their reply the newest is sent": (
+        [], [Step(BEGIN), Step(changed("newest", ts(1), after=9, was="new")), Step(EDITED_REPLY), Step(OLD_REPLY)],
+        ["begin", "newest"],
+    ),
+    "a refused edit that overtakes its reply is sent once": (
+        [], [Step(BEGIN), away(EDITED_REPLY), Step(OLD_REPLY, status=503), Step(EDITED_REPLY, 1), Step(OLD_REPLY, 1)],
+        ["begin", "new"],
+    ),
+    "a reply before the edit of a refused mention is sent": (
+        [], [
+            away(said(f"<@{BOT}> old", ts(1))), away(SECOND), Step(changed(f"<@{BOT}> new", ts(1))), Step(SECOND, 1),
+        ], ["new", "second"],
+    ),
+    "a deleted reply is not sent although an edit overtook it": (
+        [], [Step(BEGIN), Step(EDITED_REPLY), Step(deleted(ts(1))), Step(OLD_REPLY)], ["begin"],
+    ),
+    "a refused deletion applies to the retried message": (
+        [], [away(OLD), away(deleted(ROOT)), Step(OLD, 1), Step(deleted(ROOT), 1)], [],
+    ),
+    "a reply to a refused root is refused until the root arrives": (
+        [], [away(BEGIN), Step(FIRST, status=503), Step(FIRST, 2, 503), Step(BEGIN, 2), Step(FIRST, 3)],
+        ["begin", "first"],
+    ),
+    # From here on, a killed process had got the root.
+    "replies that overtook a resent root are read with it": (
+        [FIRST], [Step(FIRST), Step(BEGIN, 1)], ["begin", "first"],
+    ),
+    "an edited reply that overtook a resent root is read": (
+        [IN_HISTORY], [Step(OLD_REPLY), Step(EDITED_REPLY), Step(BEGIN, 1), Step(OLD_REPLY, 1)], ["begin", "new"],
+    ),
+    "a deleted reply that overtook a resent root is not sent although the history lags": (
+        [FIRST], [Step(FIRST), Step(deleted(ts(1))), Step(BEGIN, 1)], ["begin"],
+    ),
+    "a reply does not overtake one before its resent root": (
+        [FIRST, SECOND], [Step(FIRST), Step(BEGIN, 1), Step(SECOND), Step(FIRST, 1)], ["begin", "first", "second"],
+    ),
+    "replies before a second mention are read with a resent root": (
+        [FIRST, said(f"<@{BOT}> hello?", ts(2))], [Step(FIRST), Step(said(f"<@{BOT}> hello?", ts(2))), Step(BEGIN, 2)],
+        ["begin", "first", "hello?"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("history", "steps", "messages"), SCENARIOS.values(), ids=SCENARIOS.keys())
+async def test_whatever_slack_repeats_is_sent_once_in_order(
+    harness: Harness, history: list[dict[str, Any]], steps: list[Step], messages: list[str]
+) -> None:
+    if history:
+        reads(harness, *history)
+    for event, retry, status, is_redis_away in steps:
+        event_id = f"Ev{crc32(json.dumps(event).encode())}"
+        with redis_unavailable(harness) if is_redis_away else nullcontext():
+            assert await sent(harness, event, event_id, retry) == status
     await harness.work()
 
-    assert harness.service.messages == ["begin", "first", "second", "third"]
+    assert [words.rpartition("\n")[2] for words in harness.service.messages] == messages
+    assert harness.seen.ephemerals == []
 
 
 async def test_a_late_message_goes_after_one_that_was_sent(harness: Harness) -> None:
@@ -195,18 +299,6 @@ async def test_the_trace_says_that_a_message_was_put_before_later_ones(harness: 
 # Edits
 
 
-@pytest.mark.parametrize("again", [mentioned_again("new"), changed(f"<@{BOT}> new")], ids=["mention", "change"])
-async def test_an_edit_of_a_refused_message_is_sent_once(harness: Harness, again: dict[str, Any]) -> None:
-    with redis_unavailable(harness):
-        assert await sent(harness, said(f"<@{BOT}> old")) == 503
-
-    assert await sent(harness, again, "Ev-edit") == 200
-    assert await sent(harness, said(f"<@{BOT}> old"), retry=2) == 200
-    await harness.work()
-
-    assert harness.service.messages == ["new"]
-
-
 @pytest.mark.parametrize("first", ["mention", "change"])
 async def test_the_two_events_of_an_edit_start_one_turn_and_offer_nothing(harness: Harness, first: str) -> None:
     twins = {"mention": mentioned_again("new"), "change": changed(f"<@{BOT}> new", was="new")}
@@ -230,16 +322,6 @@ async def test_the_two_events_of_an_edit_after_sending_are_offered_once(harness:
 
     assert harness.service.messages == ["old"]
     assert len(harness.seen.ephemerals) == 1
-
-
-async def test_an_edit_that_slack_retries_does_not_undo_a_later_one(harness: Harness) -> None:
-    await sent(harness, said(f"<@{BOT}> old"))
-    await sent(harness, changed(f"<@{BOT}> newest", after=9), "Ev-second")
-
-    await sent(harness, changed(f"<@{BOT}> new", after=5), "Ev-first", retry=2)
-    await harness.work()
-
-    assert harness.service.messages == ["newest"]
 
 
 SECOND_AFTER = str(int(float(ROOT)) + 5)
@@ -282,111 +364,6 @@ async def test_an_edit_that_removes_the_mention_of_a_refused_message_withdraws_i
     assert await traced(harness, ROOT) == [
         "not for an agent: it was edited before Slack delivered it, and its new text isn't for an agent"
     ]
-
-
-async def test_a_message_waits_for_its_refused_edit(harness: Harness) -> None:
-    with redis_unavailable(harness):
-        await sent(harness, said(f"<@{BOT}> old"))
-        assert await sent(harness, changed(f"<@{BOT}> new"), "Ev-edit") == 503
-
-    root = await sent(harness, said(f"<@{BOT}> old"), retry=2)
-    edit = await sent(harness, changed(f"<@{BOT}> new"), "Ev-edit", retry=2)
-    root_again = await sent(harness, said(f"<@{BOT}> old"), retry=3)
-    await harness.work()
-
-    assert (root, edit, root_again) == (503, 200, 200)
-    assert harness.service.messages == ["new"]
-
-
-async def test_a_message_is_sent_if_its_edit_never_comes(harness: Harness) -> None:
-    with redis_unavailable(harness):
-        await sent(harness, said(f"<@{BOT}> old"))
-        await sent(harness, changed(f"<@{BOT}> new"), "Ev-edit")
-
-    assert await sent(harness, said(f"<@{BOT}> old"), retry=3) == 200
-    await harness.work()
-
-    assert harness.service.messages == ["old"]
-
-
-async def test_an_edit_of_a_refused_reply_is_sent(harness: Harness) -> None:
-    await sent(harness, said(f"<@{BOT}> begin"))
-    with redis_unavailable(harness):
-        await sent(harness, said("old", ts(1)))
-
-    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
-    await sent(harness, said("old", ts(1)), retry=2)
-    await harness.work()
-
-    assert harness.service.messages == ["begin", "new"]
-
-
-@pytest.mark.parametrize("is_delivered", [True, False], ids=["then delivered", "never delivered"])
-@pytest.mark.parametrize("at", [ROOT, ts(1)], ids=["root", "reply"])
-async def test_an_edit_that_overtakes_its_message_is_sent_once(
-    harness: Harness, at: str, *, is_delivered: bool
-) -> None:
-    begin = f"<@{BOT}> " if at == ROOT else ""
-    if at != ROOT:
-        await sent(harness, said(f"<@{BOT}> begin"))
-
-    assert await sent(harness, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit") == 200
-    for retry in range(2 * is_delivered):
-        assert await sent(harness, said(f"{begin}old", at), retry=retry) == 200
-    assert await sent(harness, changed(f"{begin}new", at, was=f"{begin}old"), "Ev-edit", retry=1) == 200
-    await harness.work()
-
-    assert harness.service.messages == [*(["begin"] if at != ROOT else []), "new"]
-    assert harness.seen.ephemerals == []
-
-
-async def test_two_edits_that_overtake_their_reply_send_the_newest(harness: Harness) -> None:
-    await sent(harness, said(f"<@{BOT}> begin"))
-
-    await sent(harness, changed("newest", ts(1), after=9, was="new"), "Ev-second")
-    await sent(harness, changed("new", ts(1), after=5, was="old"), "Ev-first")
-    await sent(harness, said("old", ts(1)))
-    await harness.work()
-
-    assert harness.service.messages == ["begin", "newest"]
-
-
-async def test_a_refused_edit_that_overtakes_its_reply_is_sent_once(harness: Harness) -> None:
-    await sent(harness, said(f"<@{BOT}> begin"))
-    edit = changed("new", ts(1), was="old")
-    with redis_unavailable(harness):
-        assert await sent(harness, edit, "Ev-edit") == 503
-
-    reply = await sent(harness, said("old", ts(1)))
-    resent = await sent(harness, edit, "Ev-edit", retry=1)
-    reply_again = await sent(harness, said("old", ts(1)), retry=1)
-    await harness.work()
-
-    assert (reply, resent, reply_again) == (503, 200, 200)
-    assert harness.service.messages == ["begin", "new"]
-
-
-async def test_a_reply_before_the_edit_of_a_refused_mention_is_sent(harness: Harness) -> None:
-    with redis_unavailable(harness):
-        await sent(harness, said(f"<@{BOT}> old", ts(1)))
-        await sent(harness, said("and this", ts(2)))
-
-    await sent(harness, changed(f"<@{BOT}> new", ts(1)), "Ev-edit")
-    await sent(harness, said("and this", ts(2)), retry=1)
-    await harness.work()
-
-    assert [words.rpartition("\n")[2] for words in harness.service.messages] == ["new", "and this"]
-
-
-async def test_a_deleted_reply_is_not_sent_although_an_edit_overtook_it(harness: Harness) -> None:
-    await sent(harness, said(f"<@{BOT}> begin"))
-
-    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
-    await sent(harness, deleted(ts(1)), "Ev-deleted")
-    await sent(harness, said("old", ts(1)))
-    await harness.work()
-
-    assert harness.service.messages == ["begin"]
 
 
 async def test_an_edit_while_its_message_arrives_is_not_lost(harness: Harness) -> None:
@@ -451,18 +428,6 @@ async def test_a_message_deleted_before_slacks_retry_is_dropped(harness: Harness
     assert await traced(harness, at) == ["not for an agent: it was deleted before Slack delivered it"]
 
 
-async def test_a_refused_deletion_applies_to_the_retried_message(harness: Harness) -> None:
-    with redis_unavailable(harness):
-        await sent(harness, said(f"<@{BOT}> oh no"))
-        assert await sent(harness, deleted(ROOT), "Ev-deleted") == 503
-
-    assert await sent(harness, said(f"<@{BOT}> oh no"), retry=1) == 200
-    await sent(harness, deleted(ROOT), "Ev-deleted", retry=1)
-    await harness.work()
-
-    assert harness.service.messages == []
-
-
 async def test_a_refused_deletion_reaches_other_processes(harness: Harness) -> None:
     store = harness.store
     with redis_unavailable(harness):
@@ -484,29 +449,9 @@ async def test_a_deleted_old_message_leaves_no_mark(harness: Harness) -> None:
 # Replies to a refused root
 
 
-def reads(harness: Harness, *events: dict[str, Any]) -> None:
-    """Write the root and *events* to the thread's history."""
-    harness.write(ROOT, f"<@{BOT}> begin")
-    for one in events:
-        changes = {"edited": one["edited"]} if "edited" in one else {}
-        harness.write(one["ts"], one["text"], user=one["user"], thread_ts=ROOT, **changes)
-
-
 async def refused_root(harness: Harness) -> None:
     with redis_unavailable(harness):
         assert await sent(harness, said(f"<@{BOT}> begin")) == 503
-
-
-async def test_a_reply_to_a_refused_root_is_refused_until_the_root_arrives(harness: Harness) -> None:
-    await refused_root(harness)
-
-    early = [await sent(harness, said("and this", ts(1)), retry=retry) for retry in range(3)]
-    root = await sent(harness, said(f"<@{BOT}> begin"), retry=2)
-    reply = await sent(harness, said("and this", ts(1)), retry=3)
-    await harness.work()
-
-    assert (early, root, reply) == ([503] * 3, 200, 200)
-    assert harness.service.messages == ["begin", "and this"]
 
 
 async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(harness: Harness) -> None:
@@ -529,16 +474,6 @@ async def test_a_reply_without_further_retries_is_read_when_its_root_arrives(har
     ]
 
 
-async def test_replies_that_overtook_a_resent_root_are_read_with_it(harness: Harness) -> None:
-    reads(harness, said("and this", ts(1)))
-    assert await sent(harness, said("and this", ts(1))) == 200  # a killed process had got the root
-
-    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
-    await harness.work()
-
-    assert harness.service.messages == ["begin", "and this"]
-
-
 async def test_replies_that_overtook_an_edited_resent_root_are_read(harness: Harness) -> None:
     reads(harness, said("and this", ts(1)))
     await sent(harness, said("and this", ts(1)))  # a killed process had got the root
@@ -551,53 +486,6 @@ async def test_replies_that_overtook_an_edited_resent_root_are_read(harness: Har
 
     assert harness.service.messages == ["begin", "and this"]
     assert len(harness.seen.called(READ)) == 1
-
-
-async def test_an_edited_reply_that_overtook_a_resent_root_is_read(harness: Harness) -> None:
-    reads(harness, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
-    await sent(harness, said("old", ts(1)))
-    await sent(harness, changed("new", ts(1), was="old"), "Ev-edit")
-
-    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
-    await sent(harness, said("old", ts(1)), retry=1)
-    await harness.work()
-
-    assert harness.service.messages == ["begin", "new"]
-
-
-async def test_a_deleted_reply_that_overtook_a_resent_root_is_not_sent(harness: Harness) -> None:
-    reads(harness, said("oh no", ts(1)))  # the history lags
-    await sent(harness, said("oh no", ts(1)))
-    await sent(harness, deleted(ts(1)), "Ev-deleted")
-
-    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
-    await harness.work()
-
-    assert harness.service.messages == ["begin"]
-
-
-async def test_a_reply_does_not_overtake_one_before_its_resent_root(harness: Harness) -> None:
-    reads(harness, said("first", ts(1)), said("second", ts(2)))
-    await sent(harness, said("first", ts(1)))
-
-    await sent(harness, said(f"<@{BOT}> begin"), retry=1)
-    await sent(harness, said("second", ts(2)))
-    await sent(harness, said("first", ts(1)), retry=1)
-    await harness.work()
-
-    assert harness.service.messages == ["begin", "first", "second"]
-
-
-async def test_replies_before_a_second_mention_are_read_with_a_resent_root(harness: Harness) -> None:
-    reads(harness, said("and this", ts(1)), said(f"<@{BOT}> hello?", ts(2)))
-    await sent(harness, said("and this", ts(1)))
-    await sent(harness, said(f"<@{BOT}> hello?", ts(2)))
-
-    await sent(harness, said(f"<@{BOT}> begin"), retry=2)
-    await harness.work()
-
-    asked = [words.rpartition("\n")[2] for words in harness.service.messages]
-    assert asked == ["begin", "and this", "hello?"]
 
 
 async def test_replies_before_an_outage_was_noted_are_read_with_a_resent_root(harness: Harness) -> None:
@@ -693,26 +581,6 @@ async def test_a_stored_reply_waits_until_slack_lets_it_be_read(harness: Harness
 
     assert harness.service.messages == ["begin", "first"]
     assert 7 in harness.slept
-
-
-async def test_stored_replies_are_read_with_limited_history(harness: Harness) -> None:
-    replies = [said(f"reply {number:02d}", ts(number)) for number in range(1, 41)]
-    reads(harness, *replies)
-
-    async def time_passes() -> None:
-        harness.store.clock.time += timedelta(seconds=harness.slept[-1])
-
-    harness.on_sleep = time_passes
-    harness.slack.limits_history = True
-    await refused_root(harness)
-    for one in replies:
-        await sent(harness, one, retry=3)
-
-    await sent(harness, said(f"<@{BOT}> begin"), retry=3)
-    await harness.work()
-
-    assert harness.service.messages == ["begin", *(one["text"] for one in replies)]
-    assert len(harness.seen.called(READ)) <= 2 * 3
 
 
 async def test_a_deleted_or_unreadable_stored_reply_is_skipped(harness: Harness) -> None:
