@@ -8,13 +8,12 @@ import pytest
 from slack_sdk.models.blocks import Block, TableBlock
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bridge.playground.emulator import DropBefore, EmulatedSlack, Redirect, sample
+from bridge.playground.emulator import EmulatedSlack, sample
 from support.ports import NO_TLS
 from support.slack_app import TOKEN, App, refusal
 
 MAIL = b"From: Ada <ada@example.com>\nTo: bridge@example.com\nSubject: Invoice 7\n\nPlease pay.\n"
 WORDS = "What day is it today and what is on the agenda for tomorrow morning"
-RICH = [{"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": []}]}]
 
 
 async def fetch(url: str) -> httpx.Response:
@@ -27,14 +26,6 @@ def files_of(app: App) -> list[dict[str, Any]]:
 
 
 # Blocks and attachments
-
-
-async def test_a_message_may_have_blocks_and_no_text(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.say(sample.ALICE, sample.GENERAL, "", blocks=RICH)
-
-    (event,) = app.events
-    assert event["text"] == ""
-    assert [block["type"] for block in event["blocks"]] == ["rich_text"]
 
 
 async def test_a_mention_only_in_rich_text_counts(slack: EmulatedSlack, app: App) -> None:
@@ -69,13 +60,6 @@ async def test_a_mention_in_a_forwarded_message_does_not_count(slack: EmulatedSl
     await slack.people.forward(sample.ALICE, sample.RANDOM, ts, to=sample.GENERAL, comment="see")
 
     assert [event["type"] for event in app.events[before:]] == ["message"]
-
-
-async def test_only_people_who_see_a_message_can_forward_it(slack: EmulatedSlack) -> None:
-    ts = await slack.people.say(sample.CAROL, sample.HIDDEN, "secret")
-
-    with pytest.raises(ValueError, match="not in"):
-        await slack.people.forward(sample.ALICE, sample.HIDDEN, ts, to=sample.GENERAL)
 
 
 async def test_a_forwarded_reply_carries_its_files(slack: EmulatedSlack, app: App) -> None:
@@ -179,23 +163,6 @@ async def test_a_file_without_the_scope_gives_a_sign_in_page(slack: EmulatedSlac
 
     assert (fetched.status_code, fetched.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert b"Sign in" in fetched.content
-
-
-async def test_a_download_can_be_redirected(slack: EmulatedSlack) -> None:
-    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
-    slack.faults.on("download", Redirect("https://elsewhere.example/a.txt"))
-
-    fetched = await fetch(file["url_private_download"])
-
-    assert (fetched.status_code, fetched.headers["location"]) == (302, "https://elsewhere.example/a.txt")
-
-
-async def test_a_download_can_break(slack: EmulatedSlack) -> None:
-    (file,) = slack.people.attach(sample.ALICE, {"a.txt": b"words"})
-    slack.faults.on("download", DropBefore())
-
-    with pytest.raises(httpx.TransportError):
-        await fetch(file["url_private_download"])
 
 
 async def test_another_companys_file_must_be_looked_up(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
@@ -304,19 +271,6 @@ async def test_a_group_message_is_described_as_an_mpim(slack: EmulatedSlack, cli
     assert shown["name"] == "mpdm-alice--bob--bridge-1"
 
 
-async def test_the_bots_conversations_are_listed_by_kind(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    group = slack.people.start_group(sample.ALICE, sample.BOB, sample.BRIDGE)
-
-    listed = {
-        kind: [one["id"] for one in (await client.users_conversations(types=kind))["channels"]]
-        for kind in ("private_channel", "mpim", "im")
-    }
-
-    assert listed["private_channel"] == [sample.PRIVATE]
-    assert listed["mpim"] == [group]
-    assert listed["im"] == [sample.DM_ALICE, sample.DM_BOB, sample.DM_CAROL]
-
-
 async def test_conversations_are_listed_in_pages_with_few_fields(client: AsyncWebClient) -> None:
     first = await client.users_conversations(limit=2)
     second = await client.users_conversations(limit=2, cursor=first["response_metadata"]["next_cursor"])
@@ -324,22 +278,3 @@ async def test_conversations_are_listed_in_pages_with_few_fields(client: AsyncWe
     assert [one["id"] for one in first["channels"]] == [sample.GENERAL, sample.OPS]
     assert len(second["channels"]) == 2
     assert not {"num_members", "is_member"} & set(first["channels"][0])
-
-
-@pytest.mark.parametrize(
-    ("kind", "scope"),
-    [
-        ("public_channel", "channels:read"),
-        ("private_channel", "groups:read"),
-        ("im", "im:read"),
-        ("mpim", "mpim:read"),
-    ],
-)
-async def test_each_kind_of_conversation_needs_its_own_scope(
-    slack: EmulatedSlack, client: AsyncWebClient, kind: str, scope: str
-) -> None:
-    slack.scopes.remove(scope)
-
-    refused = await refusal(client.users_conversations(types=kind))
-
-    assert (refused["error"], refused["needed"]) == ("missing_scope", scope)

@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import JSONResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.ui import NoSuchCommand
@@ -72,18 +72,6 @@ async def test_a_command_gets_ids_only_where_its_manifest_asks_for_them(slack: E
         await slack.ui.command(sample.ALICE, sample.GENERAL, "/else")
 
 
-@pytest.mark.parametrize("body", [PlainTextResponse("done"), JSONResponse({"text": "done"})])
-async def test_a_commands_response_body_is_shown_to_its_author(
-    slack: EmulatedSlack, app: App, body: PlainTextResponse | JSONResponse
-) -> None:
-    app.answers = [body]
-
-    await slack.ui.command(sample.ALICE, sample.NOBOT, "/workflows", "list")
-
-    assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]
-    assert slack.responses[0].by == "body"
-
-
 async def test_a_response_url_accepts_five_responses(slack: EmulatedSlack, app: App) -> None:
     await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
     webhook = AsyncWebhookClient(app.received[0].payload["response_url"])
@@ -105,14 +93,6 @@ async def test_a_response_url_expires_after_half_an_hour(slack: EmulatedSlack, a
     slack.clock.move(1801)
 
     assert "expired_url" in (await webhook.send(text="late")).body
-
-
-async def test_an_in_channel_response_does_not_need_the_bot_in_the_channel(slack: EmulatedSlack, app: App) -> None:
-    await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
-
-    await AsyncWebhookClient(app.received[0].payload["response_url"]).send(text="all", response_type="in_channel")
-
-    assert [one.text for one in slack.messages(sample.NOBOT)] == ["all"]
 
 
 async def test_a_click_carries_the_button_and_the_message(
@@ -139,20 +119,6 @@ async def test_a_click_carries_the_button_and_the_message(
     assert payload["response_url"].startswith(slack.url)
 
 
-async def test_the_response_to_a_click_replaces_or_deletes_the_message(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient
-) -> None:
-    posted = await client.chat_postMessage(channel=sample.GENERAL, text="card", blocks=ACTIONS)
-    await slack.ui.click(sample.ALICE, sample.GENERAL, posted["ts"], "go")
-    webhook = AsyncWebhookClient(app.received[-1].payload["response_url"])
-
-    await webhook.send(text="done", replace_original=True)
-    assert [(one.text, one.blocks) for one in slack.messages(sample.GENERAL)] == [("done", [])]
-
-    await webhook.send(delete_original=True)
-    assert slack.messages(sample.GENERAL) == []
-
-
 async def test_a_private_message_can_be_clicked_and_replaced_by_its_reader_only(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
@@ -167,29 +133,6 @@ async def test_a_private_message_can_be_clicked_and_replaced_by_its_reader_only(
     assert payload["container"]["is_ephemeral"]
     assert "message" not in payload
     assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["!"]
-
-
-async def test_choosing_from_a_menu_sends_the_option(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
-    posted = await client.chat_postMessage(channel=sample.GENERAL, text="card", blocks=ACTIONS)
-
-    await slack.ui.select(sample.ALICE, sample.GENERAL, posted["ts"], "pick", "two")
-
-    payload = app.received[-1].payload
-    assert payload["actions"][0]["selected_option"] == OPTIONS[1]
-    assert payload["state"]["values"]["b"]["pick"]["selected_option"] == OPTIONS[1]
-    with pytest.raises(LookupError):
-        await slack.ui.select(sample.ALICE, sample.GENERAL, posted["ts"], "pick", "three")
-
-
-async def test_a_menu_asks_the_app_for_its_options(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
-    posted = await client.chat_postMessage(channel=sample.GENERAL, text="card", blocks=ACTIONS)
-    app.answers = [JSONResponse({"options": OPTIONS})]
-
-    options = await slack.ui.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=posted["ts"])
-
-    payload = app.received[-1].payload
-    assert options == OPTIONS
-    assert (payload["type"], payload["action_id"], payload["value"]) == ("block_suggestion", "ask", "o")
 
 
 async def test_a_trigger_opens_one_form_within_three_seconds(
@@ -267,30 +210,6 @@ async def test_home_is_updated_only_with_its_latest_hash(slack: EmulatedSlack, c
     shown = slack.home(sample.ALICE)
     assert shown is not None
     assert shown.content["callback_id"] == "new"
-
-
-async def test_a_closed_form_sends_an_event_if_the_app_requested_it(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient
-) -> None:
-    await client.views_open(trigger_id=await trigger(slack, app), view=FORM)
-
-    await slack.ui.close(slack.views(sample.ALICE)[0].id, sample.ALICE)
-
-    assert app.received[-1].payload["type"] == "view_closed"
-    assert slack.views(sample.ALICE) == []
-
-
-async def test_a_button_in_home_opens_a_form(slack: EmulatedSlack, app: App, client: AsyncWebClient) -> None:
-    await client.views_publish(user_id=sample.ALICE, view={"type": "home", "blocks": ACTIONS})
-    home = slack.home(sample.ALICE)
-    assert home is not None
-
-    await slack.ui.click_in_view(sample.ALICE, home.id, "go")
-    payload = app.received[-1].payload
-    assert (payload["container"], "message" in payload) == ({"type": "view", "view_id": home.id}, False)
-
-    await client.views_open(trigger_id=payload["trigger_id"], view=FORM)
-    assert [one.content["title"] for one in slack.views(sample.ALICE)] == [FORM["title"]]
 
 
 async def test_a_button_of_a_card_in_a_carousel_can_be_pressed(

@@ -6,11 +6,10 @@ import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from support.slack_app import SECRET, TOKEN, field_of, form, refusal
+from support.slack_app import SECRET, TOKEN, refusal
 from support.socket_app import APP_TOKEN, SocketApp, connected, envelopes
 from support.waiting import wait_until
 
-FORM = form(field_of("input"))
 BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
 MENU = {"type": "external_select", "action_id": "ask", "min_query_length": 0}
 OPTION = {"text": {"type": "plain_text", "text": "One"}, "value": "one"}
@@ -58,18 +57,6 @@ async def test_hello_has_the_number_of_connections(slack: EmulatedSlack) -> None
         assert len(slack.sockets) == 2
 
 
-async def test_an_event_arrives_in_an_envelope_and_is_acknowledged(slack: EmulatedSlack, app: SocketApp) -> None:
-    ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
-
-    (envelope,) = app.envelopes
-    assert (envelope.type, envelope.accepts_response_payload) == ("events_api", False)
-    assert (envelope.retry_attempt, envelope.retry_reason) == (0, "")
-    assert (envelope.payload["type"], envelope.payload["event"]["ts"]) == ("event_callback", ts)
-    (delivery,) = slack.deliveries
-    assert (delivery.is_acked, delivery.socket) == (True, slack.sockets[0].number)
-    assert slack.sockets[0].acked == [{"envelope_id": envelope.envelope_id}]
-
-
 async def test_envelopes_alternate_between_two_connections(slack: EmulatedSlack) -> None:
     async with connected(slack, 2) as (first, second):
         for number in range(4):
@@ -90,19 +77,6 @@ async def test_a_commands_ack_payload_is_shown_to_its_author(slack: EmulatedSlac
     assert envelope.retry_attempt is None
     assert (delivery.is_acked, delivery.json) == (True, {"text": "done"})
     assert [one.text for one in slack.ephemerals(sample.ALICE)] == ["done"]
-
-
-async def test_an_ack_can_reject_a_form(slack: EmulatedSlack, app: SocketApp) -> None:
-    client = AsyncWebClient(TOKEN, base_url=slack.api_url)
-    await slack.ui.command(sample.ALICE, sample.GENERAL, "/workflows")
-    await client.views_open(trigger_id=app.envelopes[0].payload["trigger_id"], view=FORM)
-    (view,) = slack.views(sample.ALICE)
-    app.answer = lambda _: {"response_action": "errors", "errors": {"input": "no JSON"}}
-
-    await slack.ui.submit(view.id, {"text": "{"}, sample.ALICE)
-
-    assert (app.envelopes[1].type, app.envelopes[1].accepts_response_payload) == ("interactive", True)
-    assert view.errors == {"input": "no JSON"}
 
 
 async def test_an_ack_can_carry_menu_options_but_no_response_to_a_click(slack: EmulatedSlack, app: SocketApp) -> None:
@@ -152,9 +126,7 @@ async def test_an_unacknowledged_command_fails_and_isnt_retried(slack: EmulatedS
     assert 450 <= delivery.ms < 2000
 
 
-async def test_without_a_connection_commands_fail_and_events_wait(
-    slack: EmulatedSlack,
-) -> None:
+async def test_without_a_connection_commands_fail_and_events_wait(slack: EmulatedSlack) -> None:
     command = await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats")
     await slack.people.say(sample.ALICE, sample.GENERAL, "kept")
     assert (command.is_acked, command.error) == (False, "connection_failed")
@@ -185,17 +157,6 @@ async def test_a_client_asked_to_reconnect_misses_nothing(
     assert set(app.texts) == {"after"}
 
 
-async def test_one_of_two_connections_can_be_refreshed(slack: EmulatedSlack) -> None:
-    async with connected(slack, 2):
-        first, second = slack.sockets
-
-        await slack.socket_mode.disconnect(connection=first)
-        await wait_until(lambda: not first.is_open and len(slack.sockets) == 2, "the first connection is replaced")
-
-        assert second.is_open
-        assert [one["type"] for one in second.sent] == ["hello"]
-
-
 async def test_an_event_in_flight_on_a_broken_connection_is_retried(slack: EmulatedSlack, app: SocketApp) -> None:
     app.is_deaf = True
     await slack.people.say(sample.ALICE, sample.GENERAL, "hello", wait=False)
@@ -207,16 +168,6 @@ async def test_an_event_in_flight_on_a_broken_connection_is_retried(slack: Emula
 
     assert [one.error for one in slack.deliveries] == ["connection_failed", ""]
     assert app.texts == ["hello", "hello"]
-
-
-async def test_a_client_reconnects_once_slack_is_up_again(slack: EmulatedSlack, app: SocketApp) -> None:
-    await slack.stop()
-    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
-
-    await slack.start()
-    await slack.settled()
-
-    assert app.texts == ["hello"]
 
 
 async def test_the_request_url_is_used_while_socket_mode_is_off(slack: EmulatedSlack, app: SocketApp) -> None:

@@ -2,13 +2,11 @@
 
 from collections.abc import AsyncIterator
 
-import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from bridge.playground.emulator.ui import NotInThreads
 from bridge.playground.local_server import Silence
 from support.slack_app import SECRET, TOKEN, App
 
@@ -29,19 +27,6 @@ async def slack(app: App) -> AsyncIterator[EmulatedSlack]:
     ) as slack:
         slack.events.echoes_own = False
         yield slack
-
-
-def button(text: str) -> dict[str, object]:
-    return {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": text}, "value": text}
-
-
-async def test_a_global_shortcut_carries_a_trigger_but_no_channel(slack: EmulatedSlack, app: App) -> None:
-    await slack.ui.shortcut(sample.ALICE, "run")
-
-    payload = app.received[0].payload
-    assert (payload["type"], payload["callback_id"], payload["user"]["id"]) == ("shortcut", "run", sample.ALICE)
-    assert payload["trigger_id"]
-    assert not {"channel", "message", "response_url"} & set(payload)
 
 
 async def test_a_message_shortcut_carries_the_message_and_a_response_url(slack: EmulatedSlack, app: App) -> None:
@@ -68,12 +53,6 @@ async def test_opening_each_tab_of_the_app_has_its_event(
     assert (home["tab"], home["view"]["type"]) == ("home", "home")
 
 
-async def test_opening_a_direct_message_creates_it(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.open_messages(sample.GUEST)
-
-    assert app.events[0]["channel"] == slack.workspace.direct_message(sample.GUEST).id
-
-
 async def test_a_reaction_is_sent_only_to_a_subscribed_app(slack: EmulatedSlack, app: App) -> None:
     slack.unsubscribed.add("reaction_added")
     ts = await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
@@ -88,23 +67,6 @@ async def test_a_reaction_is_sent_only_to_a_subscribed_app(slack: EmulatedSlack,
     assert added["item"] == {"type": "message", "channel": sample.GENERAL, "ts": ts}
     assert added["item_user"] == sample.ALICE
     assert slack.messages(sample.GENERAL)[0].reactions == {"eyes": [sample.BOB]}
-
-
-async def test_only_the_app_can_fetch_an_attached_file(slack: EmulatedSlack, app: App) -> None:
-    await slack.people.say(
-        sample.ALICE, sample.GENERAL, "", files=slack.people.attach(sample.ALICE, {"a b.txt": b"content"})
-    )
-
-    (event,) = app.events
-    (file,) = event["files"]
-    assert (event["subtype"], file["name"], file["size"]) == ("file_share", "a b.txt", 7)
-    async with aiohttp.ClientSession() as session:
-        for address in ("url_private", "url_private_download"):
-            async with session.get(file[address], headers={"Authorization": f"Bearer {TOKEN}"}) as answer:
-                assert await answer.read() == b"content"
-        async with session.get(file["url_private"]) as answer:
-            assert (answer.status, answer.content_type) == (200, "text/html")
-            assert "Sign in" in await answer.text()
 
 
 async def test_a_file_has_its_type_preview_and_shares(slack: EmulatedSlack, app: App) -> None:
@@ -136,13 +98,6 @@ async def test_a_permalink_leads_to_the_message_and_its_thread(slack: EmulatedSl
         slack.permalink(sample.GENERAL, "1.000001")
 
 
-async def test_slash_commands_are_refused_in_threads(slack: EmulatedSlack, app: App) -> None:
-    with pytest.raises(NotInThreads, match="/stats is not supported in threads"):
-        await slack.ui.command(sample.ALICE, sample.GENERAL, "/stats", in_thread=True)
-
-    assert app.received == []
-
-
 @pytest.mark.parametrize(
     ("answer", "word"), [(PlainTextResponse("", status_code=500), "dispatch_failed"), (Silence(), "operation_timeout")]
 )
@@ -156,32 +111,6 @@ async def test_a_failed_command_gets_a_slackbot_reply(
     (notice,) = slack.ephemerals(sample.ALICE)
     assert len(app.received) == 1, "it is never sent again"
     assert (notice.user, notice.text) == ("USLACKBOT", f'/stats failed with the error "{word}"')
-
-
-async def test_prompts_are_shown_in_the_direct_message_unless_a_thread_is_named(
-    slack: EmulatedSlack, client: AsyncWebClient
-) -> None:
-    prompts = [{"title": "Hello", "message": "hello"}]
-    root = await slack.people.say(sample.ALICE, sample.DM_ALICE, "root")
-
-    await client.assistant_threads_setSuggestedPrompts(channel_id=sample.DM_ALICE, thread_ts=root, prompts=prompts)
-    assert slack.prompts(sample.ALICE) == []
-
-    await client.assistant_threads_setSuggestedPrompts(channel_id=sample.DM_ALICE, prompts=prompts)
-    assert slack.prompts(sample.ALICE) == prompts
-
-
-async def test_the_block_id_distinguishes_buttons_with_the_same_action_id(
-    slack: EmulatedSlack, app: App, client: AsyncWebClient
-) -> None:
-    rows = [{"type": "actions", "block_id": name, "elements": [button(name)]} for name in ("first", "second")]
-    posted = await client.chat_postMessage(
-        channel=sample.GENERAL, text="rows", blocks=rows[:1], attachments=[{"blocks": rows[1:]}]
-    )
-
-    await slack.ui.click(sample.ALICE, sample.GENERAL, posted["ts"], "go", block_id="second")
-
-    assert app.received[-1].payload["actions"][0]["value"] == "second"
 
 
 async def test_a_deactivated_person_cant_write(slack: EmulatedSlack, client: AsyncWebClient) -> None:

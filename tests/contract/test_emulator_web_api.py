@@ -7,28 +7,12 @@ from bridge.playground.emulator import EmulatedSlack, sample
 from support.slack_app import refusal
 
 
-async def test_auth_test_names_the_tokens_owner_and_scopes(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    answer = await client.auth_test()
-
-    assert (answer["team_id"], answer["user_id"], answer["bot_id"]) == (sample.TEAM, sample.BRIDGE, sample.BRIDGE_BOT)
-    assert set(answer.headers["x-oauth-scopes"].split(",")) == slack.scopes
-
-
 async def test_a_wrong_and_a_missing_token_have_different_errors(slack: EmulatedSlack) -> None:
     wrong = AsyncWebClient("xoxb-wrong", base_url=slack.api_url)
 
     assert (await refusal(wrong.auth_test()))["error"] == "invalid_auth"
     async with aiohttp.ClientSession() as session, session.get(f"{slack.api_url}auth.test") as answer:
         assert await answer.json() == {"ok": False, "error": "not_authed"}
-
-
-async def test_a_removed_scope_is_named(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    slack.scopes.discard("users:read")
-
-    answer = await refusal(client.users_info(user=sample.ALICE))
-
-    assert (answer["error"], answer["needed"]) == ("missing_scope", "users:read")
-    assert "chat:write" in answer["provided"]
 
 
 async def test_an_unknown_method_is_refused(client: AsyncWebClient) -> None:
@@ -147,21 +131,6 @@ async def test_a_reaction_can_be_added_and_removed_once(slack: EmulatedSlack, cl
 
     assert (again["error"], gone["error"]) == ("already_reacted", "no_reaction")
     assert shown == [{"name": "eyes", "users": [sample.BRIDGE], "count": 1}]
-
-
-async def test_a_file_is_uploaded_in_three_steps_and_shown_in_the_thread(
-    slack: EmulatedSlack, client: AsyncWebClient
-) -> None:
-    root = await slack.people.say(sample.ALICE, sample.GENERAL, "root")
-
-    await client.files_upload_v2(
-        channel=sample.GENERAL, thread_ts=root, filename="out.json", content="{}", initial_comment="here"
-    )
-
-    (file,) = slack.files
-    assert (file.name, file.content) == ("out.json", b"{}")
-    reply = slack.messages(sample.GENERAL, root)[1]
-    assert (reply.subtype, reply.text, reply.files[0]["id"]) == ("file_share", "here", file.id)
 
 
 async def test_an_upload_without_its_bytes_cannot_be_completed(client: AsyncWebClient) -> None:

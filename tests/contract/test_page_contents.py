@@ -33,31 +33,11 @@ async def test_a_truncated_file_is_refused(alice: Window) -> None:
     assert tried["error"] == "a.bin arrived incomplete. Attach it again."
 
 
-async def test_a_table_is_pasted_with_its_numbers(alice: Window, slack: EmulatedSlack, app: App) -> None:
-    table = [["Product", "2024"], ["Teapot", "12.5"], ["Cup"]]
-
-    await alice.does("say", channel=sample.GENERAL, text="see", table=table)
-    await slack.settled()
-
-    (pasted,) = app.events[-1]["attachments"]
-    kinds = [[cell["type"] for cell in row] for row in pasted["blocks"][0]["rows"]]
-    assert kinds == [["raw_text", "raw_text"], ["raw_text", "raw_number"], ["raw_text", "raw_text"]]
-    (shown,) = (await alice.sees(sample.GENERAL))["messages"]
-    assert shown["attachments"][0]["blocks"][0]["type"] == "table"
-
-
 @pytest.mark.parametrize("table", [[["x"]] * 101, [["x"] * 21]])
 async def test_a_table_that_is_too_large_is_refused(alice: Window, table: list[list[str]]) -> None:
     tried = await alice.tries("say", channel=sample.GENERAL, text="", table=table)
 
     assert tried["error"] == "A table can have up to 100 rows and 20 columns."
-
-
-async def test_a_voice_clip_is_shown_with_its_transcript(alice: Window, bob: Window) -> None:
-    await alice.does("say", channel=sample.GENERAL, text="", clip={"words": "what day is it"})
-
-    (shown,) = (await bob.sees(sample.GENERAL))["messages"]
-    assert shown["files"][0]["clip"] == {"seconds": 2, "status": "complete", "words": "what day is it"}
 
 
 @pytest.mark.parametrize(("wish", "status"), [("later", "complete"), ("never", "failed")])
@@ -109,15 +89,6 @@ async def test_forwarding_needs_membership_on_both_sides(alice: Window, where: d
     assert tried["error"] == "That no longer exists, or you can't see it."
 
 
-async def test_a_group_message_is_listed_by_its_members(alice: Window, bob: Window) -> None:
-    started = await alice.does("start_group", users=[sample.BOB, sample.BRIDGE])
-
-    await alice.does("say", channel=started["channel"], text="hello")
-
-    (listed,) = [one for one in (await bob.sees())["channels"] if one["kind"] == "mpim"]
-    assert (listed["name"], listed["unread"]) == ("Alice Adler, Bridge", True)
-
-
 @pytest.mark.parametrize(
     ("users", "error"),
     [
@@ -156,16 +127,3 @@ async def test_an_alert_without_text_is_refused(alice: Window) -> None:
     tried = await alice.tries("app_posts", channel=sample.GENERAL, title="", text="x")
 
     assert tried["error"] == "An alert needs a title and text."
-
-
-async def test_an_event_of_an_outage_is_not_sent_later(alice: Window, slack: EmulatedSlack, app: App) -> None:
-    await alice.does("fault", name="nobody_listens", is_on=True)
-    await alice.does("say", channel=sample.GENERAL, text="@bridge hello")
-    await slack.settled()
-
-    await alice.does("fault", name="nobody_listens", is_on=False)
-    await alice.does("say", channel=sample.GENERAL, text="again")
-    await slack.settled()
-
-    assert [event["text"] for event in app.events] == ["again"]
-    assert [one["text"] for one in (await alice.sees(sample.GENERAL))["messages"]] == ["@bridge hello", "again"]

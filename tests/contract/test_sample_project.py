@@ -8,16 +8,7 @@ import httpx
 import pytest
 
 from bridge.inbound import MessageFile
-from bridge.playground.sample_project import (
-    DropAfter,
-    DropBefore,
-    Hang,
-    PlannedAnswer,
-    Proper,
-    SampleAgent,
-    SampleProject,
-    scripted,
-)
+from bridge.playground.sample_project import Hang, PlannedAnswer, Proper, SampleAgent, SampleProject, scripted
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import Passage
 from bridge.slack.blockkit.quotation import Quoted, with_quotation
@@ -140,30 +131,12 @@ async def test_facts_are_remembered_until_asked_to_forget(http: httpx.AsyncClien
     assert "haven't told me" in (await chat(http, 1, "what is my favorite color", session))["message"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "seen"), [("table", "| --- |"), ("some code, please", "```python"), ("a list", "1. "), ("long", "90. ")]
-)
-async def test_the_writer_uses_the_requested_format(http: httpx.AsyncClient, asked: str, seen: str) -> None:
-    answer = (await chat(http, 2, asked))["message"]
-
-    assert seen in answer
-    assert "## " not in answer
-
-
 async def test_support_looks_up_orders_and_pages(http: httpx.AsyncClient) -> None:
     answer = await chat(http, 4, "Where is order 1042, and what about shipping?")
 
     assert "Order 1042 " in answer["message"]
     assert "**Shipping**" in answer["message"]
     assert answer["toolsUsed"] == ["search_docs", "order_status"]
-
-
-async def test_an_unknown_session_or_another_agents_isnt_found(http: httpx.AsyncClient) -> None:
-    session = (await chat(http, 1, "hello"))["sessionId"]
-
-    for agent, asked in ((1, session + 1), (2, session)):
-        answer = await http.post(f"/api/sdk/agents/{agent}/chat", json={"message": "x", "sessionId": asked})
-        assert answer.status_code == 404
 
 
 async def test_agents_answer_in_markdown_with_tools_or_fail(http: httpx.AsyncClient) -> None:
@@ -255,19 +228,6 @@ async def test_a_planned_answer_is_given_as_often_as_planned(project: SampleProj
     assert len(project.operations.talks) == 1
 
 
-@pytest.mark.parametrize(("fault", "sessions"), [(DropBefore(), 0), (DropAfter(), 1)])
-async def test_a_broken_connection_hides_whether_the_message_arrived(
-    project: SampleProject, http: httpx.AsyncClient, fault: DropBefore | DropAfter, sessions: int
-) -> None:
-    project.on("POST", CHAT, fault)
-
-    with pytest.raises(httpx.RemoteProtocolError):
-        await http.post(CHAT, json={"message": "x"})
-
-    assert len(project.operations.talks) == sessions
-    assert project.calls[0].body == {"message": "x"}
-
-
 async def test_a_service_that_hangs_can_be_stopped(project: SampleProject, http: httpx.AsyncClient) -> None:
     project.on("GET", "/api/sdk/stats", Hang())
 
@@ -275,19 +235,6 @@ async def test_a_service_that_hangs_can_be_stopped(project: SampleProject, http:
         await http.get("/api/sdk/stats", timeout=0.2)
 
     assert (await http.get("/api/sdk/stats")).status_code == 200
-
-
-async def test_a_service_that_was_down_comes_back_with_its_sessions(
-    project: SampleProject, http: httpx.AsyncClient
-) -> None:
-    session = (await chat(http, 1, "my name is Ada"))["sessionId"]
-    await project.stop()
-    with pytest.raises(httpx.ConnectError):
-        await http.get("/api/sdk/project")
-
-    await project.start()
-
-    assert "Ada" in (await chat(http, 1, "what is my name?", session))["message"]
 
 
 async def test_a_customer_given_as_an_object_is_greeted_by_name(http: httpx.AsyncClient) -> None:
