@@ -17,7 +17,7 @@ from support.tables import each
 PIPELINE = "Command # 1 (EVALSHA 1f 1 {b}: BUSY) of pipeline caused error:"  # the BUSY inside is an argument
 
 
-@pytest.mark.parametrize(
+@each(
     ("raised", "reason"),
     [
         (exceptions.ConnectionError("refused"), "away"),
@@ -50,7 +50,7 @@ async def test_a_redis_failure_has_a_reason(raised: Exception, reason: str) -> N
     assert caught.value.__cause__ is raised
 
 
-@pytest.mark.parametrize(
+@each(
     ("raised", "denied"),
     [
         (exceptions.NoPermissionError("User u has no permissions to run the 'config|get' command"), "CONFIG GET"),
@@ -73,7 +73,7 @@ async def test_a_denied_command_is_named(raised: Exception, denied: str) -> None
     assert (caught.value.reason, caught.value.denied) == ("refused", denied)
 
 
-@pytest.mark.parametrize(
+@each(
     "raised",
     [
         exceptions.ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value"),

@@ -15,7 +15,7 @@ from bridge.engine.notices import paused
 from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery
-from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
+from bridge.queue.trace import MessageTrace, Owner, trace_of
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, Store, key_of, message, ts
 from support.tables import each
@@ -160,10 +160,6 @@ def test_an_invalid_line_is_left_out() -> None:
     assert [Delivery.from_line(line) for line in ("", "no", "[1]", "{}", '["x","a","",0,""]')] == [None] * 5
 
 
-async def test_a_namespace_has_its_owner(store: Store) -> None:
-    assert await owner_of(store.scripts) == Owner(TEAM)
-
-
 def test_for_programs_there_are_steps_with_iso_times() -> None:
     known = MessageTrace(passed_over=[Delivery(START, "a", "Ev1", 0, "no text")])
 
@@ -199,19 +195,6 @@ async def test_ignored_messages_are_written_again_after_an_outage(store: Store, 
 
     await wait_until(is_written, "the later message is in the trace")
     assert not await trace_of(store.scripts, key_of(ROOT))
-
-
-async def test_a_message_behind_a_running_turn_is_not_first_in_line(store: Store) -> None:
-    await store.conversation()
-    process = store.process()
-    await process.journal.sent(await process.take())
-
-    second = await store.queue(message("second", ts(1)))
-
-    assert (
-        detail(await trace_steps(store, key_of(ts(1))), "queued")
-        == f"turn {second}, after 1 other; waiting, with 1 ahead of it"
-    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,409 @@
+"""Turns in the store: their steps, resending, sessions, limits, the writes that go with them, and the audit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from redis.asyncio import Redis
+
+from bridge.engine.activity import Activity
+from bridge.errors import RecordNotUnderstood, StoreUnavailable
+from bridge.features.registry import features
+from bridge.ids import TurnId
+from bridge.inbound import HomeOpened, SlashCommand
+from bridge.metrics import Metrics
+from bridge.queue.audit import audit_since
+from bridge.queue.inbox import Arrival, Condition, Duplicate, Paused, Put, Queued, Stale
+from bridge.queue.records import VERSION, Conversation, Quota, Taken, Unreadable, Write
+from bridge.queue.scripting import Scripts
+from bridge.queue.turn import AlreadyUsed, TurnChanged
+from support.store import (
+    CHANNEL,
+    LANE,
+    NAMESPACE,
+    PREFIX,
+    ROOT,
+    SPARE,
+    START,
+    TEAM,
+    THREAD,
+    USER,
+    Store,
+    key_of,
+    message,
+    open_store,
+    ts,
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("v", str(VERSION + 1)), ("body", "{"), ("step", "asleep"), ("at", ""), ("body", '{"kind": "telepathy"}')],
+)
+async def test_a_record_that_cannot_be_read_is_named(store: Store, redis: Redis, field: str, value: str) -> None:
+    turn = await store.conversation()
+    await redis.hset(f"{PREFIX}turn:{turn}", field, value)
+    process = store.process()
+
+    found = await process.journal.take((await process.hold())[0])
+
+    assert isinstance(found, Unreadable)
+    assert found.turn == turn
+    await process.journal.bury(found.held, found.turn, reason="not understood")
+    assert await store.box() == []
+
+
+@pytest.mark.parametrize(
+    ("bound_to", "expected", "kept"), [(None, None, 42), (41, 41, 42), (41, None, 41), (None, 41, None), (43, 41, 43)]
+)
+async def test_a_session_replaces_only_the_one_its_turn_started_with(
+    store: Store, bound_to: int | None, expected: int | None, kept: int | None
+) -> None:
+    await store.conversation()
+    await store.sessions.rebind(THREAD, expected=None, session=bound_to)
+    taken = await store.process().take()
+
+    await store.process().journal.outcome(
+        taken, "{}", what="answered", writes=store.sessions.answered(message(), 42, expected=expected, agent=7)
+    )
+
+    conversation = await store.sessions.thread(THREAD)
+    assert conversation is not None
+    assert conversation.session == kept
+
+
+async def test_an_answer_renews_its_threads_lifetime(store: Store, redis: Redis) -> None:
+    await store.conversation()
+    taken = await store.process().take()
+    await redis.pexpire(f"{PREFIX}thread:{THREAD}", 1_000_000)
+
+    await store.process().journal.outcome(
+        taken, "{}", what="answered", writes=store.sessions.answered(message(), 42, expected=None, agent=7)
+    )
+
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_dead_letters_leave_the_list_with_their_records(store: Store, redis: Redis) -> None:
+    process = store.process()
+    for number, days in enumerate((0, 31)):
+        store.clock.time = START + timedelta(days=days)
+        turn = await store.queue(message("x", f"170000000{number}.000100"))
+        taken = await process.take()
+        await process.journal.bury(taken.held, turn, reason="r")
+
+    assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
+
+
+KEY = f"{PREFIX}answered:question"
+
+
+def claim(turn: str) -> list[Write]:
+    return [("if", KEY, 0, 1, "turn", ""), ("field", KEY, 60_000, "turn", turn)]
+
+
+async def test_writes_with_sent_let_only_one_turn_send(store: Store, redis: Redis) -> None:
+    takes = []
+    for root in ("1700000000.000100", "1700000500.000100"):
+        await store.queue(message(ts=root, thread_ts=""), agent=7)
+        takes.append(await store.process().take())
+    first, second = takes
+    journal = store.process().journal
+
+    for _ in range(2):  # a repetition, after a lost answer
+        await journal.sent(first, writes=claim("first"))
+    with pytest.raises(AlreadyUsed):
+        await journal.sent(second, writes=claim("second"))
+
+    assert [await store.field(one.record.id, "step") for one in takes] == ["sent", "queued"]
+    assert await redis.hget(KEY, "turn") == "first"
+    await journal.unsent(first, writes=[("if", KEY, 0, 1, "turn", "first"), ("delete", KEY, 0)])
+    await journal.sent(second, writes=claim("second"))
+    assert await store.field(second.record.id, "step") == "sent"
+
+
+async def test_looking_again_after_waiting_is_not_a_new_take(store: Store) -> None:
+    await store.conversation()
+    process = store.process()
+    first = await process.take()
+
+    again = await process.take(first.held, begins=False)
+
+    assert (again.record.takes, again.record.times_delivered) == (1, 1)
+
+
+async def test_nothing_is_sent_if_another_agent_was_first(store: Store) -> None:
+    turn = await store.queue()
+    process = store.process()
+    taken = await process.take()
+    await store.sessions.choose_agent(THREAD, 8)
+
+    with pytest.raises(TurnChanged):
+        await process.journal.sent(taken, first=(THREAD, 7))
+
+    assert await store.field(turn, "step") == "queued"
+    assert await store.sessions.thread(THREAD) == Conversation(agent=8)
+
+
+async def test_every_message_renews_its_threads_lifetime(store: Store, redis: Redis) -> None:
+    await store.queue()
+    await redis.pexpire(f"{{test}}:thread:{THREAD}", 1_000_000)
+
+    await store.queue(message("a reply", ts(1)))
+
+    assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_a_put_after_its_deadline_is_not_stored(store: Store) -> None:
+    store.scripts.clock_ahead -= SPARE + timedelta(seconds=10)  # the server receives the command ten seconds late
+    before = await store.dump()
+
+    with pytest.raises(StoreUnavailable):
+        await store.put(within=timedelta(seconds=3))
+
+    assert await store.dump() == before
+
+
+async def test_events_messages_and_waiting_turns_have_their_lifetimes(store: Store, redis: Redis) -> None:
+    turn = await store.queue()
+    await store.process().inbox.put(HomeOpened(team=TEAM, channel=CHANNEL, user=USER), event="opened")
+
+    assert 24.9 < 24 * await store.days_left("seen:e:opened") <= 25
+    assert 7.9 < await store.days_left(f"seen:m:{key_of(ROOT)}") <= 8
+    assert await redis.ttl(f"{{test}}:turn:{turn}") == -1
+    assert await redis.ttl(f"{{test}}:box:{LANE}") == -1
+
+
+async def test_without_a_replica_a_message_is_retried_and_already_stored(redis: Redis) -> None:
+    metrics = Metrics()
+    store = await open_store(redis, metrics=metrics)
+    store.scripts.has_replicas = True  # as the heartbeat found; the server is gone by now
+
+    with pytest.raises(StoreUnavailable):
+        await store.put()
+
+    assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
+    assert isinstance(await store.put(), Duplicate)
+    assert await store.process().inbox.depth() == 1
+
+
+async def test_commands_are_stored_without_a_replicas_confirmation(redis: Redis) -> None:
+    metrics = Metrics()
+    store = await open_store(redis, metrics=metrics)
+    store.scripts.has_replicas = True
+
+    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
+    assert isinstance(await store.process().inbox.put(command, event="trigger:1"), Queued)
+
+    assert b"bridge_wait_missing_total 1.0" in metrics.exposition()
+
+
+async def unanswered(store: Store, text: str = "hello there") -> TurnId:
+    """A turn whose text a button may send again."""
+    turn = await store.queue(message(text), agent=7)
+    process = store.process()
+    await process.journal.done(await process.take(), what="unknown", keep_text=True)
+    return turn
+
+
+async def test_a_button_works_before_its_notice_is_recorded(store: Store) -> None:
+    turn = await store.queue(message("my secret words"), agent=7)
+    process = store.process()
+    taken = await process.take()
+    await process.journal.outcome(taken, "{}", what="unknown")
+
+    assert await process.inbox.again(turn, by=TurnId("click")) == "queued"
+
+    assert (await process.take(taken.held)).record.body == message("my secret words"), (
+        "the next worker can still read it"
+    )
+    await process.journal.done(taken, what="unknown", keep_text=True)
+    again = await process.take()
+    assert again.record.id != turn
+    await process.journal.done(again)
+    assert not await store.contains_text("my secret words")
+
+
+async def test_a_full_thread_resends_nothing_until_it_has_room(store: Store) -> None:
+    turn = await unanswered(store)
+    for number in range(50):
+        await store.queue(message("x", ts(number + 1)))
+
+    assert await store.process().inbox.again(turn, by=TurnId("click")) == "full"
+    process = store.process()
+    await process.journal.done(await process.take())
+    assert await process.inbox.again(turn, by=TurnId("click")) == "queued"
+    assert len(await store.box(LANE)) == 50
+
+
+async def test_a_session_is_replaced_only_if_it_is_unchanged(store: Store) -> None:
+    await store.conversation(agent=7)
+
+    assert await store.sessions.rebind(THREAD, expected=None, session=1)
+    assert not await store.sessions.rebind(THREAD, expected=None, session=2)
+    assert not await store.sessions.rebind(THREAD, expected=9, session=2)
+    assert await store.sessions.rebind(THREAD, expected=1, session=3, agent=8)
+
+    assert await store.sessions.thread(THREAD) == Conversation(agent=8, session=3)
+
+
+async def test_a_fresh_session_binds_no_thread(store: Store) -> None:
+    before = await store.dump()
+
+    await store.sessions.restart(THREAD)
+
+    assert await store.dump() == before
+
+
+async def test_a_search_is_remembered_for_a_day(store: Store) -> None:
+    assert not await store.sessions.was_searched(THREAD)
+
+    await store.sessions.mark_searched(THREAD)
+
+    assert await store.sessions.was_searched(THREAD)
+    assert 1 < await store.days_left(f"looked:{THREAD}") < 1.1
+
+
+async def test_results_that_cannot_be_read_say_so(store: Store, redis: Redis) -> None:
+    await redis.set(f"{PREFIX}results:t", "{", ex=60)
+
+    with pytest.raises(RecordNotUnderstood):
+        await store.results.get(TurnId("t"))
+
+
+@pytest.fixture
+async def limited(redis: Redis) -> Store:
+    return await open_store(redis, limits=[Quota("a thread", 2, timedelta(minutes=1), 1, "", called="thread")])
+
+
+async def test_all_processes_count_together(limited: Store) -> None:
+    async def put(process: str, stamp: str) -> Put:
+        inbox, one = limited.process(process).inbox, message(ts=stamp)
+        arrival = Arrival(inbound=one, event=stamp, thread=THREAD, condition=Condition.START, is_limited=True)
+        return await inbox.put_message(arrival)
+
+    puts = [await put(process, ts(number)) for number, process in enumerate("abc", start=1)]
+
+    assert isinstance(puts[0], Queued)
+    assert isinstance(puts[1], Queued)
+    assert isinstance(puts[2], Paused)
+    assert timedelta(seconds=50) < puts[2].wait <= timedelta(minutes=1)
+
+
+async def test_without_limits_nothing_is_counted(store: Store, redis: Redis) -> None:
+    await store.queue(message(), is_limited=True)
+
+    assert not [key async for key in redis.scan_iter("*:used:*")]
+
+
+async def test_messages_that_are_not_for_an_agent_do_not_count(limited: Store) -> None:
+    await limited.queue()
+
+    puts = [await limited.put(message("!session", ts(number))) for number in range(1, 5)]
+
+    assert [type(put) for put in puts] == [Queued] * 4
+
+
+async def test_a_request_that_did_not_arrive_is_taken_back_only_from_its_own_window(store: Store, redis: Redis) -> None:
+    journal, takes = store.process().journal, []
+    for root in ("1700000000.000100", "1700000500.000100"):
+        await store.queue(message(ts=root, thread_ts=""), agent=7)
+        takes.append(await store.process().take())
+    first, second = takes
+    limits, counter = [Quota("runs", 2, timedelta(hours=1), 1, "")], f"{PREFIX}used:runs"
+
+    await journal.sent(first, limits=limits)
+    await journal.unsent(first, limits=limits)
+    assert await redis.hget(counter, "n") == "0"
+
+    again = await store.process().take(first.held)
+    await journal.sent(again, limits=limits)
+    await redis.delete(counter)  # its hour is over
+    await journal.sent(second, limits=limits)
+    await journal.unsent(again, limits=limits)
+    assert await redis.hget(counter, "n") == "1"
+
+
+HOME = HomeOpened(team=TEAM, channel="", user=USER)
+SCHEDULE = f"{PREFIX}report:r1"
+GUARD: Write = ("if", SCHEDULE, 0, 1, "due", "1")
+SEND_WAITING: Write = ("field", SCHEDULE, 60_000, "due", "2")
+
+
+async def test_a_put_and_its_writes_are_one_step(store: Store, redis: Redis) -> None:
+    inbox = store.process().inbox
+    await redis.hset(SCHEDULE, "due", "1")
+
+    first = await inbox.put(HOME, event="1", writes=(GUARD, SEND_WAITING))
+    second = await inbox.put(HOME, event="2", writes=(GUARD, SEND_WAITING))
+
+    assert (type(first), type(second)) == (Queued, Stale)
+    assert len(await store.process().hold()) == 1
+
+
+async def test_a_guard_skips_only_the_writes_it_guards(store: Store, redis: Redis) -> None:
+    await redis.hset(SCHEDULE, mapping={"due": "1", "paused": "asked"})
+    await redis.zadd(f"{PREFIX}due", {"r1": 1, "r2": 2})
+
+    answers = await store.process().inbox.write(
+        ("if", SCHEDULE, 0, 2, "due", "1", "paused", ""),
+        ("field", SCHEDULE, 0, "due", "2"),
+        ("unrank", f"{PREFIX}due", 0, "r2"),
+        ("if", SCHEDULE, 0, 1, "due", "1", "skipped", ""),
+        ("field max", SCHEDULE, 0, "last", "5", "numbers", "n"),
+        ("unrank", f"{PREFIX}due", 60_000, "r1"),
+        ("rank", f"{PREFIX}due", 60_000, "r3", 3, 0),
+    )
+
+    assert answers == ["", "", "", "holds", "2", "1", "1"]
+    assert await redis.hgetall(SCHEDULE) == {"due": "1", "paused": "asked", "last": "5", "numbers": "n"}
+    assert await redis.zrange(f"{PREFIX}due", 0, -1) == ["r2", "r3"]
+
+
+DAYS = timedelta(days=90)
+AUDIT = f"{{{NAMESPACE}}}:audit"
+
+
+def entry(store: Store, taken: Taken, what: str) -> list[Write]:
+    """The audit writes at the end of a turn."""
+    activity = Activity(
+        store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock, metrics=Metrics()
+    )
+    return activity.writes(taken.record.id, taken.record, what)
+
+
+async def test_entries_expire(redis: Redis) -> None:
+    store = await open_store(redis, audit_lifetime=DAYS)
+    long_ago = int((store.clock() - timedelta(days=91)).timestamp() * 1000)
+    await redis.xadd(AUDIT, {"v": "1", "user": "U9"}, id=f"{long_ago}-0")
+    await redis.xadd(AUDIT, {"v": "1", "user": USER}, id=f"{long_ago + 86_400_000 * 2}-0")
+    await redis.expire(AUDIT, 60)
+    store.scripts.clock_ahead = timedelta(0)
+
+    await store.namespace.prune_dead_consumers()
+
+    assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == [USER]
+
+
+async def test_without_a_lifetime_nothing_is_stored(store: Store, redis: Redis) -> None:
+    await store.conversation()
+    taken, inbox = await store.process().take(), store.process().inbox
+    activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock, metrics=Metrics())
+    writes = activity.writes(taken.record.id, taken.record, "answered")
+    await store.process().journal.done(taken, writes=writes)
+
+    assert await redis.exists(AUDIT) == 0
+
+
+async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
+    base = int(START.timestamp() * 1000)
+    for number in range(1200):
+        await redis.xadd(AUDIT, {"v": "1", "user": f"U{number}"}, id=f"{base + number // 2}-{number}")
+    await redis.expire(AUDIT, 60)
+
+    found = [
+        act.user async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START + timedelta(milliseconds=100))
+    ]
+
+    assert found == [f"U{number}" for number in range(200, 1200)]
