@@ -55,10 +55,10 @@ async def test_messages_sent_in_an_outage_are_answered_once_in_order(system: Sys
 
 async def test_another_process_continues_after_a_kill(system: System) -> None:
     bridge = await system.start_bridge(**SETTINGS)
-    crowd = Crowd(system)
-    await crowd.gather(since=2 * HOUR)
+    crowd = Crowd(system, size=12)  # so many that the reader is killed before its end
+    await crowd.gather(20, since=2 * HOUR)
     await bridge.kill()
-    await crowd.talk(HOUR, rounds=4)
+    await crowd.talk(HOUR, rounds=3)
     await was_down(system, HOUR)
     await system.start_bridge(**SETTINGS)
     await system.start_bridge(**SETTINGS)

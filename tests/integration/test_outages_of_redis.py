@@ -216,9 +216,8 @@ def server_pid(folder: Path) -> int:
 @asynccontextmanager
 async def on_an_embedded_redis(folder: Path) -> AsyncIterator[tuple[System, BridgeProcess]]:
     async with open_system(f"unix://{folder}/redis.sock", "test", retry_delays=[0.5] * 30) as system:
-        system.forks = False  # its restrictions must not affect other bridges
-        environ = {"REDIS_URL": "", "BRIDGE_DATA_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        yield system, await system.start_bridge("--embedded-redis", BRIDGE_DEFAULT_AGENT="1", **environ)
+        environ = {"REDIS_URL": "", "BRIDGE_DATA_DIR": str(folder), "BRIDGE_DEFAULT_AGENT": "1"}
+        yield system, await system.start_bridge("--embedded-redis", **environ)
 
 
 async def test_a_killed_embedded_redis_restarts_with_its_data(folder: Path) -> None:
@@ -268,10 +267,7 @@ async def test_an_embedded_redis_without_room_is_reported_and_recovers(folder: P
 
 @contextmanager
 def no_room(*pids: int) -> Iterator[None]:
-    """Limit file sizes for these processes and the server they start, as on a full disk.
-
-    Python must not write bytecode meanwhile: it doesn't notice a partial write.
-    """
+    """Limit file sizes for these processes and the server they start, as on a full disk."""
     before = [resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in pids]
     for pid, (_, most) in zip(pids, before, strict=True):
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, most))

@@ -8,8 +8,10 @@ import os
 import re
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from redis import Redis
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.sample import ALICE, GENERAL, PRIVATE
 from bridge.playground.sample_project import SampleProject
-from support.forks import run
+from support.forks import are_possible, program_for_shells, run
 from support.playground import Playground, bare_environment
 from support.ports import NO_TLS
 from support.real_redis import RealRedis
@@ -31,6 +33,7 @@ from support.waiting import wait_until
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CODE = Path(__file__).parent.parent.parent
+PROGRAM = f"{sys.executable} -m bridge"
 
 
 @pytest.fixture
@@ -113,7 +116,7 @@ async def test_the_printed_commands_work_in_another_terminal(playground: Playgro
     await answered(playground, GENERAL, result["ts"], "I'll remember 16.")
     printed = re.findall(r"^    (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
 
-    printed_status, stderr = await pasted(printed[0], folder)
+    printed_status, stderr = await pasted(printed[0], folder, is_forked=False)
     elsewhere = await pasted(printed[0].replace("BRIDGE_NAMESPACE=playground", "BRIDGE_NAMESPACE=bridge"), folder)
 
     assert [line.partition(" -m bridge ")[2] for line in printed] == [
@@ -134,16 +137,18 @@ async def test_the_printed_commands_work_in_another_terminal(playground: Playgro
     assert "No problems found." in allowed
 
 
-async def pasted(line: str, folder: Path, **environ: str) -> tuple[str, str]:
+async def pasted(line: str, folder: Path, *, is_forked: bool = True, **environ: str) -> tuple[str, str]:
     """Run a line in a shell without the playground's environment; return its stdout and stderr."""
-    process = await asyncio.create_subprocess_shell(
-        line,
-        cwd=folder,
-        env=bare_environment(PYTHONPATH=str(CODE), **environ),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, stderr = await process.communicate()
+    own = bare_environment(PYTHONPATH=str(CODE), **environ)
+    with program_for_shells() if is_forked and are_possible() else nullcontext() as programs:
+        if programs:
+            own["PATH"] = f"{programs}:{own['PATH']}"
+            assert PROGRAM in line
+            line = line.replace(PROGRAM, "bridge")
+        process = await asyncio.create_subprocess_shell(
+            line, cwd=folder, env=own, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        )
+        output, stderr = await process.communicate()
     assert process.returncode == 0, stderr
     return output.decode(), stderr.decode()
 

@@ -1,4 +1,4 @@
-"""A dozen people writing during an outage: in threads, in DMs and by mentions in channels."""
+"""Some people writing during an outage: in threads, in DMs and by mentions in channels."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from support.outage import Line, outage, talk
 from support.system import System, text_of
 from support.waiting import wait_until
 
-PEOPLE = 12
-THREADS = 20
+THREADS = 8
 MENTION = f"<@{BRIDGE}> "
 
 
 @dataclass
 class Crowd:
-    """The *people*, their *threads* with an agent (channel and root), and the words meant for an agent.
+    """The *people*, *size* of them, their *threads* with an agent (channel and root), and the words meant for an agent.
 
     *said* lists the words of the outage by thread, in order; a top-level message is a thread of its own.
     """
 
     system: System
+    size: int = 5
     people: list[str] = field(default_factory=list)
     threads: list[tuple[str, str]] = field(default_factory=list)
     said: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -34,7 +34,7 @@ class Crowd:
     async def gather(self, threads: int = THREADS, *, since: float = 7200.0) -> None:
         """Add the people, and start *threads* some seconds ago that an agent has answered."""
         workspace = self.system.slack.workspace
-        for number in range(PEOPLE):
+        for number in range(self.size):
             person = Member(f"U0CROWD{number:02d}", f"crowd{number}", f"Crowd {number}", TEAM)
             workspace.add_person(person)
             self.people.append(person.id)
@@ -103,7 +103,7 @@ class Crowd:
         return len(self.threads) + sum(map(len, self.said.values()))
 
     def _person(self, number: int) -> str:
-        return self.people[number % PEOPLE]
+        return self.people[number % self.size]
 
     def _channel(self, number: int) -> str:
         return (GENERAL, RANDOM)[number % 2]

@@ -24,7 +24,7 @@ from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, mee
 from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
 
-RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4)  # so that Slack doesn't give up during a slow start
+RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 6.4, 6.4)  # so that Slack doesn't give up during a slow start
 PATIENCE = 40.0
 IDLE_MS = 60_000
 KILLS_OF_A_RUN = 3  # with more, the stories are over before the last one

@@ -12,12 +12,12 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
-import httpx
 import pytest_asyncio
 from redis.asyncio import Redis
 
@@ -29,7 +29,7 @@ from bridge.playground.sample_project.server import SampleProject
 from support import forks
 from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
-from support.ports import NO_TLS, free_port
+from support.ports import free_port
 from support.real_redis import RealRedis
 from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
@@ -105,7 +105,7 @@ class BridgeProcess:
         async def answers() -> bool:
             if self.has_ended:
                 raise AssertionError(f"the bridge ended: {self.log.decode()}")
-            return (await self.state())[0] == httpx.codes.OK
+            return (await self.state())[0] == HTTPStatus.OK
 
         await wait_until(answers, "the bridge is ready", timeout)
         return self
@@ -153,11 +153,12 @@ class BridgeProcess:
     async def _read_pages(self) -> None:
         if self.process is None or self.process.returncode is not None:
             return
-        async with httpx.AsyncClient(base_url=self.url, timeout=2, verify=NO_TLS) as client:
+        async with aiohttp.ClientSession(self.url, timeout=aiohttp.ClientTimeout(total=2)) as client:
             for path in ("/metrics", "/readyz", "/healthz", "/slack/events"):
                 try:
-                    self.pages += (await client.get(path)).text
-                except httpx.HTTPError:
+                    async with client.get(path) as answer:
+                        self.pages += await answer.text()
+                except (aiohttp.ClientError, TimeoutError):
                     return
 
     async def wait(self) -> int:
