@@ -10,6 +10,7 @@ import pytest
 
 from bridge.errors import NotSignedIn
 from bridge.project import Catalog, ProjectClient
+from support.mock_service import MockService
 
 AGENT = {"id": 4, "name": "Support", "model": "m"}
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
@@ -44,7 +45,7 @@ def service() -> Service:
 
 @pytest.fixture
 async def catalog(service: Service) -> AsyncIterator[Catalog]:
-    transport = httpx.MockTransport(service.answer)
+    transport = MockService(service.answer)
     async with ProjectClient("http://project.example", "key", transport=transport) as project:
         yield Catalog(project, monotonic=lambda: service.now)
 
