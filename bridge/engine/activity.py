@@ -6,7 +6,7 @@ Both are written in the step that ends the turn, so neither can be missing and n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -43,6 +43,7 @@ from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.folding import fold, may_have
 
 _SHOWN_MS: Final = milliseconds(RECENT)
+_ENDED_MS: Final = milliseconds(ENDED)
 _BANG: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,;-]*)*[*_~`]*!([a-z]+)[*_~`]*(?:\s+([a-z]+))?(?![^\s*_~`])")  # folded
 _AGENT: Final = re.compile(r"agent (\d+)\b")  # the subject of a turn
 _LONGEST: Final = 500  # characters before and in a command
@@ -68,7 +69,7 @@ class Activity:
         self._keys = scripts.keys
         self._homes = homes
         self._features = features
-        self._audit_lifetime = audit_lifetime
+        self._audit_ms = milliseconds(audit_lifetime)
         self._now = now
         self._metrics = metrics
 
@@ -84,11 +85,12 @@ class Activity:
     ) -> list[Write]:
         """Return what the step that ends *turn* with *what* writes; *record* is None if it couldn't be read.
 
-        The *outcome* was shown in the message *posted*, if the bot itself could post it.
+        The *outcome* was shown in the message *posted*, if the bot itself could post it. If the turn may change its
+        person's Home tab, the first write is a ``left``, which says whether they have it open.
         """
         writes: list[Write] = []
         if record is not None and (key := self._looking(record)):
-            writes.append(("left", key, 0))  # see `changes_home`
+            writes.append(("left", key, 0))
         if record is not None and outcome is not None:  # a run or an answer, for its person's Home tab
             body, person = record.body, PersonKey(record.body.team, record.body.user, outcome.project or "")
             if outcome.workflow is not None and outcome.ended:
@@ -103,7 +105,7 @@ class Activity:
                     writes.append(self._thread(body, person))
                 if is_unknown:
                     writes.append(self._homes.unsettled(person, record.id))
-        if self._audit_lifetime:
+        if self._audit_ms:
             writes.append(self._audited(turn, record, what, about, outcome))
         return writes
 
@@ -136,7 +138,7 @@ class Activity:
         entry |= {"project": project} if project else {}
         entry |= {name: value for name, value in facts.items() if name in FACTS and value}
         flat = tuple([part for field in entry.items() for part in field])
-        return ("append", self._keys.audit(), milliseconds(self._audit_lifetime), AUDIT_LENGTH, *flat)
+        return ("append", self._keys.audit(), self._audit_ms, AUDIT_LENGTH, *flat)
 
     def ended(self, turn: Turn, what: str, outcome: Outcome | None) -> list[Write]:
         """Return the write of how long an agent or a workflow took, and how that ended; nothing about people.
@@ -165,15 +167,8 @@ class Activity:
             salt = self._keys.namespace  # only to count them
             facts += ["who", str(token_of(salt, body.user or body.app)), "in", str(token_of(salt, str(body.thread)))]
         self._metrics.ended(kind, id_, how, project, took / 1000)
-        written: Append = ("append", self._keys.ended(kind), milliseconds(ENDED), ENDED_LENGTH, *facts)
+        written: Append = ("append", self._keys.ended(kind), _ENDED_MS, ENDED_LENGTH, *facts)
         return [written]
-
-    def changes_home(self, writes: Sequence[Write], answers: Sequence[str]) -> bool:
-        """Whether a turn's *writes* may have changed a Home tab that its person has open, by Redis' *answers* to them.
-
-        Any turn of theirs may: what doesn't isn't published (`bridge.engine.home`).
-        """
-        return bool(writes) and writes[0][0] == "left" and int(answers[0]) > 0
 
     def listed(self, record: Record, project: str) -> tuple[Write, ...]:
         """Return the writes that list the thread of a message that waits for the choice of its agent."""

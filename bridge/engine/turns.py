@@ -60,7 +60,7 @@ from bridge.inbound import (
 )
 from bridge.logs import facts
 from bridge.metrics import Metrics
-from bridge.queue.patience import Draining, Patience
+from bridge.queue.patience import Patience
 from bridge.queue.records import Record, Step, Taken, Write
 from bridge.queue.turn import (
     DeletedMeanwhile,
@@ -104,62 +104,57 @@ class Turns:
     watches: Watches = field(default_factory=Watches)
 
     async def work(self, lease: Lease) -> None:
-        """Finish the head of a lane, however long that takes. Raises `LaneLost`."""
-        begins = True
-        try:
-            while (turn := await self._take(lease, begins=begins)) is not None:
-                begins = False
-                with facts(turn=turn.id):
-                    if await self._finish(turn):
-                        return
-        except (Draining, WorkPaused):
-            await self.journal.release(lease.held)
+        """Finish the head of a lane, however long that takes. Raises `LaneLost`, `Draining` and `WorkPaused`.
 
-    async def _finish(self, turn: Turn) -> bool:
-        """Take *turn* to its end; False if it must be taken again. These exceptions steer it.
+        These exceptions steer a turn.
 
-        | raised                | what the turn does next                                          |
-        | --------------------- | ---------------------------------------------------------------- |
-        | `TurnChanged`         | it's taken again, as its message, its thread or a menu changed   |
-        | `TurnStopped`         | it ends, and shows nothing                                       |
-        | `DeletedMeanwhile`    | its outcome is shown to its person only (`_show`)                |
-        | `ThreadGone`          | the same, or it ends with its conversation (`_show`, `_park`)    |
-        | `PostInDoubt`         | a notice offers to show the outcome (`_show`)                    |
-        | `SlackRefused`        | its person is told in a direct message (`_show`, `_park`)        |
-        | `NeverFinished`       | it becomes a dead letter, with a notice                          |
-        | `RecordNotUnderstood` | the same                                                         |
-        | `Draining`            | its lane is released for another process (`work`)                |
-        | `WorkPaused`          | the same, once Slack accepts the token again                     |
-        | `LaneLost`            | nothing: another worker has it                                   |
+        | raised                | what the turn does next                                                   |
+        | --------------------- | ------------------------------------------------------------------------- |
+        | `TurnChanged`         | it's taken again, as its message, its thread or a menu changed            |
+        | `TurnStopped`         | it ends, and shows nothing                                                |
+        | `DeletedMeanwhile`    | its outcome is shown to its person only (`_show`)                         |
+        | `ThreadGone`          | the same, or it ends with its conversation (`_show`, `_park`)             |
+        | `PostInDoubt`         | a notice offers to show the outcome (`_show`)                             |
+        | `SlackRefused`        | its person is told in a direct message (`_show`, `_park`)                 |
+        | `NeverFinished`       | it becomes a dead letter, with a notice                                   |
+        | `RecordNotUnderstood` | the same                                                                  |
+        | `Draining`            | its lane is released for another process (`bridge.queue.worker`)          |
+        | `WorkPaused`          | the same, once Slack accepts the token again                              |
+        | `LaneLost`            | nothing: another worker has it                                            |
         """
-        try:
-            match await self._handle(turn):
-                case Outcome() as outcome:
-                    await self._show(turn, outcome)
-                case Reply() as reply:
-                    await self._show(turn, Outcome(what="shown", reply=reply))
-                case Form() as form:
-                    await self._open(turn, form)
-                case HomeView() as home:
-                    what = await self._publish(turn, home)
-                    await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
-                case Wait() as wait:
-                    return await self._park(turn, wait)
-                case Done(reason, _, keeps_text):
-                    await self._done(turn, reason, keep_text=keeps_text, writes=turn.staged if keeps_text else ())
-                case HomeChanged() as changed:  # `Features.handle` has redrawn it
-                    raise TypeError(changed)
-        except TurnChanged:
-            return False
-        except NeverFinished:
-            await self._give_up(turn, "started several times, never finished")
-        except RecordNotUnderstood:  # its outcome, or the note on its request
-            await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
-        except TurnStopped:
-            await self._stopped(turn)
-        finally:
-            await turn.until_shown.aclose()
-        return True
+        begins = True
+        while (turn := await self._take(lease, begins=begins)) is not None:
+            begins = False
+            with facts(turn=turn.id):
+                try:
+                    match await self._handle(turn):
+                        case Outcome() as outcome:
+                            await self._show(turn, outcome)
+                        case Reply() as reply:
+                            await self._show(turn, Outcome(what="shown", reply=reply))
+                        case Form() as form:
+                            await self._open(turn, form)
+                        case HomeView() as home:
+                            what = await self._publish(turn, home)
+                            await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
+                        case Wait() as wait:
+                            if not await self._park(turn, wait):
+                                continue
+                        case Done(reason, _, keeps):
+                            await self._done(turn, reason, keep_text=keeps, writes=turn.staged if keeps else ())
+                        case HomeChanged() as changed:  # `Features.handle` has redrawn it
+                            raise TypeError(changed)
+                except TurnChanged:
+                    continue
+                except NeverFinished:
+                    await self._give_up(turn, "started several times, never finished")
+                except RecordNotUnderstood:  # its outcome, or the note on its request
+                    await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
+                except TurnStopped:
+                    await self._stopped(turn)
+                finally:
+                    await turn.until_shown.aclose()
+            return
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None if the lane is empty, or was released to other workers."""
@@ -433,7 +428,8 @@ class Turns:
         ended = self.activity.ended(turn, what, outcome)
         writes = [*activity, *ended, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=writes)
-        if self.activity.changes_home(activity, answers):
+        # Any turn may change a Home tab that its person has open: what doesn't isn't published (`bridge.engine.home`).
+        if activity and activity[0][0] == "left" and int(answers[0]) > 0:
             await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)

@@ -174,16 +174,6 @@ class Arrival:
     why: str = ""
     writes: Sequence[Write] = ()
 
-    @property
-    def said_at(self) -> str:
-        """When its author has written in a channel's thread, as far as that changes who the agent is talking with."""
-        inbound = self.inbound
-        if self.thread is None or self.app or inbound.channel.startswith("D"):
-            return ""
-        if isinstance(inbound, InboundMessage) and (self.is_limited or self.condition is Condition.START):
-            return (inbound.is_mention and inbound.edited_ts) or inbound.ts  # an edit may have called the bot in
-        return self.message.ts if self.message and isinstance(inbound, Notice) else ""
-
 
 Requeued = Literal["queued", "already", "gone", "full"]
 """The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
@@ -298,7 +288,12 @@ class Inbox:
         inbound, thread = arrival.inbound, arrival.thread
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
         event, retry = arrival.event if arrival.message else "", message_body.retry if message_body else 0
-        said_at = arrival.said_at
+        said_at = ""  # when its author has written in a thread, as far as that changes who the agent is talking with
+        if thread is not None and not arrival.app and not inbound.channel.startswith("D"):
+            if isinstance(inbound, InboundMessage) and (arrival.is_limited or arrival.condition is Condition.START):
+                said_at = (inbound.is_mention and inbound.edited_ts) or inbound.ts  # an edit may have called the bot in
+            elif arrival.message and isinstance(inbound, Notice):
+                said_at = arrival.message.ts
         fields = {
             "turn": turn,
             "lane": thread_lane(thread) if thread and arrival.in_order else own_lane(turn),

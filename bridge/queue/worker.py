@@ -28,10 +28,10 @@ from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Patience
+from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Head, Held, InDoubt, Offer
 from bridge.queue.redis.connection import stop_if_cancelled
-from bridge.queue.turn import LEASE, Journal, Lease, Watches
+from bridge.queue.turn import LEASE, Journal, Lease, Watches, WorkPaused
 
 log = logging.getLogger(__name__)
 
@@ -357,7 +357,10 @@ class Worker:
                 lease = await self._lease_of(given, began)
             if lease is not None:
                 with facts(lane=lease.lane):
-                    await self._work(lease)
+                    try:
+                        await self._work(lease)
+                    except (Draining, WorkPaused):
+                        await self._journal.release(lease.held)
         except LaneLost as exc:
             log.warning("lost a lane to another worker", extra={"lane": str(exc)})
         except Exception:  # the only catch-all: an unexpected error ends one turn, not the process

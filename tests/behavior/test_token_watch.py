@@ -94,7 +94,7 @@ async def test_a_handed_over_turn_is_released_unsent(harness: Harness) -> None:
 
     lease = Lease(held, monotonic=lambda: 0.0, renewed_at=0.0, renew=renew, head=head)
     harness.wires.web.token.refuse(BOT_TOKEN, "token_revoked")
-    await harness.turns(process).work(lease)
+    await harness.work_on(process, lease)
 
     assert harness.service.messages == []
     assert await harness.store.field(turn, "step") == "queued"

@@ -47,9 +47,9 @@ from bridge.playground.emulator.server import ApiCall
 from bridge.playground.local_server import LocalServer
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import ProjectConnection
-from bridge.queue.patience import Patience
+from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Held
-from bridge.queue.turn import Lease
+from bridge.queue.turn import Lease, WorkPaused
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
@@ -635,13 +635,20 @@ class Harness:
             return bool(waiting)
 
         await wait_until(holds_one, "a lane is ready")
-        return asyncio.create_task(self.turns(process).work(self.lease(process, waiting[0])))
+        return asyncio.create_task(self.work_on(process, self.lease(process, waiting[0])))
+
+    async def work_on(self, process: Process, lease: Lease) -> None:
+        """Finish the head of a lane, as a worker does."""
+        try:
+            await self.turns(process).work(lease)
+        except (Draining, WorkPaused):
+            await process.journal.release(lease.held)
 
     async def work(self, name: str = "a") -> None:
         """Have a process work until no unowned lane is left."""
         process = self.store.process(name)
         while held := await process.hold(most=1):
-            await self.turns(process).work(self.lease(process, held[0]))
+            await self.work_on(process, self.lease(process, held[0]))
 
     async def find_due(self, name: str = "a") -> int:
         """Have a process queue what is due by the store's clock; return how much."""
@@ -657,7 +664,7 @@ class Harness:
         """Have another process take over all claimed lanes and finish their heads."""
         process = self.store.process(name)
         for held in await process.take_over():
-            await self.turns(process).work(self.lease(process, held))
+            await self.work_on(process, self.lease(process, held))
 
     async def finish_despite_a_kill(self, killed_at: str) -> None:
         """Kill a process at a step of the next turn, and have another one finish.
