@@ -79,6 +79,12 @@ class SetUp(Protocol):
     def project(self) -> str: ...  # noqa: D102 - as in records
 
 
+def delete_button(kind: Kind, text: str, action_id: str, value: str) -> Block:
+    """Return the button that deletes what *text* describes, after a confirmation."""
+    title, text = f"Delete this {kind.noun}?", f"{text}. You can't undo this."
+    return kit.button("Delete", action_id, value, asks=kit.confirm(title, text, "Delete", "Cancel", is_danger=True))
+
+
 def is_back(key: str) -> tuple[Write, ...]:
     """Return the writes that record that its project is served again."""
     return only_if(key, {"gone": "1"}, ("field", key, 0, "gone", ""))

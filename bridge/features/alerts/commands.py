@@ -25,7 +25,7 @@ from bridge.errors import (
 )
 from bridge.features.alerts import layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
-from bridge.features.alerts.conditions import read_alert
+from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
@@ -83,14 +83,14 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result
     if not condition:
         return _form(turn)
     try:
-        typed = read_alert(condition)
+        wanted = read_alert(condition)
     except BadAlert as exc:
         return shown(layout.not_set_up(exc), what=type(exc).__name__)
     channel = turn.channel
-    if typed.channel:
+    if wanted.channel:
         mentioned = mentions_in(getattr(turn.body, "text", "")).channels
-        channel = mentioned[-1] if mentioned else await deps.directory.channel_called(typed.channel, turn.user)
-    return await _preview(deps, turn, condition, channel, called=typed.channel)
+        channel = mentioned[-1] if mentioned else await deps.directory.channel_called(wanted.channel, turn.user)
+    return await _preview(deps, turn, wanted, channel)
 
 
 @alerts.command("/stats alerts")
@@ -108,25 +108,23 @@ def _form(turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> For
     return Form(layout.alert_form(origin, typed), otherwise=layout.offer_form())
 
 
-def read_form(values: Mapping[str, Any]) -> str | FormErrors:
-    """Check the form's condition; errors are shown under it."""
-    typed = layout.form_words(values)
+def read_form(values: Mapping[str, Any]) -> TypedAlert | FormErrors:
+    """Parse the form's condition; errors are shown under it, and its channel is the chosen one."""
     try:
-        read_alert(typed)
+        return replace(read_alert(layout.form_words(values)), channel="")
     except BadAlert as exc:
         return FormErrors({layout.CONDITION: sentence(exc)})
-    return typed
 
 
 @alerts.form(layout.FORM, label="form: Set up an alert", reader=read_form)
-async def form_sent(deps: Deps, turn: Turn, submission: Submission, typed: str) -> Result:
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: TypedAlert) -> Result:
     """Show the preview of the alert described in the form."""
     await deps.access.require(turn, "alert")
     chosen = str(submission.values.get(layout.RUN) or "")
     workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
     channel = str(submission.values.get(layout.CHANNEL) or turn.channel)
     editing = Origin.parse(submission.private_metadata).editing
-    return await _preview(deps, turn, typed, channel, workflow=workflow, editing=editing)
+    return await _preview(deps, turn, wanted, channel, workflow=workflow, editing=editing)
 
 
 @alerts.options(layout.RUN, form=layout.FORM, act="run")
@@ -138,10 +136,9 @@ async def workflows_to_run(menu: MenuQuery) -> list[Block]:
 async def _preview(
     deps: Deps,
     turn: Turn,
-    typed: str,
+    wanted: TypedAlert,
     channel: str,
     *,
-    called: str = "",
     workflow: Workflow | None = None,
     editing: str = "",
 ) -> Result:
@@ -149,12 +146,8 @@ async def _preview(
 
     Raises `CommandError` and `ProjectError`.
     """
-    try:
-        wanted = read_alert(typed)
-    except BadAlert as exc:
-        return shown(layout.not_set_up(exc), what=type(exc).__name__)
     if not await _may_post(deps, turn, channel):
-        return shown(layout.cannot_post(called), what="BadAlert")
+        return shown(layout.cannot_post(wanted.channel), what="BadAlert")
     if wanted.run:
         known = await turn.project.catalog.get_workflows()
         workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).one

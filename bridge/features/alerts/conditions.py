@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from bridge.errors import BadAlert
 from bridge.features.statistics.numbers import GROUPS, NUMBERS
-from bridge.slack.blockkit.folding import fold, name_key, undecorated, without_end
+from bridge.slack.blockkit.folding import NUMBER_WORDS, fold, name_key, undecorated, without_end
 
 Subject = Literal[
     "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "dead letters", "oldest", "limits"
@@ -71,12 +71,7 @@ _FIRST: Final = _VERBS | {
 }  # fmt: skip
 """Words before a condition that say nothing."""
 
-_COUNTED: Final = {
-    word: float(count)
-    for count, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-    )
-}
+_COUNTED: Final = {word: float(number) for number, word in enumerate(NUMBER_WORDS)}
 _TIMES_USUAL: Final = {"twice": 2.0, "double": 2.0, "triple": 3.0, "half": 0.5}
 _A_PERIOD: Final = {"hourly": timedelta(hours=1), "daily": timedelta(days=1), "weekly": timedelta(weeks=1)}
 _WITHIN: Final = frozenset({"in", "within", "per", "over", "during", "every", "each"})

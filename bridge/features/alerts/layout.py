@@ -9,7 +9,7 @@ from typing import Any, Final
 from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
-from bridge.features.pauses import Kind, paused_because
+from bridge.features.pauses import Kind, delete_button, paused_because
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.lists import clamped, page_buttons
@@ -91,7 +91,7 @@ def over(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Re
         kit.rich(kit.paragraph("✅ ", kit.words(called, bold=True), ending)),
         kit.context(f"Now: {said}"),
         kit.trusted_context("From {since} to {ended}", since=since, ended=ended),
-        kit.actions(kit.button("Show statistics", STATISTICS, "-"), kit.button("All alerts", PAGE, "0")),
+        kit.actions(kit.button("Show statistics", STATISTICS, "-"), KIND.all),
         audience=Audience.CHANNEL,
     )
 
@@ -178,7 +178,7 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True
         kit.rich(kit.paragraph(start, kit.words(called, bold=True), *where)),
         kit.context(small),
         *([kit.context(warning)] if warning else []),
-        kit.actions(kit.button("All alerts", PAGE, "0"), delete_button(stored, f"0:{stored.id}")),
+        kit.actions(KIND.all, _delete_button(stored, f"0:{stored.id}")),
         replaces_original=True,
     )
 
@@ -264,7 +264,7 @@ def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int) 
         kit.rich(kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)),
         state,
         kit.actions(
-            change, _snooze_menu(stored.id, page), kit.button("Edit…", EDIT, value), delete_button(stored, value)
+            change, _snooze_menu(stored.id, page), kit.button("Edit…", EDIT, value), _delete_button(stored, value)
         ),
     ]
 
@@ -285,12 +285,8 @@ def _snooze_menu(id_: str, page: int | None = None) -> Block:
     return kit.select(SNOOZE, "Snooze…", options)
 
 
-def delete_button(stored: StoredAlert, value: str) -> Block:
-    """Return the button that deletes an alert, after a confirmation."""
-    text = f"{kit.one_line(stored.called, _NAME)}. You can't undo this."
-    return kit.button(
-        "Delete", DELETE, value, asks=kit.confirm("Delete this alert?", text, "Delete", "Cancel", is_danger=True)
-    )
+def _delete_button(stored: StoredAlert, value: str) -> Block:
+    return delete_button(KIND, kit.one_line(stored.called, _NAME), DELETE, value)
 
 
 def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:

@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.errors import BadSchedule
 from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FORM
-from bridge.features.pauses import Kind, paused_because
+from bridge.features.pauses import Kind, delete_button, paused_because
 from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.slack.blockkit import kit
@@ -45,7 +45,6 @@ CANNOT: Final = {
 }
 """What can't be done with a task whose owner has no access, or whose project was removed."""
 
-_DELETE: Final = "Delete"
 _NOW: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
 _DOING: Final = {"report": "Posting the report now.", "question": "Asking now.", "run": "Starting the run now."}
 _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
@@ -139,7 +138,7 @@ def scheduled(
         *notes,
         kit.actions(
             kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}"),
-            delete_button(task, f"{ALONE}:{task.id}"),
+            _delete_button(task, f"{ALONE}:{task.id}"),
             kind_of(task).all,
         ),
     )
@@ -167,12 +166,9 @@ def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
     )
 
 
-def delete_button(task: StoredTask, value: str, owner: str = "") -> Block:
-    """Return the button that deletes a task, after a confirmation; *owner* is its owner's name, if it's shown."""
+def _delete_button(task: StoredTask, value: str, owner: str = "") -> Block:
     by = f"Scheduled by {kit.named(owner, 80)}: " if owner else "Schedule: "
-    text = f"{by}{task.called}. You can't undo this."
-    asks = kit.confirm(f"Delete this {kind_of(task).noun}?", text, _DELETE, "Cancel", is_danger=True)
-    return kit.button(_DELETE, DELETE, value, asks=asks)
+    return delete_button(kind_of(task), f"{by}{task.called}", DELETE, value)
 
 
 def deleted(task: StoredTask, owner: str) -> Reply:
@@ -272,7 +268,7 @@ def _shown(one: Listed, value: str) -> list[Block]:
             pause,
             kit.button(_NOW[task.spec.does], NOW, value),
             kit.button("Edit…", EDIT, value),
-            delete_button(task, value, one.owner),
+            _delete_button(task, value, one.owner),
         ),
     ]
 

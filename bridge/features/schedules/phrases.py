@@ -15,7 +15,7 @@ from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import fold, name_key, without_end
+from bridge.slack.blockkit.folding import NUMBER_WORDS, fold, name_key, without_end
 
 Crons = tuple[str, ...]
 
@@ -58,12 +58,7 @@ _PARTS_OF_DAY: Final = {
 }  # fmt: skip
 _OFTENER: Final = frozenset({"hour", "hours", "hourly", "minute", "minutes", "min", "mins"})
 _BUSINESS: Final = frozenset({"work", "working", "business"})
-_HOURS: Final = {
-    word: hour
-    for hour, word in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
-    )
-}
+_HOURS: Final = {word: hour for hour, word in enumerate(NUMBER_WORDS[1:], 1)}
 _PAST: Final = {"half": 30, "quarter": 15}
 _HALVES: Final = re.compile(r"[ap]\.?m", re.IGNORECASE)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
 from bridge.engine.results import Done, Outcome, PostedReport, Result
 from bridge.engine.turn import Turn
-from bridge.errors import ProjectError, RecordNotUnderstood
+from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.schedules.layout import small_print
 from bridge.features.schedules.schedule import ReportSpec, span_of
@@ -33,7 +32,7 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
     stored = await opened(deps, turn, report, report.report)
     if isinstance(stored, Done):
         return stored
-    spec, last = stored.spec, None
+    spec = stored.spec
     if not isinstance(spec, ReportSpec):
         return Done("it isn't a report")
     statistics = deps.statistics(turn.project)
@@ -41,9 +40,7 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         stats = await statistics.read()
     except ProjectError as exc:
         raise later(report, deps.now(), exc) from exc
-    if stored.numbers and not spec.compare:
-        with suppress(RecordNotUnderstood):
-            last = Snapshot.from_text(stored.numbers)
+    last = None if spec.compare else Snapshot.parse(stored.numbers)
     moment = deps.now() - span_of(spec.compare) if spec.compare else last.at if last else None
     work = WorkStore(deps.scripts)
     failed = await work.failed_since(moment or deps.now() - _A_DAY, deps.now(), turn.project.key)

@@ -7,13 +7,12 @@ a turn of its own (`ScheduledRun`), which the workflows answer. Both are started
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import timedelta
 from typing import assert_never
 
 from bridge.engine.results import Done, NewThread, Outcome, PostedTask, Result
 from bridge.engine.turn import Turn
-from bridge.errors import ProjectError, RecordNotUnderstood
+from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.pauses import GONE
 from bridge.features.schedules.layout import overlapped, question_root, titled
@@ -21,8 +20,8 @@ from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled,
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.features.schedules.slots import later, opened, paused
 from bridge.features.schedules.store import store_of
-from bridge.features.statistics.numbers import NUMBERS, Changes
-from bridge.features.statistics.snapshots import Snapshot, compare, snapshot_of
+from bridge.features.statistics.numbers import NUMBERS
+from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.inbound import ScheduledRun, ScheduledTask
 from bridge.queue.audit import named
 from bridge.queue.inbox import Duplicate, Queued
@@ -115,12 +114,9 @@ async def _values(
     values = {DATE: now.astimezone(stored.clock).date().isoformat()}
     if not needs_statistics(spec.text if isinstance(spec, QuestionSpec) else spec.input):
         return values, ""
-    statistics, last = deps.statistics(turn.project), None
+    statistics, last = deps.statistics(turn.project), Snapshot.parse(stored.numbers)
     stats = await statistics.read()
-    if stored.numbers:
-        with suppress(RecordNotUnderstood):
-            last = Snapshot.from_text(stored.numbers)
-    changes: Changes | None = compare(stats, last) if last else await statistics.changes_since(stats, now - _A_DAY)
+    changes = await statistics.changes(stats, last=last, since=now - _A_DAY)
     card = await statistics.card(stats, last=last)
     values[STATS] = plain_command_text("\n".join([card.text, *(one.text for one in card.replies)]))
     for number in NUMBERS:

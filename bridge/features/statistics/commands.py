@@ -53,10 +53,7 @@ async def show_stats(deps: Deps, turn: Turn) -> Result:
 @stats.command("/stats since <when>", read_only=True)
 async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
     """Show what changed since a time, such as 24h, 7d, yesterday or 2026-11-01."""
-    since = parse_moment(when, deps.now())
-    if since is None:
-        raise BadSchedule("since", when)
-    return await _card(deps, turn, since)
+    return await _card(deps, turn, _since(deps, when))
 
 
 @stats.every(timedelta(minutes=1))
@@ -78,10 +75,7 @@ async def show_agents(deps: Deps, turn: Turn, *, since: str = "", csv: bool = Fa
     """Show how agents and workflows are doing, such as since 7d. Add --csv to get a file."""
     word, _, following = since.partition(" ")
     when = following if name_key(word) == "since" else since
-    now = deps.now()
-    moment = parse_moment(when, now) if when else now - _USUALLY
-    if moment is None:
-        raise BadSchedule("since", when)
+    moment = _since(deps, when) if when else deps.now() - _USUALLY
     reply, file = await agents_reply(deps, turn.project, moment)
     if csv and share:
         return reply.model_copy(update={"files": (file,)})
@@ -89,6 +83,13 @@ async def show_agents(deps: Deps, turn: Turn, *, since: str = "", csv: bool = Fa
         notice = Notice.direct(turn.team, turn.user, csv_notice(file), of="answer")
         turn.stage(deps.inbox.queues(notice, why="someone asked for a file"))
     return reply
+
+
+def _since(deps: Deps, when: str) -> datetime:
+    """Return the moment that was typed. Raises `BadSchedule`."""
+    if (since := parse_moment(when, deps.now())) is None:
+        raise BadSchedule("since", when)
+    return since
 
 
 @stats.button(STATISTICS, label="button: Show statistics")

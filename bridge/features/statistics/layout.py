@@ -27,6 +27,7 @@ from bridge.features.statistics.snapshots import Snapshot
 from bridge.features.statistics.work import Tally
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
+from bridge.slack.blockkit.folding import NUMBER_WORDS
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
@@ -216,7 +217,7 @@ _AS_USUAL: Final = 0.05
 _TWICE: Final = 1.9
 _SHARES: Final = {"a tenth": 0.1, "a fifth": 0.2, "a quarter": 0.25, "a third": 1 / 3}
 _ABOUT_A_SHARE: Final = 0.035
-_IN_WORDS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_IN_WORDS: Final = NUMBER_WORDS[:11]
 
 
 def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Block]:

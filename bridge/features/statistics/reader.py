@@ -122,10 +122,15 @@ class Statistics:
         return stats_card(stats, changes=changes, trend=trend, **how)
 
     async def changes(self, stats: Stats, *, last: Snapshot | None, since: datetime | None) -> Changes | None:
-        """Return the changes since the *last* report, or *since* a moment; None if that's unknown."""
-        if last is not None:
-            return compare(stats, last)
-        return await self.changes_since(stats, since) if since is not None else None
+        """Return the changes since the *last* report, or the snapshot nearest to *since*; None if there's neither.
+
+        Raises `StoreUnavailable`.
+        """
+        if last is not None or since is None:
+            return compare(stats, last) if last else None
+        found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], since)
+        then = (await self.store.read([found])).get(found) if found is not None else None
+        return compare(stats, then) if then else None
 
     async def _usual(self, name: str, length: timedelta) -> float | None:
         """Return by how much a number usually grows in this *length* of time, ending at this time of the week.
@@ -150,12 +155,6 @@ class Statistics:
             and name in before.numbers and name in after.numbers
         ]  # fmt: skip
         return median(growths) if len(growths) >= _LEAST_WEEKS else None
-
-    async def changes_since(self, stats: Stats, moment: datetime) -> Changes | None:
-        """Return the changes since the snapshot nearest to *moment*; None without one. Raises `StoreUnavailable`."""
-        found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], moment)
-        then = (await self.store.read([found])).get(found) if found is not None else None
-        return compare(stats, then) if then else None
 
     async def _look_back(self, since: datetime | None) -> _Past:
         """Choose the hours first, then read all their snapshots at once."""

@@ -13,7 +13,6 @@ import json
 import logging
 import re
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -87,6 +86,15 @@ class Snapshot:
             return cls(from_epoch_ms(data["at"]), numbers, groups, updated)
         except (ValueError, TypeError, KeyError, AttributeError) as exc:
             raise RecordNotUnderstood("snapshot") from exc
+
+    @classmethod
+    def parse(cls, text: str | None) -> Snapshot | None:
+        """Parse the stored form; None if there's none, or a later version wrote it."""
+        try:
+            return cls.from_text(text) if text else None
+        except RecordNotUnderstood:
+            log.warning("statistics snapshot can't be parsed")
+            return None
 
 
 def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
@@ -240,24 +248,14 @@ class SnapshotStore:
         keys = [self._key, self._hourly][: 1 + or_numbers]
         texts, *more = await asked(self._redis, lambda pipe: [pipe.hmget(key, names) for key in keys])
         texts = [text or other for text, other in zip(texts, more[0], strict=True)] if more else texts
-        found: dict[int, Snapshot] = {}
-        for hour, text in zip(wanted, texts, strict=True):
-            try:
-                if text:
-                    found[hour] = Snapshot.from_text(text)
-            except RecordNotUnderstood:  # from a later version
-                log.warning("statistics snapshot can't be parsed", extra={"hour": hour})
-        return found
+        found = zip(wanted, map(Snapshot.parse, texts), strict=True)
+        return {hour: snapshot for hour, snapshot in found if snapshot}
 
     async def lately(self, reads: Reads, now: datetime) -> list[Snapshot]:
         """Return the numbers of the last week, oldest first, without those of this hour."""
         hours = [str(hour) for hour in range(hour_of(now - HOURLY_FOR), hour_of(now))]
         (texts,) = await reads.ask(lambda pipe: pipe.hmget(self._hourly, hours))
-        found = []
-        for text in filter(None, texts):
-            with suppress(RecordNotUnderstood):
-                found.append(Snapshot.from_text(text))
-        return found
+        return list(filter(None, map(Snapshot.parse, texts)))
 
     async def add(self, hour: int, snapshot: Snapshot) -> bool:
         """Store the snapshot of an hour. Returns False if the hour already had one."""
