@@ -235,20 +235,15 @@ def _clock_row(hello: Hello, now: datetime, *, uses_http: bool) -> Row:
 
 async def ops_channel_row(web: SlackWeb, channel: str, *, posts_test: bool) -> Row:
     """Check that the bot can post in the channel for incidents; with *posts_test*, by posting there."""
-    if posts_test:
-        try:
-            await web.call("chat.postMessage", {"channel": channel, "text": _TEST_POST})
-        except SlackError as exc:
-            return slack_trouble(_OPS, exc, _INVITE)
-        return Row(SLACK, _OPS, OK, f"a test was posted in {channel}")
     try:
+        if posts_test:
+            await web.call("chat.postMessage", {"channel": channel, "text": _TEST_POST})
+            return Row(SLACK, _OPS, OK, f"a test was posted in {channel}")
         found = (await web.read("conversations.info", {"channel": channel})).get("channel")
-    except SlackRefused as exc:
-        if exc.error == "missing_scope":
+    except SlackError as exc:
+        if isinstance(exc, SlackRefused) and exc.error == "missing_scope" and not posts_test:
             detail = f"{channel} can't be looked up without the scope {exc.needed or 'channels:read'}"
             return Row(SLACK, _OPS, WARNING, detail, "try it: bridge check --post-test")
-        return slack_trouble(_OPS, exc, _INVITE)
-    except SlackError as exc:
         return slack_trouble(_OPS, exc, _INVITE)
     about = found if isinstance(found, dict) else {}
     if about.get("is_archived"):

@@ -272,7 +272,7 @@ REFUSALS: Final[Mapping[str, Meaning]] = {
         "Slack couldn't confirm who you are, so I didn't send this message to an agent.", "Send it again in a minute.",
         is_public=False, word="Slack didn't say where they're from",
     ),
-    "rule": Meaning(  # in its own words, if they're known: see `_by_rule`
+    "rule": Meaning(  # in its own words, if they're known: see `_refused`
         "The rules here don't allow this.", "Ask your admin for access.",
         is_public=False, word="refused by a rule",
     ),
@@ -586,16 +586,11 @@ def end_of(what: str) -> Meaning | None:
 def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
     """Explain a refusal by the name of its notice, with facts after a colon."""
     name, _, facts = what.partition(":")
+    if name == "rule" and facts:  # in the words of the operator's file, whose last sentence says what helps
+        happened, _, cure = facts.rpartition(". ")
+        return Explanation(replace(REFUSALS["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
     line = REFUSALS.get(f"{name}:{facts.partition(':')[0]}") or REFUSALS.get(name) or _NOT_ALLOWED
-    if name == "rule" and facts:
-        return _by_rule(facts, turn)
     return Explanation(line, {} if turn is None else _cause(turn), turn=turn, refusal=name)
-
-
-def _by_rule(said: str, turn: TurnTrace | None) -> Explanation:
-    """Explain a refusal by a rule of the operator's file in that rule's words, whose last sentence says what helps."""
-    happened, _, cure = said.rpartition(". ")
-    return Explanation(replace(REFUSALS["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
 
 
 def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Asked, Starter, Target, has_file
@@ -104,13 +106,13 @@ async def rights(
     return wanted
 
 
-def opened_here(turn: Turn) -> Origin:
-    """Return where a form is opened, with the thread, but without the person's direct message."""
+def opened_here(turn: Turn, **more: Any) -> Origin:
+    """Return where a form is opened, with the thread, but without the person's direct message; *more* is as there."""
     thread_ts = turn.thread.root if turn.thread else ""
-    return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url)
+    return Origin(channel=turn.channel, thread_ts=thread_ts, response_url=turn.response_url, **more)
 
 
-async def origin_of(deps: Deps, turn: Turn) -> Origin:
+async def origin_of(deps: Deps, turn: Turn, **more: Any) -> Origin:
     """Return where a form is opened. It has the direct message only for people who have opened Home."""
     home = await deps.home_pages.get(turn.team, turn.user)
-    return Origin(channel=turn.channel, response_url=turn.response_url, direct=home.channel)
+    return Origin(channel=turn.channel, response_url=turn.response_url, direct=home.channel, **more)

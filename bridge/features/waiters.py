@@ -15,25 +15,16 @@ from bridge.queue.redis.connection import translated
 from bridge.slack.blockkit import kit
 
 
-class Waiters:
-    """The people who want to be notified, by the turn that they wait for."""
+async def add_waiter(deps: Deps, turn: TurnId, user: str) -> bool:
+    """Have a person wait for a turn, and return whether it still goes on: then its end finds them.
 
-    def __init__(self, deps: Deps) -> None:
-        self._redis, self._keys, self._inbox = deps.scripts.redis, deps.scripts.keys, deps.inbox
-
-    async def add(self, turn: TurnId, user: str) -> bool:
-        """Add a person, and return whether the turn still goes on: then its end finds them. Raises `StoreUnavailable`.
-
-        The outcome is recorded before the people are read. So if it isn't recorded yet, they're read later than this.
-        """
-        await self._inbox.write(("field", self._keys.waiters(turn), milliseconds(WAITERS), user, "1"))
-        with translated():
-            return await self._redis.hget(self._keys.turn(turn), "step") in {Step.QUEUED, Step.SENT}
-
-    async def of(self, turn: TurnId) -> list[str]:
-        """Return the people who wait for a turn. Raises `StoreUnavailable`."""
-        with translated():
-            return sorted(map(str, await self._redis.hkeys(self._keys.waiters(turn))))
+    The outcome is recorded before the people are read. So if it isn't recorded yet, they're read later than this.
+    Raises `StoreUnavailable`.
+    """
+    keys = deps.scripts.keys
+    await deps.inbox.write(("field", keys.waiters(turn), milliseconds(WAITERS), user, "1"))
+    with translated():
+        return await deps.scripts.redis.hget(keys.turn(turn), "step") in {Step.QUEUED, Step.SENT}
 
 
 async def notify_waiters(
@@ -44,7 +35,9 @@ async def notify_waiters(
     *what* returns the `Notice.what` with a link to the message *ts*, or without one if it's ``""``.
     """
     link = kit.permalink(deps.workspace, turn.channel, ts) if ts else ""
-    for user in await Waiters(deps).of(ended):
+    with translated():
+        waiting = sorted(map(str, await deps.scripts.redis.hkeys(deps.scripts.keys.waiters(ended))))
+    for user in waiting:
         try:
             refusal = await deps.access.refusal_now(user, "")
         except SlackError:  # what the settings say is known all the same

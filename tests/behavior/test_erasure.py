@@ -7,7 +7,7 @@ import pytest
 from bridge.cli.forget import erase_set_up
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
-from bridge.features.workflows.inputs import Remembered, RememberedInputs
+from bridge.features.workflows.inputs import Remembered, remember
 from bridge.ids import InProject, PersonKey
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import BOB, RANDOM
@@ -39,8 +39,11 @@ async def act(harness: Harness, user: str) -> None:
     vote = posted.blocks[-1]["elements"][0]["positive_button"]["value"]
     await harness.click(FEEDBACK, vote, user=user, ts="1.2", thread_ts=ROOT)
     await harness.work()
-    await RememberedInputs(harness.store.scripts).remember(
-        PersonKey(TEAM, user), InProject("", 3), Remembered(kind="text", typed=f"input of {user}")
+    await remember(
+        harness.store.scripts,
+        PersonKey(TEAM, user),
+        InProject("", 3),
+        Remembered(kind="text", typed=f"input of {user}"),
     )
     harness.slack.faults.on(POST, Error("is_archived"), channel=CHANNEL)
     await harness.slack.people.say(user, CHANNEL, "<@U0BRIDGE> lost")

@@ -16,6 +16,7 @@ from redis.asyncio import Redis
 from bridge.engine.notices import SEND_AGAIN
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.workflows.run_card import NOTIFY
+from bridge.features.workflows.runs import results_of
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB
 from bridge.queue.records import Conversation
@@ -32,7 +33,8 @@ async def test_a_run_is_started_once_and_its_result_is_posted(harness: Harness) 
     assert harness.service.runs == ["my secret input"]
     (card,) = harness.seen.replies("bridge_run")
     assert card.place == Place(CHANNEL)
-    assert await harness.store.results.get(card.tag.turn) == ({"n": 1}, None)
+    assert await results_of(harness.store.scripts, card.tag.turn) == ({"n": 1}, None)
+    assert 6.9 < await harness.store.days_left(f"results:{card.tag.turn}") <= 7
     assert not await harness.store.contains_text("my secret input")
 
 

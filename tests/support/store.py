@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 from bridge.engine.said_once import SaidOnce
 from bridge.features.channels.settings import Channels, ChannelSettings
 from bridge.features.conversations.sessions import Sessions
-from bridge.features.workflows.runs import RunResults
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
@@ -105,7 +104,6 @@ class Store:
     sessions: Sessions
     said_once: SaidOnce
     channels: Channels
-    results: RunResults
     namespace: Namespace
     clock: Clock
     processes: dict[str, Process] = field(default_factory=dict)
@@ -241,7 +239,6 @@ async def open_store(
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=clock, audit_lifetime=audit_lifetime)
     store = Store(
         redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), SaidOnce(scripts), Channels(scripts),
-        RunResults(scripts),
         namespace, clock, limits=limits, audit_lifetime=audit_lifetime,
     )  # fmt: skip
     await namespace.hold()

@@ -6,6 +6,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import RecordNotUnderstood
+from bridge.features.workflows.runs import results_of
 from bridge.ids import TurnId
 from bridge.queue.records import Conversation
 from support.store import PREFIX, THREAD, Store
@@ -71,4 +72,4 @@ async def test_results_that_cannot_be_read_say_so(store: Store, redis: Redis) ->
     await redis.set(f"{PREFIX}results:t", "{", ex=60)
 
     with pytest.raises(RecordNotUnderstood):
-        await store.results.get(TurnId("t"))
+        await results_of(store.scripts, TurnId("t"))

@@ -9,7 +9,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
-from bridge.features.workflows.runs import to_text
+from bridge.features.workflows.runs import results_of, to_text
 from bridge.ids import ThreadKey, thread_lane
 from bridge.queue.records import VERSION, Conversation, Step, Unreadable, Write
 from bridge.queue.turn import AlreadyUsed, TurnChanged
@@ -238,17 +238,15 @@ async def test_an_answer_clears_the_notice_of_an_outage(store: Store) -> None:
     assert await store.said_once.may_notify(THREAD, taken.record.id)
 
 
-async def test_node_results_are_stored_for_a_week(store: Store) -> None:
+async def test_node_results_are_stored_with_the_outcome(store: Store) -> None:
     turn = await store.conversation()
     taken = await store.process().take()
+    results: Write = ("set", store.scripts.keys.results(turn), 60_000, to_text({"node": [1, None]}, "out"))
 
-    await store.process().journal.outcome(
-        taken, "{}", what="ran", writes=[store.results.store(turn, to_text({"node": [1, None]}, "out"))]
-    )
+    await store.process().journal.outcome(taken, "{}", what="ran", writes=[results])
 
-    assert await store.results.get(turn) == ({"node": [1, None]}, "out")
-    assert 6.9 < await store.days_left(f"results:{turn}") <= 7
-    assert await store.results.get(taken.record.id.__class__("nobody")) == (None, None)
+    assert await results_of(store.scripts, turn) == ({"node": [1, None]}, "out")
+    assert await results_of(store.scripts, taken.record.id.__class__("nobody")) == (None, None)
 
 
 async def test_lanes_take_turns(store: Store) -> None:

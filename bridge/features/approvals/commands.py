@@ -105,7 +105,7 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
         "withdraw": is_asker,
     }
     choices = [one for one, is_offered in offered.items() if is_offered]
-    origin = (await origin_of(deps, turn)).model_copy(update={"editing": layout.Pressed.of(stored)})
+    origin = await origin_of(deps, turn, editing=layout.Pressed.of(stored))
     link = await deps.approvals.link_for(deps, stored, turn.user)
     form = layout.review_form(await deps.approvals.shown(deps, stored), link, choices, origin)
     return Form(form, otherwise=layout.offer_review(stored))
@@ -140,7 +140,7 @@ async def deny(deps: Deps, turn: Turn, click: Click) -> Result:
     if over := _over(deps, stored):
         return over
     await _check_approver(deps, stored, turn.user)
-    origin = (await origin_of(deps, turn)).model_copy(update={"editing": stored.id, "thread_ts": click.thread_ts})
+    origin = await origin_of(deps, turn, editing=stored.id, thread_ts=click.thread_ts)
     return Form(layout.denial_form(stored, origin), otherwise=layout.offer_denial(stored))
 
 
@@ -255,9 +255,7 @@ async def open_reason(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await _draft(deps, turn, click.value)
     if stored is None:
         return shown(layout.over(""), OVER)
-    origin = (await origin_of(deps, turn)).model_copy(
-        update={"editing": stored.id, "thread_ts": stored.request.thread_ts}
-    )
+    origin = await origin_of(deps, turn, editing=stored.id, thread_ts=stored.request.thread_ts)
     name = stored.request.name
     return Form(layout.reason_form(name, origin), otherwise=layout.offer_reason(name, stored.id))
 

@@ -22,7 +22,7 @@ from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name
-from bridge.features.waiters import Waiters, notify_waiters
+from bridge.features.waiters import add_waiter, notify_waiters
 from bridge.ids import InProject, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
@@ -114,7 +114,7 @@ async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
 @conversations.button(layout.NOTIFY, label="button: Notify me")
 async def notify_when_answered(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Notify this person when their message is answered."""
-    goes_on = await Waiters(deps).add(TurnId(click.value), click.user)
+    goes_on = await add_waiter(deps, TurnId(click.value), click.user)
     return layout.will_notify() if goes_on else layout.answered_already()
 
 

@@ -170,7 +170,7 @@ async def _open_form(
         await deps.access.require(turn, *_NEEDS[does])
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
-    origin = (await origin_of(deps, turn)).model_copy(update={"thread_ts": thread_ts, "editing": editing})
+    origin = await origin_of(deps, turn, thread_ts=thread_ts, editing=editing)
     match does:
         case "question":
             agent = target if isinstance(target, Agent) else None

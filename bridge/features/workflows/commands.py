@@ -16,10 +16,10 @@ from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, 
 from bridge.features.deps import Deps
 from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
 from bridge.features.pauses import check_rule
-from bridge.features.waiters import Waiters
+from bridge.features.waiters import add_waiter
 from bridge.features.workflows import forms, layout, run_card
-from bridge.features.workflows.inputs import Remembered, RememberedInputs
-from bridge.features.workflows.runs import RunResults, notify_of_end, run, unknown_run, workflow_gone
+from bridge.features.workflows.inputs import Remembered, remember, remembered_input
+from bridge.features.workflows.runs import notify_of_end, results_of, run, unknown_run, workflow_gone
 from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import ApprovedRun, Click, ScheduledRun, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
@@ -103,7 +103,7 @@ async def run_approved(deps: Deps, turn: Turn, approved: ApprovedRun) -> Result:
     if isinstance(permit, Outcome):
         return permit
     for person in permit.people:
-        await Waiters(deps).add(turn.id, person)
+        await add_waiter(deps, turn.id, person)
     try:
         workflow = await workflow_by_id(turn, permit.workflow)
     except NoSuch as exc:
@@ -176,21 +176,21 @@ async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(run_card.NODES, label="button: Node results")
 async def show_nodes(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Show the node results of a run."""
-    nodes, _output = await RunResults(deps.scripts).get(TurnId(click.value))
+    nodes, _output = await results_of(deps.scripts, TurnId(click.value))
     return run_card.node_results(nodes)
 
 
 @workflows.button(run_card.OUTPUT, label="button: Full output")
 async def show_output(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Show the whole output of a run."""
-    _nodes, output = await RunResults(deps.scripts).get(TurnId(click.value))
+    _nodes, output = await results_of(deps.scripts, TurnId(click.value))
     return run_card.full_output(output)
 
 
 @workflows.button(run_card.NOTIFY, label="button: Notify me when it's done")
 async def notify_when_done(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Notify this person when the run ends."""
-    goes_on = await Waiters(deps).add(TurnId(click.value), click.user)
+    goes_on = await add_waiter(deps, TurnId(click.value), click.user)
     return run_card.will_notify() if goes_on else run_card.ended_already()
 
 
@@ -228,7 +228,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
     await deps.access.require(turn, "run", workflow)
     remembered = Remembered(kind=request.kind, typed=request.typed) if request.is_remembered else None
     person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
-    await RememberedInputs(deps.scripts).remember(person, where, remembered)
+    await remember(deps.scripts, person, where, remembered)
     origin = Origin.parse(submission.private_metadata)
     is_sure = origin.is_sure and origin.sure_of in {"", str(workflow.id)}
     return await run(deps, turn, workflow, request.input, is_sure=is_sure)
@@ -290,11 +290,11 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
 async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
     """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
     sure_of = str(workflow.id) if workflow is not None and is_sure else ""
-    origin = opened_here(turn).model_copy(update={"is_sure": is_sure, "sure_of": sure_of})
+    origin = opened_here(turn, is_sure=is_sure, sure_of=sure_of)
     known = None
     if workflow is not None:
         person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
-        known = await RememberedInputs(deps.scripts).get(person, where)
+        known = await remembered_input(deps.scripts, person, where)
     if known is None:
         view = forms.run_form(workflow, origin)
     else:

@@ -19,26 +19,20 @@ class Remembered(BaseModel, frozen=True):
     typed: str
 
 
-class RememberedInputs:
-    """Reads and writes them. Methods may raise `StoreUnavailable`; an unreadable one counts as none."""
+async def remembered_input(scripts: Scripts, person: PersonKey, workflow: InProject) -> Remembered | None:
+    """Return a person's remembered input for a workflow; None if it's unreadable. Raises `StoreUnavailable`."""
+    with translated():
+        text = await scripts.redis.get(scripts.keys.input(person, workflow))
+    with suppress(ValidationError):
+        return Remembered.model_validate_json(text) if text else None
+    return None
 
-    def __init__(self, scripts: Scripts) -> None:
-        self._redis = scripts.redis
-        self._keys = scripts.keys
 
-    async def get(self, person: PersonKey, workflow: InProject) -> Remembered | None:
-        """Return a person's remembered input for a workflow."""
-        with translated():
-            text = await self._redis.get(self._keys.input(person, workflow))
-        with suppress(ValidationError):
-            return Remembered.model_validate_json(text) if text else None
-        return None
-
-    async def remember(self, person: PersonKey, workflow: InProject, remembered: Remembered | None) -> None:
-        """Store a person's input for a month, or delete it with None."""
-        key = self._keys.input(person, workflow)
-        with translated():
-            if remembered is None:
-                await self._redis.delete(key)
-                return
-            await self._redis.set(key, remembered.model_dump_json(), px=milliseconds(REMEMBERED))
+async def remember(scripts: Scripts, person: PersonKey, workflow: InProject, remembered: Remembered | None) -> None:
+    """Store a person's input for a month, or delete it with None. Raises `StoreUnavailable`."""
+    key = scripts.keys.input(person, workflow)
+    with translated():
+        if remembered is None:
+            await scripts.redis.delete(key)
+        else:
+            await scripts.redis.set(key, remembered.model_dump_json(), px=milliseconds(REMEMBERED))

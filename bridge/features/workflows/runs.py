@@ -37,7 +37,6 @@ from bridge.ids import PersonKey, TurnId
 from bridge.inbound import ApprovedRun, Inbound, ScheduledRun, TriggeredRun
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.keys import RESULTS, milliseconds
-from bridge.queue.records import Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed
@@ -151,7 +150,7 @@ async def _ended(
     if isinstance(result, RunResult):
         card, stored = await asyncio.to_thread(_laid_out, described, result, took)
         if stored:
-            turn.stage(RunResults(deps.scripts).store(turn.id, stored))
+            turn.stage(("set", deps.scripts.keys.results(turn.id), milliseconds(RESULTS), stored))
         outcome = _outcome("ran", card, described, result.status or run_card.FINISHED)
     elif result.may_have_happened:
         card = run_card.unknown(described, result)
@@ -217,31 +216,21 @@ def to_text(nodes: Any, output: Any = None) -> str:
     return json.dumps({"v": _VERSION, "nodes": nodes, "output": output})
 
 
-class RunResults:
-    """The node results of finished runs, and outputs that weren't shown whole, stored for a week for two buttons."""
+async def results_of(scripts: Scripts, turn: TurnId) -> tuple[Any, Any]:
+    """Return the node results of the run that *turn* started, and its output if it wasn't shown whole, for a week.
 
-    def __init__(self, scripts: Scripts) -> None:
-        self._scripts = scripts
-
-    def store(self, turn: TurnId, results: str) -> Write:
-        """Return the write that stores the *results* (`to_text`) of the run that *turn* started."""
-        return ("set", self._scripts.keys.results(turn), milliseconds(RESULTS), results)
-
-    async def get(self, turn: TurnId) -> tuple[Any, Any]:
-        """Return the node results of the run that *turn* started, and its output; None for what has expired.
-
-        Raises `StoreUnavailable` and `RecordNotUnderstood`.
-        """
-        with translated():
-            text = await self._scripts.redis.get(self._scripts.keys.results(turn))
-        try:
-            match found := json.loads(text or "null"):
-                case {"v": int(), "nodes": nodes, "output": output}:
-                    return nodes, output
-                case _:  # an earlier version stored only the node results
-                    return found, None
-        except ValueError as exc:
-            raise RecordNotUnderstood("results") from exc
+    They're None if they have expired. Raises `StoreUnavailable` and `RecordNotUnderstood`.
+    """
+    with translated():
+        text = await scripts.redis.get(scripts.keys.results(turn))
+    try:
+        match found := json.loads(text or "null"):
+            case {"v": int(), "nodes": nodes, "output": output}:
+                return nodes, output
+            case _:  # an earlier version stored only the node results
+                return found, None
+    except ValueError as exc:
+        raise RecordNotUnderstood("results") from exc
 
 
 async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> None:
