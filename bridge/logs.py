@@ -28,6 +28,8 @@ _current_facts: ContextVar[Mapping[str, Any]] = ContextVar("bridge_log_facts", d
 _QUIET = {
     "aiohttp": logging.WARNING,
     "asyncio": logging.WARNING,
+    "httpcore": logging.WARNING,
+    "httpx": logging.WARNING,
     "markdown_it": logging.WARNING,
     "redis": logging.WARNING,
     "slack_bolt": logging.ERROR,

@@ -3,8 +3,10 @@
 A library that's usable without Slack. Errors are the `ProjectError` tree of `bridge.errors`. It logs and reports names,
 statuses, times and the service's own error messages; never the key, messages, inputs or outputs.
 
-Only the connector's errors and its time-out mean that nothing was sent. The transport itself repeats a read if the
-server has closed the kept connection without an answer (RFC 9112, 9.3.1), a chat or a run never.
+The transport (`bridge.project.transport`) raises `ConnectTimeout` for a refused connection, but also if the server
+closed the connection after reading the request, so the exception's cause decides: only aiohttp's connector errors and
+connection time-out mean that nothing was sent. aiohttp itself retries a GET once if the server closes the connection
+without an answer (RFC 9112, 9.3.1), a POST never.
 
 Reads are retried after any failure that may be temporary; other operations only if the request certainly didn't arrive:
 no connection was made, or the service was too busy to start.
@@ -25,9 +27,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import aiohttp
+import httpx
 
 from bridge.errors import (
     Busy,
@@ -42,7 +45,7 @@ from bridge.errors import (
 )
 from bridge.project import models
 from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, refusal
-from bridge.project.transport import Requests, ServiceTransport
+from bridge.project.transport import Requests
 from bridge.setting_types import project_address
 
 _log = logging.getLogger(__name__)
@@ -60,12 +63,14 @@ PROBE_EVERY = timedelta(seconds=5)
 _FIRST_WAIT = timedelta(milliseconds=300)
 
 _NO_HTTP = 0  # the status of an answer that isn't HTTP
+_ERROR_BODY_SECONDS = 2.0  # an error's status matters more than its body
 _SHORTLY = timedelta(seconds=1)  # when to try again if a probe is running
+_MOST_COUNTED = 64 * 1024 * 1024  # bytes of a large response that are counted, if its length isn't known
 _LARGEST_ON_LOOP = 256 * 1024  # larger responses are read in a thread: 4 MB take up to a second
 _READ_OFTEN = frozenset({"get_workflows", "get_agents", "get_project", "get_stats"})
 _MOST_NOTED = 1000
 
-_FOREIGN = (aiohttp.ClientError, TimeoutError, OSError)
+_FOREIGN = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError, TimeoutError, OSError)
 
 _WORKFLOWS = RowsShape(models.Workflow, "workflows")
 _WORKFLOW = AnswerShape(models.WorkflowDetail)
@@ -97,7 +102,7 @@ class ProjectClient:
         run_timeout: timedelta = timedelta(seconds=900),
         read_timeout: timedelta = timedelta(seconds=10),
         connect_timeout: timedelta = timedelta(seconds=5),
-        transport: ServiceTransport | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
         observe: Callable[[str, ProjectError | None, float], None] | None = None,
@@ -118,7 +123,7 @@ class ProjectClient:
         """What of the last lists and statistics couldn't be used, by operation."""
         self._breaker = Breaker(monotonic)
         self._probing = asyncio.Lock()
-        self._requests = transport or Requests(f"{self._base_url}{API}/", api_key)
+        self._requests = Requests(f"{self._base_url}{API}/", api_key, transport)
 
     def __repr__(self) -> str:
         return f"ProjectClient({self._base_url!r})"
@@ -235,7 +240,7 @@ class ProjectClient:
 
         Raises `ProjectError`, and ValueError or TypeError for values that JSON lacks.
         """
-        # With escapes, as UTF-8 can't have lone surrogates (half an emoji).
+        # Not httpx's json=, which fails on lone surrogates (half an emoji).
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
         started_at, attempts, timeouts = self._monotonic(), 0, 0
         try:
@@ -303,10 +308,15 @@ class ProjectClient:
         timeout: timedelta,  # noqa: ASYNC109 - see `_call`
     ) -> ServiceResponse:
         """Send once, read the whole answer, and report the outcome to the breaker. Raises `ProjectError`."""
-        seconds, received = timeout.total_seconds(), ServiceResponse()
+        seconds = timeout.total_seconds()
+        received: ServiceResponse | None = None
         try:
-            async with asyncio.timeout(self._connect + seconds):  # for an answer that arrives bit by bit
-                await self._requests.send(path, content, received, connect=self._connect, read=seconds)
+            async with (
+                asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
+                self._requests.send(path, content, connect=self._connect, read=seconds) as response,
+            ):
+                received = ServiceResponse(response.status_code, dict(response.headers.items()))
+                await _read_body(response, received)
             if received.is_success:
                 self._breaker.record(None)
                 return received
@@ -314,31 +324,57 @@ class ProjectClient:
         except ProjectError as exc:
             error, cause = exc, exc.__cause__
         except _FOREIGN as exc:
-            if received.is_complete():  # only the end of the transfer is missing
+            if received is not None and received.is_complete():  # only the end of the transfer is missing
                 self._breaker.record(None)
                 return received
-            # The repr of aiohttp's response errors has the request's headers, and with them a proxy's password.
-            cause = None if isinstance(exc, aiohttp.ClientResponseError) else exc
-            error = _translated(exc, operation, timeout)
+            error, cause = _translated(exc, operation, timeout), exc
+            # The repr of aiohttp's response errors has the request's headers, and with them the key.
+            if any(isinstance(link, aiohttp.ClientResponseError) for link in (exc, exc.__cause__)):
+                cause = None
         self._breaker.record(error)
         raise error from cause
 
 
+async def _read_body(response: httpx.Response, received: ServiceResponse) -> None:
+    """Read the body, or of a large one its beginning and size; of an error as much as arrives soon.
+
+    It's decompressed later (`bridge.project.reading`), by what it is.
+    """
+    length = received.headers.get("content-length", "")
+    is_known = length.isascii() and length.isdigit() and len(length) < 16 and not received.is_compressed  # noqa: PLR2004
+    try:
+        async with asyncio.timeout(None if received.is_success else _ERROR_BODY_SECONDS):
+            # As it arrives: httpx would decompress it by the headers.
+            async for chunk in cast("httpx.AsyncByteStream", response.stream):
+                received.add(chunk)
+                if received.is_cut and (is_known or received.size > _MOST_COUNTED):
+                    received.size = int(length) if is_known else 0
+                    break
+    except _FOREIGN:
+        if received.is_success:
+            raise
+
+
 def _translated(error: Exception, operation: str, timeout: timedelta) -> ProjectError:
     """Translate a foreign exception; the class of the result says whether the request may have been sent."""
-    name = type(error).__name__
-    match error:
+    cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
+    name = type(cause).__name__
+    match cause:
         case (
             aiohttp.ClientConnectorError()
             | aiohttp.ConnectionTimeoutError()
             | aiohttp.ClientHttpProxyError()
             | aiohttp.InvalidURL()
             | aiohttp.NonHttpUrlClientError()
+            | httpx.InvalidURL()
         ):
             return CannotConnect(operation, name)
         case aiohttp.ClientResponseError():
             return NotUnderstood(operation, _NO_HTTP, "not HTTP")
-        case TimeoutError():
+        # Only other transports raise these, with httpx's documented meaning.
+        case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.PoolTimeout() | httpx.UnsupportedProtocol():
+            return CannotConnect(operation, name)
+        case TimeoutError() | httpx.TimeoutException():
             return TimedOut(operation, timeout)
         case _:
             return ConnectionLost(operation, name)

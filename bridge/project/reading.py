@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -42,7 +42,6 @@ LONGEST_MESSAGE: Final = 300  # characters
 API: Final = "/api/sdk"
 """The path of all operations, below the service's address."""
 
-_MOST_COUNTED: Final = 64 * 1024 * 1024  # bytes of a large response that are counted, if its length isn't known
 _WRAPPERS: Final = ("data", "result", "results", "response", "payload", "body", "items")
 _GZIP_MARK: Final = b"\x1f\x8b"
 _LARGEST_WITH_MESSAGE: Final = 64 * 1024  # bytes of a body in which a message is looked for
@@ -71,52 +70,29 @@ _PAGE: Final = re.compile(rb"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE
 
 @dataclass(slots=True)
 class ServiceResponse:
-    """A response as it arrives: its *body* may be compressed, and is only the beginning of one that's larger.
+    """A response as it arrived: its *body* may be compressed, and is only the beginning of one that's larger.
 
-    *status* is 0 until there is one. *size* is the whole length if it's known, else 0.
+    *size* is the whole length if it's known, else 0.
     """
 
-    status: int = 0
-    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int
+    headers: Mapping[str, str]
     body: bytearray = field(default_factory=bytearray)
     size: int = 0
     is_cut: bool = False
+    is_success: bool = field(init=False)
+    encoding: str = field(init=False)  # the value of Content-Encoding
 
-    @property
-    def is_success(self) -> bool:
-        """Whether the status says so."""
-        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+    def __post_init__(self) -> None:
+        self.is_success = HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+        self.encoding = self.headers.get("content-encoding", "").lower()
 
-    @property
-    def encoding(self) -> str:
-        """The value of Content-Encoding."""
-        return self.headers.get("content-encoding", "").lower()
-
-    def begin(self, status: int, fields: Iterable[tuple[bytes, bytes]]) -> None:
-        """Note the status and the headers."""
-        headers: dict[str, str] = {}
-        self.status, self.headers = status, headers
-        for name, value in fields:
-            key, text = name.decode(), value.decode(errors="replace")
-            headers[key] = f"{headers[key]}, {text}" if key in headers else text
-
-    def add(self, chunk: bytes) -> bool:
-        """Add a piece of the body; beyond the limit, it's only counted. Returns whether that's enough.
-
-        Of a large response, the beginning is enough if its size is known, or can't be found out soon.
-        """
+    def add(self, chunk: bytes) -> None:
+        """Add a piece of the body; beyond the limit it's only counted."""
         self.size += len(chunk)
         if not self.is_cut:
             self.body += chunk
             self.is_cut = len(self.body) > LARGEST_BODY
-        if not self.is_cut:
-            return False
-        length = self.headers.get("content-length", "")
-        is_known = length.isascii() and length.isdigit() and not self.is_compressed
-        if not is_known and self.size <= _MOST_COUNTED:
-            return False
-        self.size = int(length) if is_known else 0
-        return True
 
     @property
     def is_compressed(self) -> bool:

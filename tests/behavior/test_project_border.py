@@ -261,7 +261,7 @@ async def test_a_failed_chat_is_explained_everywhere(
         (httpx.Response(301, headers={"Location": "/v2"}), "301, redirected to", "http_301"),
         (httpx.Response(200, json={}), "200, unusable (message: missing)", "not_understood"),
         (httpx.ReadTimeout(""), "TimedOut: no answer within 120 s", "timed_out"),
-        (httpx.ReadError(""), "ConnectionLost: ServerDisconnectedError", "connection_lost"),
+        (httpx.ReadError(""), "ConnectionLost: ReadError", "connection_lost"),
     ],
     ids=["422", "301", "unusable", "time-out", "connection lost"],
 )

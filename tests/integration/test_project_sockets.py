@@ -8,7 +8,6 @@ import http.client
 import json
 import socket
 import threading
-from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -478,35 +477,6 @@ async def test_reads_share_a_kept_alive_connection_and_changes_do_not() -> None:
             await project.send_message(3, "hi", session_id=42)
         assert it.connections == 4
         await wait_until(lambda: it.open_connections == 1)
-    is_last = [b"\r\nConnection: close\r\n" in request for request in it.requests]
-    assert is_last == [False, False, False, True, True, True]
-
-
-@pytest.mark.parametrize("path", ["", "/", "/prefix", "/prefix/"])
-async def test_a_request_has_the_key_and_the_services_path(path: str) -> None:
-    async with service(raw(answer(REPLY))) as it, client(f"{it.url}{path}") as project:
-        await project.send_message(3, "hi")
-    head, _, content = it.requests[0].partition(b"\r\n\r\n")
-    line, *headers = head.decode().split("\r\n")
-    assert line == f"POST {path.rstrip('/')}/api/sdk/agents/3/chat HTTP/1.1"
-    given = dict(header.split(": ") for header in headers)
-    assert given.pop("User-Agent").startswith("slack-project-bridge/")
-    assert given == {
-        "Host": it.url.removeprefix("http://"),
-        "Authorization": f"Bearer {KEY}",
-        "Accept": "application/json",
-        "Accept-Encoding": "gzip, deflate",
-        "Content-Type": "application/json",
-        "Content-Length": str(len(content)),
-        "Connection": "close",
-    }
-
-
-async def test_a_closed_client_refuses_calls() -> None:
-    async with client("http://127.0.0.1:9") as project:
-        pass
-    with pytest.raises(RuntimeError, match="closed"):
-        await project.get_agents()
 
 
 async def test_hundreds_of_calls_are_in_flight_at_once() -> None:
@@ -566,23 +536,6 @@ async def test_the_environments_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -
         async with client("http://project.invalid") as project:
             await project.get_agents()
     assert proxy.requests[0].startswith(b"GET http://project.invalid/api/sdk/agents HTTP/1.1")
-
-
-async def test_a_proxy_gets_its_password_with_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def behave(writer: asyncio.StreamWriter, number: int) -> None:
-        body = [AGENT] if b"GET " in proxy.requests[number - 1] else REPLY
-        await raw(answer(body), close=False)(writer, number)
-
-    async with service(behave) as proxy:
-        monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//me:p%40ss@"))
-        monkeypatch.setenv("no_proxy", "elsewhere.invalid")
-        async with client("http://project.invalid") as project:
-            await project.get_agents()
-            await project.get_agents()
-            await project.send_message(3, "hi")
-    sent = f"\r\nProxy-Authorization: Basic {b64encode(b'me:p@ss').decode()}\r\n"
-    assert [sent.encode() in request for request in proxy.requests] == [True, True, True]
-    assert all(b"\r\nHost: project.invalid\r\n" in request for request in proxy.requests)
 
 
 async def test_unusable_proxy_settings_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,6 @@ from bridge.project import ProjectClient
 from bridge.project.models import Stats
 from bridge.slack.blockkit import untyped_json
 from support.adversarial import shown_run
-from support.mock_service import MockService
 
 SECONDS = 2.0  # of CPU time; linear takes 0.1
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
@@ -67,7 +66,7 @@ def test_as_many_of_thousands_of_tags_as_fit_are_shown_and_stored() -> None:
 
 async def test_a_list_of_broken_items_is_read_up_to_the_first_one() -> None:
     body = b"[" + b"0," * 2_000_000 + b"0]"
-    transport = MockService(lambda _request: httpx.Response(200, content=body))
+    transport = httpx.MockTransport(lambda _request: httpx.Response(200, content=body))
     async with ProjectClient("http://project.test", "key-0123456789", transport=transport) as project:
         began = time.process_time()
         with pytest.raises(NotUnderstood, match=r"workflows\[0\]"):

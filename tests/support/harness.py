@@ -54,7 +54,6 @@ from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
 from bridge.slack.parts import MessageTag, Place
-from support.mock_service import MockService
 from support.sample_posts import US
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
 from support.slack_requests import FORM, JSON, Headers, Response, no_socket, request, signed
@@ -372,7 +371,7 @@ class Harness:
             if id_ not in self._connected:
                 service = self.others.setdefault(id_, Service())
                 client = ProjectClient(
-                    f"http://{id_}.test", API_KEY, transport=MockService(service.answer), sleep=self.sleep,
+                    f"http://{id_}.test", API_KEY, transport=httpx.MockTransport(service.answer), sleep=self.sleep,
                     monotonic=lambda: self.monotonic, observe=self.metrics.of_project(id_),
                 )  # fmt: skip
                 self._connected[id_] = ProjectConnection(
@@ -700,7 +699,7 @@ async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
         await holder[0].sleep(seconds)
 
     project = ProjectClient(
-        _ENVIRON["PROJECT_BASE_URL"], API_KEY, transport=MockService(service.answer), sleep=sleep,
+        _ENVIRON["PROJECT_BASE_URL"], API_KEY, transport=httpx.MockTransport(service.answer), sleep=sleep,
         monotonic=lambda: holder[0].monotonic if holder else 1000.0, observe=metrics.upstream,
     )  # fmt: skip
     slack = EmulatedSlack(

@@ -10,16 +10,18 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+import httpx_aiohttp
+
 from bridge.app import Bridge, Connections, projects
 from bridge.cli.running import config_of, run
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
-from bridge.project.reading import API
 from bridge.queue.redis.connection import blocking_connection, connect
 from bridge.settings import Settings, load
 from bridge.slack.api import opened
-from support.kill_points import InstrumentedRequests, KillPoints, instrumented, watch_slack
+from support.kill_points import InstrumentedTransport, KillPoints, instrumented, watch_slack
+from support.ports import NO_TLS
 
 
 async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, timedelta]) -> int:
@@ -30,8 +32,7 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
     metrics, url = Metrics(), str(settings.redis_url and settings.redis_url.get_secret_value())
 
     def connected(*arguments: Any, **options: Any) -> ProjectClient:
-        transport = InstrumentedRequests(f"{arguments[0]}{API}/", arguments[1])
-        transport.points = points
+        transport = InstrumentedTransport(httpx_aiohttp.AiohttpTransport(verify=NO_TLS), points)
         return ProjectClient(*arguments, **options, transport=transport)
 
     projects.ProjectClient = connected  # type: ignore[misc,assignment] # of all projects but the default one

@@ -19,10 +19,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+import httpx
 from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 
-from bridge.project.transport import Requests
 from bridge.queue.keys import Keys
 from bridge.queue.scripting import digest, source
 
@@ -186,16 +186,23 @@ def _slack_call(path: str) -> str:
     return "" if what.startswith(SLACK_READS) else f"slack {what}"
 
 
-class InstrumentedRequests(Requests):
-    """Requests to the project service; each that changes something is a point."""
+class InstrumentedTransport(httpx.AsyncBaseTransport):
+    """The project service's transport; each request that changes something is a point."""
 
-    points: KillPoints
+    def __init__(self, inner: httpx.AsyncBaseTransport, points: KillPoints) -> None:
+        self._inner = inner
+        self._points = points
 
-    async def send(self, path: str, content: bytes | None, *arguments: Any, **limits: Any) -> None:
-        """Send a request."""
-        what = f"project {path.rpartition('/')[2]}"
-        if content is not None:
-            self.points.before(what)
-        await super().send(path, content, *arguments, **limits)
-        if content is not None:
-            self.points.after(what)
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return await self._inner.handle_async_request(request)
+        what = f"project {request.url.path.rpartition('/')[2]}"
+        self._points.before(what)
+        answer = await self._inner.handle_async_request(request)
+        raw = b"".join([chunk async for chunk in answer.aiter_raw()])
+        await answer.aclose()
+        self._points.after(what)
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(raw))
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -144,8 +144,9 @@ def test_an_exception_has_its_traceback_and_no_locals(log_format: logs.Format) -
         ("DEBUG", "slack_sdk.web.async_base_client", logging.INFO),
         ("DEBUG", "slack_bolt.AsyncApp", logging.INFO),
         ("DEBUG", "aiohttp.client", logging.INFO),
+        ("DEBUG", "httpx", logging.INFO),
         ("DEBUG", "uvicorn.error", logging.WARNING),  # would log every bad request
-        ("ERROR", "redis", logging.WARNING),
+        ("ERROR", "httpx", logging.WARNING),
         ("ERROR", "bridge.test", logging.WARNING),
     ],
 )

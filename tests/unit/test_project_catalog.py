@@ -10,7 +10,6 @@ import pytest
 
 from bridge.errors import NotSignedIn
 from bridge.project import Catalog, ProjectClient
-from support.mock_service import MockService
 
 AGENT = {"id": 4, "name": "Support", "model": "m"}
 WORKFLOW = {"id": 3, "name": "Import", "is_active": True, "trigger_type": "manual", "node_count": 5}
@@ -45,7 +44,7 @@ def service() -> Service:
 
 @pytest.fixture
 async def catalog(service: Service) -> AsyncIterator[Catalog]:
-    transport = MockService(service.answer)
+    transport = httpx.MockTransport(service.answer)
     async with ProjectClient("http://project.example", "key", transport=transport) as project:
         yield Catalog(project, monotonic=lambda: service.now)
 

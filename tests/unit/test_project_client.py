@@ -30,7 +30,6 @@ from bridge.errors import (
     TimedOut,
 )
 from bridge.project import ProjectClient
-from support.mock_service import MockService
 from support.tables import each
 
 KEY = "key-0123456789"
@@ -74,7 +73,7 @@ class Service:
     *project* is its client, whose clock advances only when it sleeps.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, base_url: str = "http://project.example") -> None:
         self.requests: list[httpx.Request] = []
         self.troubles: list[Trouble] = []
         self.always: Trouble | None = None
@@ -85,9 +84,9 @@ class Service:
         self.slept: list[float] = []
         self.observed: list[tuple[str, ProjectError | None, float]] = []
         self.project = ProjectClient(
-            "http://project.example",
+            base_url,
             KEY,
-            transport=MockService(self.answer),
+            transport=httpx.MockTransport(self.answer),
             sleep=self.sleep,
             monotonic=lambda: self.now,
             observe=lambda *facts: self.observed.append(facts),
@@ -141,10 +140,20 @@ async def bring_down(service: Service) -> None:
 
 
 @pytest.mark.parametrize(("line", "operate"), READS + CHANGES)
-async def test_each_operation_is_one_request(service: Service, line: str, operate: Operation) -> None:
+async def test_each_operation_is_one_request_with_the_key(service: Service, line: str, operate: Operation) -> None:
     await operate(service.project)
 
     assert service.seen == [line]
+    assert service.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert ("content-type" in service.requests[0].headers) is line.startswith("POST")
+
+
+@pytest.mark.parametrize("base_url", ["http://h", "http://h/", "http://h/prefix", "http://h/prefix/"])
+async def test_the_url_may_have_a_path_and_a_slash(base_url: str) -> None:
+    service = Service(base_url)
+    async with service.project:
+        await service.project.get_agents()
+    assert str(service.requests[0].url) == f"{base_url.rstrip('/')}/api/sdk/agents"
 
 
 @pytest.mark.parametrize(
@@ -182,6 +191,12 @@ async def test_results_use_the_services_field_names(service: Service) -> None:
     run, answer = await service.project.run_workflow(3, "x"), await service.project.send_message(4, "x")
     workflows = await service.project.get_workflows()
     assert (run.runId, answer.sessionId, workflows[0].is_active) == (7, 42, True)
+
+
+async def test_a_closed_client_refuses_calls(service: Service) -> None:
+    await service.project.__aexit__(None, None, None)
+    with pytest.raises(RuntimeError, match="closed"):
+        await service.project.get_agents()
 
 
 @each(
@@ -246,9 +261,41 @@ BY_CAUSE: list[tuple[Exception, type[ProjectError]]] = [
     (aiohttp.ClientPayloadError(), ConnectionLost),
     (aiohttp.ClientResponseError(INFO, ()), NotUnderstood),
 ]
+BY_HTTPX: list[tuple[Exception, type[ProjectError]]] = [
+    (httpx.ConnectError(""), CannotConnect),
+    (httpx.ConnectTimeout(""), CannotConnect),
+    (httpx.PoolTimeout(""), CannotConnect),
+    (httpx.UnsupportedProtocol(""), CannotConnect),
+    (httpx.InvalidURL(""), CannotConnect),
+    (httpx.ReadTimeout(""), TimedOut),
+    (httpx.WriteTimeout(""), TimedOut),
+    (TimeoutError(), TimedOut),
+    (httpx.ReadError(""), ConnectionLost),
+    (httpx.WriteError(""), ConnectionLost),
+    (httpx.RemoteProtocolError(""), ConnectionLost),
+    (OSError(), ConnectionLost),
+]
 
 
-@pytest.mark.parametrize(("error", "kind"), BY_CAUSE)
+def told_by(httpx_error: type[httpx.TransportError], cause: Exception) -> Exception:
+    error = httpx_error("")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        *BY_CAUSE,  # however httpx classifies them
+        *((told_by(httpx.ConnectTimeout, cause), kind) for cause, kind in BY_CAUSE),
+        *((told_by(httpx.ConnectError, cause), kind) for cause, kind in BY_CAUSE),
+        *((told_by(httpx.ReadError, cause), kind) for cause, kind in BY_CAUSE),
+        *BY_HTTPX,  # other transports raise what httpx documents
+    ],
+    ids=lambda value: (
+        f"{type(value).__name__}-{type(value.__cause__).__name__}" if isinstance(value, Exception) else ""
+    ),
+)
 async def test_a_failure_is_classified_by_its_cause(
     service: Service, error: Exception, kind: type[ProjectError]
 ) -> None:

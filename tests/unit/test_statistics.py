@@ -19,7 +19,6 @@ from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
-from support.mock_service import MockService
 from support.real_redis import refused_commands
 from support.store import NAMESPACE, PREFIX, Clock
 
@@ -58,7 +57,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def statistics(redis: Redis, service: Service, clock: Clock) -> AsyncIterator[Statistics]:
-    async with ProjectClient("http://project.example", "key", transport=MockService(service)) as client:
+    async with ProjectClient("http://project.example", "key", transport=httpx.MockTransport(service)) as client:
         yield Statistics(client, SnapshotStore(Scripts(redis, NAMESPACE, Metrics())), clock)
 
 
