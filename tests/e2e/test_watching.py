@@ -31,8 +31,9 @@ async def test_an_alert_goes_from_the_form_to_its_end(opens: Opens) -> None:
         await window.write('/workflows run "Send newsletter" {}')
         alert = window.message("in the last hour")
         await expect(alert).to_contain_text("1 failed run", timeout=A_MINUTE_PASSES)
-        await window.turn("Move the clock")
-        await window.turn("Move the clock")
+        for _ in range(2):  # it has stopped then: a form of the next test would open too late for a clock that moves
+            async with window.page.expect_response("**/page/do/fault?*", timeout=A_MINUTE_PASSES):
+                await window.turn("Move the clock")
         await expect(alert).to_contain_text("is over", timeout=A_MINUTE_PASSES)
 
         await window.write("/stats agents --csv")
