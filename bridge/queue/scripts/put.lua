@@ -102,8 +102,7 @@ if is_again then read_again() end
 local first, overtaken, entry, woken = nil, 0, nil, nil
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(lane, tonumber(ts), unread) end
 local ahead = length - overtaken
-local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'body', body, 'thread', thread, 'kind', a.kind,
-  'came', a.came}
+local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind, 'came', a.came}
 for name, value in pairs({
   version = a.version, ts = ts ~= '' and ts, overtakes = first and overtaken, behind = ahead > 0 and ahead,
   starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent
@@ -114,7 +113,7 @@ if length == 0 then
   entry, woken = next_for(a.worker)
   if woken == lane then first_look(record, a.worker, a.now) end
 end
-redis.call('HSET', turn_key(turn), unpack(record))
+redis.call('HSET', turn_key(turn), 'body', body, unpack(record)) -- the caller knows the body
 if first then redis.call('LINSERT', box_key(lane), 'BEFORE', first, turn) else redis.call('RPUSH', box_key(lane), turn) end
 if length > 0 then -- a new message after a stop resumes the lane; one written before the stop doesn't
   local held, parked = redis.call('HGET', held_key(), lane), redis.call('HGET', parked_key(), lane)
