@@ -314,7 +314,7 @@ class CommandLine:
         if message.is_text:
             return None
         mentions, said = addressed(message.text, bot_user)
-        line = self.bang_line(said)
+        line = self.bang_line(said) if may_have(said, "!") else None
         if line is None and (mentions or message.is_direct):
             line = self._slash_line(said)
         if line is None and message.is_mention and not message.parts and len(message.text) <= _LONGEST_BANG:
@@ -336,7 +336,7 @@ class CommandLine:
 
         The command is folded, the rest is as typed. A single misspelled word counts, too; see `meant_by`.
         """
-        if not (may_have(text, "!") and _BANG.match(fold(text, _LONGEST_BANG).text)):  # most messages
+        if not _BANG.match(fold(text, _LONGEST_BANG).text):
             return None
         folded = fold(undecorated(text), _LONGEST_BANG)
         found = _BANG.match(folded.text)

@@ -155,16 +155,12 @@ class Channels:
 
         Raises `ProjectError` if it doesn't say which ones the operator's file names.
         """
-        settings = await self._get(team, channel)
+        settings = (await self._known.values()).get(f"{team}:{channel}", NOTHING_SET)
         return await self.in_force(channel, settings, with_ids=with_ids) if channel in self.file else settings
-
-    async def _get(self, team: str, channel: str) -> ChannelSettings:
-        """Return what's set in Slack."""
-        return (await self._known.values()).get(f"{team}:{channel}", NOTHING_SET)
 
     async def project_of(self, team: str, channel: str) -> str | None:
         """Return the project that's set for *channel*, or whose agents and workflows are; None if none is known."""
-        return (await self._get(team, channel)).known_project
+        return (await self._known.values()).get(f"{team}:{channel}", NOTHING_SET).known_project
 
     def fixed(self, channel: str) -> frozenset[Fixed]:
         """Return what the operator's file sets for *channel*."""
