@@ -230,7 +230,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
     try:
         raw = file.read_bytes()
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except (OSError, UnicodeDecodeError) as exc:
+    except (OSError, ValueError) as exc:  # a path with a null character, too
         if path is None and isinstance(exc, FileNotFoundError):
             return no_file(default)
         why = exc.strerror if isinstance(exc, OSError) else "not text in UTF-8"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -249,7 +250,7 @@ def ids(given: str, letters: str, what: str) -> frozenset[str]:
 @_setting_type
 def folder(given: str) -> Path:
     """Parse a path; ``~`` is the home folder."""
-    try:
-        return Path(given).expanduser().absolute()
-    except (RuntimeError, ValueError, OSError):
-        raise ValueError("isn't a usable path: use an absolute one such as /var/lib/bridge") from None
+    if "\0" not in given:
+        with suppress(RuntimeError, ValueError, OSError):
+            return Path(given).expanduser().absolute()
+    raise ValueError("isn't a usable path: use an absolute one such as /var/lib/bridge")

@@ -274,7 +274,7 @@ class Variables(EnvSettingsSource):
                 value = Path(file).read_text(encoding="utf-8").strip() or ValueError(
                     f"is empty in its file: write the value to the file that {name}_FILE names"
                 )
-            except (OSError, UnicodeDecodeError) as exc:
+            except (OSError, ValueError) as exc:  # a path with a null character, too
                 why = exc.strerror if isinstance(exc, OSError) else "not text"
                 value = ValueError(f"can't be read from its file ({why}): set {name}_FILE to a readable file")
         return value, name, is_json
@@ -407,7 +407,7 @@ def origins(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
 def _bindings(env_file: Path) -> list[tuple[Binding, int]]:
     """Parse *env_file*, if it exists; each of its bindings comes with its line. Raises `ConfigurationError`."""
     try:
-        text = env_file.read_text(encoding="utf-8") if env_file.is_file() else ""
+        text = env_file.read_text(encoding="utf-8-sig") if env_file.is_file() else ""
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "not text"
         raise ConfigurationError([f"{env_file} can't be read ({why}): fix or remove it"]) from None

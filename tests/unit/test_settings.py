@@ -232,6 +232,8 @@ def test_a_file_that_is_missing_empty_or_beside_a_value_is_a_problem(tmp_path: P
             "PROJECT_API_KEY_FILE": str(tmp_path / "binary"),
             "REDIS_URL_FILE": str(tmp_path),
             "BRIDGE_DEFAULT_AGENT_FILE": str(tmp_path / "empty"),
+            "BRIDGE_CONFIG": "bridge\0.toml",
+            "BRIDGE_RUN_URL_FILE": "run\0url",  # from .env
         }
     )
 
@@ -242,8 +244,10 @@ def test_a_file_that_is_missing_empty_or_beside_a_value_is_a_problem(tmp_path: P
         unread.format("SLACK_SIGNING_SECRET", "No such file or directory"),
         empty.format("PROJECT_BASE_URL"),
         unread.format("PROJECT_API_KEY", "not text"),
+        "BRIDGE_CONFIG isn't a usable path: use an absolute one such as /var/lib/bridge",
         unread.format("REDIS_URL", "Is a directory"),
         empty.format("BRIDGE_DEFAULT_AGENT"),
+        unread.format("BRIDGE_RUN_URL", "not text"),
     )
 
 
@@ -278,7 +282,9 @@ def test_an_errors_chain_holds_no_secret() -> None:
 def test_the_environment_overrides_the_file_unless_empty(
     tmp_path: Path, process: dict[str, str], joined: dict[str, str]
 ) -> None:
-    (tmp_path / ".env").write_text("BRIDGE_PORT=1\nBRIDGE_HOST='::1' # here\nPROJECT_API_KEY=a${b}c\nREDIS_URL=\n")
+    (tmp_path / ".env").write_text(
+        "\ufeffBRIDGE_PORT=1\nBRIDGE_HOST='::1' # here\nPROJECT_API_KEY=a${b}c\nREDIS_URL=\n", encoding="utf-8"
+    )
 
     assert environment(process, tmp_path / ".env") == joined
 

@@ -151,6 +151,24 @@ def test_an_address_of_one_server_is_unchanged(url: str) -> None:
 @each(
     "url",
     [
+        "redis://a/0?hidden=1",
+        "redis+sentinel://a:1/main/0?hidden=1",
+        "redis+cluster://a:1?hidden=1",
+        "rediss://a?ssl_cert_reqs=hidden",
+    ],
+)
+def test_an_option_that_redis_py_lacks_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        connect(url)
+
+    assert caught.value.problems == (
+        "REDIS_URL has an option after ? that can't be used: use one such as ?ssl_cert_reqs=required, or none",
+    )
+
+
+@each(
+    "url",
+    [
         "redis+sentinel://:hidden@a:1,b:2",  # no service name
         "redis+sentinel://:hidden@a:1,b:2/main/first",
         "redis+sentinel://:hidden@/main",

@@ -99,6 +99,12 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     client = OneSlot if several and several.kind == "cluster" else Redis
     pool = BlockingConnectionPool(**options, **ours)
     pool.connection_class = type("Connection", (_PackedInC, pool.connection_class), {})
+    try:
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, RedisError):  # its message may contain a value
+        raise ConfigurationError(
+            ["REDIS_URL has an option after ? that can't be used: use one such as ?ssl_cert_reqs=required, or none"]
+        ) from None
     return client.from_pool(pool)
 
 
