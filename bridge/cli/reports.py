@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,7 @@ from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import out
 from bridge.cli.running import WRONG_SETTINGS, say
 from bridge.cli.store import JsonOption, in_store
-from bridge.features.alerts.listing import ListedAlert, parse_alerts, read_alerts, write_alerts
+from bridge.features.alerts.listing import ListedAlert, read_alerts, write_alerts
 from bridge.features.schedules.listing import (
     ListedChannel,
     ListedQuestion,
@@ -27,6 +26,13 @@ from bridge.features.schedules.listing import (
 )
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
+
+
+class WholeListing(Listing, frozen=True, extra="forbid"):
+    """All schedules, alerts and channel settings of one bridge, as `bridge reports --json` prints them."""
+
+    alerts: tuple[ListedAlert, ...] = ()
+
 
 reports = typer.Typer(add_completion=False, invoke_without_command=True, rich_markup_mode=None)
 
@@ -41,18 +47,17 @@ def list_all(context: typer.Context, *, as_json: JsonOption = False) -> None:
         return
 
     async def show(scripts: Scripts) -> int:
-        listing, alerts = await read_listing(scripts), await read_alerts(scripts)
+        listing = WholeListing(**dict(await read_listing(scripts)), alerts=tuple(await read_alerts(scripts)))
         if as_json:
-            listed = json.loads(listing.to_text())
-            out(json.dumps({**listed, "alerts": [one.model_dump(mode="json") for one in alerts]}, indent=2))
+            out(listing.to_text())
             return 0
         async with opened_names() as names:
             await names.look_up_agents()
             owners = [rule.owner for one in listing.channels for rule in one.settings.apps.values()]
             places = [one.channel for one in listing.channels]
-            scheduled = (*listing.reports, *listing.schedules, *alerts)
+            scheduled = (*listing.reports, *listing.schedules, *listing.alerts)
             await names.look_up([*owners, *places, *(id_ for one in scheduled for id_ in (one.channel, one.owner))])
-        out("\n".join(lines_of(listing, alerts, names)))
+        out("\n".join(lines_of(listing, names)))
         return 0
 
     in_store(show)
@@ -71,31 +76,21 @@ def import_list(
         raise typer.Exit(WRONG_SETTINGS) from None
 
     async def set_all(scripts: Scripts) -> int:
-        listing, alerts = parse_list(text)
+        listing = WholeListing.parse(text)
         written = await write_listing(scripts, listing, datetime.now(UTC))
-        of_alerts = await write_alerts(scripts, alerts, datetime.now(UTC))
+        of_alerts = await write_alerts(scripts, listing.alerts, datetime.now(UTC))
         schedules = f", {counted(written.schedules, 'other schedule')}" if written.schedules else ""
         channels = counted(written.channels, "channel")
         schedules += f", {counted(of_alerts, 'alert')}" if of_alerts else ""
         done = f"Set {counted(written.reports, 'report')}{schedules} and the settings of {channels}."
-        others = written.others + len(alerts) - of_alerts
+        others = written.others + len(listing.alerts) - of_alerts
         out(f"{done} {others} already as listed." if others else done)
         return 0
 
     in_store(set_all)
 
 
-def parse_list(text: str) -> tuple[Listing, list[ListedAlert]]:
-    """Parse what `bridge reports --json` prints. Raises `ConfigurationError`."""
-    try:
-        listed = json.loads(text)
-    except ValueError:
-        listed = None
-    alerts = listed.pop("alerts", []) if isinstance(listed, dict) else []
-    return Listing.parse(text if listed is None else json.dumps(listed)), parse_alerts(alerts)
-
-
-def lines_of(listing: Listing, alerts: Sequence[ListedAlert], names: DisplayNames) -> Iterator[str]:
+def lines_of(listing: WholeListing, names: DisplayNames) -> Iterator[str]:
     """Format *listing* for people."""
     yield "Scheduled reports"
     yield from [f"  {_when(report, names)}" for report in listing.reports] or ["  None."]
@@ -104,7 +99,7 @@ def lines_of(listing: Listing, alerts: Sequence[ListedAlert], names: DisplayName
     yield from [f"  {_target(one, names)} {_when(one, names)}" for one in listing.schedules] or ["  None."]
     yield ""
     yield "Alerts"
-    yield from [f"  {_alert(one, names)}" for one in alerts] or ["  None."]
+    yield from [f"  {_alert(one, names)}" for one in listing.alerts] or ["  None."]
     yield ""
     yield "Channel settings"
     for one in listing.channels:

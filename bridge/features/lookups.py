@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
@@ -14,6 +15,8 @@ from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 
+T = TypeVar("T", Workflow, Agent)
+
 
 async def may_set(deps: Deps, turn: Turn, channel: str) -> bool:
     """Whether to offer a person a button that changes a channel's settings; their direct message is their own."""
@@ -23,9 +26,8 @@ async def may_set(deps: Deps, turn: Turn, channel: str) -> bool:
 
 async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
     """Return the workflow with the ID from a button or form. Raises `NoSuch`."""
-    for workflow in await turn.project.catalog.get_workflows():
-        if workflow.id == id_:
-            return workflow
+    if workflow := _by_id(await turn.project.catalog.get_workflows(), id_):
+        return workflow
     raise NoSuch("workflow", str(id_))
 
 
@@ -38,9 +40,11 @@ async def agent_by_id(turn: Turn, id_: int) -> Agent:
 
 async def find_agent(turn: Turn, id_: int | None) -> Agent | None:
     """Return the agent with this ID; None if it no longer exists."""
-    if id_ is None:
-        return None
-    return next((agent for agent in await turn.project.catalog.get_agents() if agent.id == id_), None)
+    return None if id_ is None else _by_id(await turn.project.catalog.get_agents(), id_)
+
+
+def _by_id(items: Sequence[T], id_: int) -> T | None:
+    return next((one for one in items if one.id == id_), None)
 
 
 async def agent_name(turn: Turn, id_: int) -> str:
@@ -93,11 +97,9 @@ async def rights(
     access, target = deps.access, None
     known = deps.projects.get(project) if has_file(access.rules) else None
     if known is not None and workflow is not None:
-        found = next((one for one in await known.catalog.get_workflows() if one.id == workflow), None)
-        target = target_of(found) or Target("workflow", str(workflow))
+        target = target_of(_by_id(await known.catalog.get_workflows(), workflow)) or Target("workflow", str(workflow))
     elif known is not None and agent is not None:
-        answers = next((one for one in await known.catalog.get_agents() if one.id == agent), None)
-        target = target_of(answers) or Target("agent", str(agent))
+        target = target_of(_by_id(await known.catalog.get_agents(), agent)) or Target("agent", str(agent))
     about = target if act in {"schedule", "alert"} else None
     wanted = [access.asked_by(act, owner, channel, project, about)]
     if target is not None:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from bridge.cli.names import DisplayNames
-from bridge.cli.reports import lines_of, parse_list
+from bridge.cli.reports import WholeListing, lines_of
 from bridge.errors import ConfigurationError
 from bridge.features.alerts.listing import read_alerts, write_alerts
-from bridge.features.schedules.listing import Listing
 from bridge.playground.emulator.sample import BOB, GENERAL
 from support.harness import Harness
 from support.store import TEAM
@@ -20,7 +19,7 @@ ALERT = {"condition": "runs < 1 in 24h", "team": TEAM, "channel": GENERAL, "owne
 
 
 async def write(harness: Harness, *alerts: dict[str, Any]) -> int:
-    _listing, listed = parse_list(json.dumps({"alerts": list(alerts)}))
+    listed = WholeListing.parse(json.dumps({"alerts": list(alerts)})).alerts
     return await write_alerts(harness.store.scripts, listed, harness.store.clock())
 
 
@@ -48,7 +47,7 @@ async def test_a_changed_alert_is_set(harness: Harness) -> None:
 async def test_alerts_are_listed_for_people(harness: Harness) -> None:
     await write(harness, {**ALERT, "run": 3, "paused": "is_archived"})
 
-    lines = list(lines_of(Listing(), await read_alerts(harness.store.scripts), DisplayNames()))
+    lines = list(lines_of(WholeListing(alerts=await read_alerts(harness.store.scripts)), DisplayNames()))
 
     assert f"  runs < 1 in 24h in {GENERAL}, by {BOB}, runs workflow 3, paused (is_archived)" in lines
 
@@ -58,11 +57,11 @@ async def test_alerts_are_listed_for_people(harness: Harness) -> None:
     [
         ({"condition": "when it rains"}, "alerts[0].condition can't be understood"),
         ({"id": "a:b"}, "alerts[0].id "),
-        ({"colour": "red"}, "alerts[0].colour "),
+        ({"colour": "red"}, "alerts[0].colour isn't a field"),
     ],
 )
 def test_an_unusable_alert_is_named(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigurationError) as error:
-        parse_list(json.dumps({"alerts": [{**ALERT, **change}]}))
+        WholeListing.parse(json.dumps({"alerts": [{**ALERT, **change}]}))
 
     assert str(error.value).startswith(problem)

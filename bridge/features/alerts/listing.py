@@ -6,9 +6,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from bridge.errors import BadAlert, ConfigurationError
 from bridge.features.alerts.alert import AlertSpec
@@ -41,20 +40,6 @@ async def read_alerts(scripts: Scripts) -> list[ListedAlert]:
     """List what's stored. Raises `StoreUnavailable`."""
     stored = await AlertStore(scripts).all()
     return [ListedAlert(**one.spec.model_dump(), id=one.id, paused=one.paused) for one in stored]
-
-
-def parse_alerts(listed: Any) -> list[ListedAlert]:
-    """Parse the alerts of a list. Raises `ConfigurationError`."""
-    found = []
-    for at, one in enumerate(listed if isinstance(listed, list) else [listed]):
-        try:
-            found.append(ListedAlert.model_validate(one))
-        except ValidationError as exc:
-            problem = exc.errors(include_url=False, include_input=False)[0]
-            place = ".".join(["", *map(str, problem["loc"])])
-            why = str(problem["msg"]).removeprefix("Value error, ")
-            raise ConfigurationError([f"alerts[{at}]{place} {why[:1].lower()}{why[1:]}"]) from None
-    return found
 
 
 async def write_alerts(scripts: Scripts, alerts: Sequence[ListedAlert], now: datetime) -> int:

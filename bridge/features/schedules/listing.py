@@ -147,7 +147,7 @@ class Listing(BaseModel, frozen=True, extra="forbid"):
     channels: tuple[ListedChannel, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Listing:
+    def parse(cls, text: str) -> Self:
         """Parse what `to_text` returns. Raises `ConfigurationError`."""
         try:
             return cls.model_validate_json(text)
