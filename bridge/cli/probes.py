@@ -52,7 +52,7 @@ from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
 from bridge.slack.api import Hello, Identity, SlackWeb, opened
-from bridge.slack.blockkit.kit import counted
+from bridge.slack.blockkit.kit import counted, first_of
 from bridge.slack.scopes import SCOPES, USER_GROUPS, missing, required_by
 from bridge.slack.user_groups import UserGroup, UserGroups
 
@@ -493,10 +493,9 @@ def _with_unusable(row: Row, problems: Sequence[str]) -> Row:
     """Name what of a response couldn't be used."""
     if not problems or row.state is not OK:
         return row
-    listed = "; ".join(problems[:_MOST_UNUSABLE])
-    more = f"; and {len(problems) - _MOST_UNUSABLE} more" if len(problems) > _MOST_UNUSABLE else ""
+    listed = first_of(problems, _MOST_UNUSABLE, "; ")
     cure = "report it to the service's developers; the bridge uses the rest"
-    return replace(row, state=WARNING, detail=f"{row.detail}; not as documented: {listed}{more}", cure=cure)
+    return replace(row, state=WARNING, detail=f"{row.detail}; not as documented: {listed}", cure=cure)
 
 
 async def _list_rows(

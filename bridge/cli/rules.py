@@ -198,10 +198,9 @@ def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[R
         )
     ]
     if rules and nobodys:
-        more = f" and {len(nobodys) - 5} more" if len(nobodys) > 5 else ""  # noqa: PLR2004
-        names = ", ".join(kit.quoted(one, 60) for one in nobodys[:5])
+        names = kit.first_of([kit.quoted(one, 60) for one in nobodys], 5)
         cure = 'add a rule with may = ["run"] for them before the others, if people should run them'
-        yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}{more}", cure)
+        yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}", cure)
 
 
 def _granting(rules: Sequence[Rule], act: Act, project: ProjectSettings, workflow: Workflow) -> list[Rule]:

@@ -39,12 +39,11 @@ class Need:
 class Reads:
     """Reads of Home's parts, sent to Redis together: those asked for at the same moment share one round trip.
 
-    So a part must await nothing else between its reads. *trips* counts them.
+    So a part must await nothing else between its reads.
     """
 
     def __init__(self, scripts: Scripts) -> None:
         self.keys = scripts.keys
-        self.trips = 0
         self._redis = scripts.redis
         self._waiting: list[tuple[Callable[[Any], object], asyncio.Future[list[Any]]]] = []
 
@@ -60,7 +59,6 @@ class Reads:
 
     async def _send(self) -> None:
         sent, self._waiting = self._waiting, []
-        self.trips += 1
         try:
             with translated():
                 async with self._redis.pipeline(transaction=False) as pipe:

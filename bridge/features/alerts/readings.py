@@ -229,7 +229,9 @@ class Readings:
         new = [] if before.others else sorted(now.named.keys() - before.named.keys())
         gone = [] if now.others else sorted(before.named.keys() - now.named.keys())
         parts = [
-            f"{word} {condition.of}: {_listed(names)}" for word, names in (("new", new), ("removed", gone)) if names
+            f"{word} {condition.of}: {kit.first_of([kit.named(name, 60) for name in names], _MOST_NAMES)}"
+            for word, names in (("new", new), ("removed", gone))
+            if names
         ]
         lately = _lately(span)
         said = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
@@ -362,9 +364,3 @@ def _lately(span: timedelta) -> str:
 def _slack(span: timedelta) -> timedelta:
     """Return how much older than *span* a snapshot may be: they are hourly, and after a week may be daily."""
     return _GAP if span <= 7 * _A_DAY else _A_DAY + _GAP
-
-
-def _listed(names: Collection[str]) -> str:
-    first = ", ".join(kit.named(name, 60) for name in list(names)[:_MOST_NAMES])
-    left = len(names) - _MOST_NAMES
-    return f"{first} and {left} more" if left > 0 else first

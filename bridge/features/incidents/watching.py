@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -39,7 +38,7 @@ from bridge.queue.redis.connection import translated
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
 from bridge.queue.status import oldest_message, running
-from bridge.slack.blockkit.kit import counted
+from bridge.slack.blockkit.kit import counted, first_of
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +167,7 @@ async def _reported(deps: Deps) -> list[Finding]:
     found = [one for one in found if one.kind != "socket" or (one.ended or now) - one.since > _RECONNECTS_FOR]
     for in_force in (await Reloads(deps.scripts).reports(names)).values():
         if in_force is not None and in_force.problems:
-            said = _first(in_force.problems)
+            said = first_of(in_force.problems, _MOST_NAMED, "; ")
             found.append(Finding("reload", now, said, said))
     return found
 
@@ -247,12 +246,5 @@ async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> 
     except ProjectError:  # if that's an outage, it's found the next time
         return []
     unusable = [f"{operation}: {one}" for operation, problems in project.client.unusable.items() for one in problems]
-    said = _first(unusable)
+    said = first_of(unusable, _MOST_NAMED, "; ")
     return [Finding("rows", now, said, said, **about)] if unusable else []
-
-
-def _first(problems: Iterable[str]) -> str:
-    """Name the first problems."""
-    known = list(problems)
-    more = f"; and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
-    return "; ".join(known[:_MOST_NAMED]) + more

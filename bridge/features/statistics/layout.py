@@ -29,7 +29,6 @@ from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.folding import NUMBER_WORDS
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
-from bridge.slack.blockkit.untyped_json import NAMES_AND_MORE
 
 STATISTICS: Final = "Statistics"
 YESTERDAY: Final = "yesterday"
@@ -284,13 +283,8 @@ def news(what: str, changes: NamesChanged) -> list[str]:
     """Return lines for added and removed names: ``New tags: alpha (3), beta (1)``."""
     lines = []
     for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
-        listed = [
-            f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({count:,})"
-            for name, count in counts[:_MOST_CHANGED]
-        ]
-        names, left = ", ".join(listed), len(counts) - len(listed)
-        names = NAMES_AND_MORE.format(names=names, count=f"{left:,}") if left else names
-        lines += [f"{title} {what}: {names}"] if counts else []
+        names = [f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({count:,})" for name, count in counts]
+        lines += [f"{title} {what}: {kit.first_of(names, _MOST_CHANGED)}"] if counts else []
     return lines
 
 

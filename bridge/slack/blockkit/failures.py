@@ -268,9 +268,7 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
                 return f"I haven't seen {name} post here yet{others}. {hint}"
             return f"No {error.kind} {name}. {hint}"
         case errors.SeveralFit():
-            names = ", ".join(f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches[:_MOST_NAMES])
-            if len(error.matches) > _MOST_NAMES:
-                names = f"{names} and {len(error.matches) - _MOST_NAMES} more"
+            names = kit.first_of([f"{kit.named(name, 80)} (ID {id_})" for id_, name in error.matches], _MOST_NAMES)
             typed = kit.quoted(error.name, 60)
             return f"Several {error.kind}s start with {typed}: {names}. Use an ID, such as {error.matches[0][0]}."
         case errors.NotSure():

@@ -174,6 +174,13 @@ def joined(words: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
+def first_of(words: Sequence[str], most: int, between: str = ", ") -> str:
+    """Join the first *most* of *words*, and count the others: ``a, b and 3 more``, or ``a; b; and 3 more``."""
+    left = len(words) - most
+    more = f"{'' if between == ', ' else between.rstrip()} and {left:,} more"
+    return between.join(words[:most]) + (more if left > 0 else "")
+
+
 def escape(text: str) -> str:
     """Escape Slack's three special characters. https://docs.slack.dev/messaging/formatting-message-text#escaping."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

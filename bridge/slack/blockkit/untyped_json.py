@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
-from typing import Any, Final
+from typing import Any
 
 from bridge.slack.blockkit import kit
-
-NAMES_AND_MORE: Final = "{names} and {count} more"
 
 _NAME_KEYS = ("name", "label", "title", "tool", "tool_name", "toolName", "displayName", "function", "id")
 _TYPE_KEYS = ("type", "node_type", "nodeType", "kind")
@@ -53,7 +51,7 @@ def listed(names: Iterator[str] | Sequence[str], limit: int) -> str:
     # As many names as fit, with commas.
     fitting = sum(1 for length in accumulate(len(name) + 2 for name in written) if length - 2 <= limit)
     for shown in range(max(fitting, 1), 0, -1):
-        line = NAMES_AND_MORE.format(names=", ".join(written[:shown]), count=len(written) - shown)
+        line = kit.first_of(written, shown)
         if len(line) <= limit:
             break
     return kit.cut(line, limit)
