@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from bridge.engine.activity import Activity
 from bridge.errors import RecordNotUnderstood, StoreUnavailable
 from bridge.features.registry import features
+from bridge.features.workflows.runs import results_of
 from bridge.ids import TurnId
 from bridge.inbound import HomeOpened, SlashCommand
 from bridge.metrics import Metrics
@@ -269,7 +270,7 @@ async def test_results_that_cannot_be_read_say_so(store: Store, redis: Redis) ->
     await redis.set(f"{PREFIX}results:t", "{", ex=60)
 
     with pytest.raises(RecordNotUnderstood):
-        await store.results.get(TurnId("t"))
+        await results_of(store.scripts, TurnId("t"))
 
 
 @pytest.fixture
