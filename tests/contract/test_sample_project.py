@@ -105,7 +105,7 @@ async def test_numbers_are_learned_from_what_a_person_says_not_from_parts(http: 
     passages = [
         content_words.file_with(files[0], "tea is due on\n\nMay 3"),
         content_words.file_with(MessageFile(id="F3", kind="clip", name="1.m4a", size=24_000), "water 5 plants\nnow"),
-        content_words.named_file(files[1], "cut after 9"),
+        content_words.named_file(files[1]),
         Passage("A forwarded message in #general (https://a.example/p16):", "Parcel 77\n\nis late", "quoted"),
     ]
     message = content_words.composed("please water the plants", passages).text

@@ -73,9 +73,8 @@ def test_a_file_without_content_is_named_with_its_description() -> None:
     photo = MessageFile(id="F1", kind="image", name="a.png", alt_text="A red\nlamp ”")
     link = MessageFile(id="F2", kind="link", name="Plan", url="https://drive.test/1")
 
-    assert composed("", [named_file(photo), named_file(link, "not read")]).text == (
-        "[image “a.png”; described as “A red lamp '”]\n\n"
-        "[link to a file elsewhere “Plan”; https://drive.test/1; not read]"
+    assert composed("", [named_file(photo), named_file(link)]).text == (
+        "[image “a.png”; described as “A red lamp '”]\n\n[link to a file elsewhere “Plan”; https://drive.test/1]"
     )
 
 

@@ -132,14 +132,14 @@ def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
     return f"{head}{f' ({link})' if link else ''}:", body
 
 
-def named_file(file: MessageFile, note: str = "") -> Passage:
-    """Name a file whose content isn't included; *note* says why."""
+def named_file(file: MessageFile) -> Passage:
+    """Name a file whose content isn't included."""
     facts = [described(file)]
     if file.kind == "link" and file.url:
         facts.append(file.url)
     if file.alt_text.strip():
         facts.append(f"described as {kit.quoted(file.alt_text, 1000)}")
-    return Passage(f"[{'; '.join([*facts, *filter(None, [note])])}]", is_name=len(facts) == 1)
+    return Passage(f"[{'; '.join(facts)}]", is_name=len(facts) == 1)
 
 
 def file_with(file: MessageFile, content: str, note: str = "") -> Passage:
