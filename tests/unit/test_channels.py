@@ -15,14 +15,13 @@ from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels, Ch
 from bridge.playground.emulator.sample import RANDOM
 from bridge.project.connection import ProjectConnection
 from bridge.queue.cached_hash import CachedHash
-from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Watches
 from bridge.slack.api import Identity
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.post import Authorship
 from bridge.slack.scopes import CUSTOMIZE
 from support.real_redis import refused_commands
-from support.store import CHANNEL, NAMESPACE, PREFIX, TEAM, Store
+from support.store import CHANNEL, PREFIX, TEAM, Store
 from support.tables import each
 from support.waiting import wait_until
 
@@ -117,14 +116,6 @@ async def test_the_last_known_settings_apply_while_redis_is_down(store: Store) -
         assert await mine.get(TEAM, CHANNEL) == ALL
         with pytest.raises(StoreUnavailable):
             await Channels(store.scripts).get(TEAM, CHANNEL)
-
-
-async def test_two_namespaces_have_separate_settings(store: Store) -> None:
-    await store.set_channel(answers="all")
-
-    assert await Channels(Scripts(store.redis, f"{NAMESPACE}2", store.scripts._metrics)).get(TEAM, CHANNEL) == (
-        NOTHING_SET
-    )
 
 
 def test_a_setting_of_another_release_leaves_its_menu_empty() -> None:

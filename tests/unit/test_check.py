@@ -100,7 +100,7 @@ async def test_a_good_token_shows_its_bot(emulated: EmulatedSlack, slack_web: Sl
     assert identity.bot_user == "UBOT"
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "says", "cure"),
     [
         (refused("invalid_auth"), "rejected by Slack (invalid_auth)", "copy SLACK_BOT_TOKEN again"),
@@ -141,7 +141,7 @@ async def test_an_unreachable_slack_names_the_proxy() -> None:
     assert "HTTPS_PROXY" in rows[0].cure
 
 
-@pytest.mark.parametrize(
+@each(
     ("granted", "required", "found"),
     [
         ([name for name in ALL_SCOPES if name != "chat:write"], [],
@@ -164,7 +164,7 @@ async def test_a_missing_or_unused_scope_is_reported(
     assert detail.startswith(found[1])
 
 
-@pytest.mark.parametrize(
+@each(
     ("ahead", "uses_http", "state", "says"),
     [
         (timedelta(seconds=60), True, OK, "agrees"),

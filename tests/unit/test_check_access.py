@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from bridge.cli.access import Asking, access_of, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.config import default_project, no_file
@@ -16,6 +14,7 @@ from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
 from support.secrecy import BOT_TOKEN
 from support.slack_fixtures import Json, answers, methods, refused
+from support.tables import each
 
 GREETING = {"ok": True, "team": "Acme", "team_id": "T1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"}
 NO_FILE = no_file(default_project({}))
@@ -75,7 +74,7 @@ async def test_the_replies_that_need_no_mention_are_explained(emulated: Emulated
     assert "BRIDGE_THREAD_REPLIES=auto, unless /agents channel says otherwise" in row.detail
 
 
-@pytest.mark.parametrize(
+@each(
     ("who", "described", "may", "why"),
     [
         (
@@ -90,12 +89,7 @@ async def test_the_replies_that_need_no_mention_are_explained(emulated: Emulated
         (person(deleted=True), "deactivated", (), "this account is deactivated"),
         (person(is_bot=True), "a bot", (), "this is a bot, not a person"),
         (person(team_id=None), "workspace unknown", (), "Slack doesn't give enough information"),
-        (
-            refused("missing_scope", needed="users:read"),
-            "the token lacks the scope users:read",
-            FOUR,
-            "",
-        ),
+        (refused("missing_scope", needed="users:read"), "the token lacks the scope users:read", FOUR, ""),
         (refused("internal_error"), "sent an unexpected response", FOUR[:2], "Slack doesn't give enough information"),
     ],
 )
@@ -117,7 +111,7 @@ async def test_an_unknown_person_gets_no_permissions_but_a_fix(emulated: Emulate
     assert rows["person"].cure == "copy the member ID from the person's profile in Slack"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rules", "may", "what", "why"),
     [
         (rules(users="U1SUE"), FOUR, "talk", "listed in BRIDGE_ALLOWED_USERS"),
@@ -138,7 +132,7 @@ async def test_each_rule_is_named_where_it_decides(
     assert rows[what].detail == why
 
 
-@pytest.mark.parametrize(
+@each(
     ("where", "described", "may"),
     [
         (channel(is_private=True, is_ext_shared=True), "private, shared with another company, the bot is in it", FOUR),
@@ -184,7 +178,7 @@ async def test_a_bad_token_hides_all_other_rows(emulated: EmulatedSlack, slack_w
     assert [(row.what, row.state) for row in rows] == [("bot token", FAILURE)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("user", "channel", "problems"),
     [("U1SUE", "C1GEN", 0), ("W12", "G12", 0), ("U12", "D12", 0), ("@sue", "C1GEN", 1), ("sue", "#general", 2)],
 )

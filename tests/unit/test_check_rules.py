@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from bridge.cli.access import Asking, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.cli.rules import Lists, rule_rows
@@ -16,6 +14,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
 from support.secrecy import BOT_TOKEN
+from support.tables import each
 
 RUNS = '[[rules]]\nwho = ["S0RUNNERS"]\nmay = ["run"]\n'
 
@@ -46,18 +45,14 @@ async def test_a_sound_file_has_one_row(emulated: EmulatedSlack, tmp_path: Path)
     assert (row.state, row.detail) == (OK, "1 rule, 0 channels, 0 limits")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "problem"),
     [
         ('[[rules]]\nmay = ["run"]\n' + RUNS, 3, "this rule never matches: the rule in line 1 fits all that it does"),
         ('[[rules]]\nmay = ["run"]\nagents = ["Support"]', 1, "this rule never matches: nothing in its may is"),
         ('[[rules]]\nwho = ["S0NONE0001"]', 2, "rules.who names S0NONE0001, and Slack doesn't know a user group with"),
         ('[[rules]]\nwho = ["U0NONE0001"]', 2, "rules.who names U0NONE0001, and Slack doesn't know a person"),
-        (
-            '[[rules]]\nchannels = ["C0NONE0001"]',
-            2,
-            "rules.channels names C0NONE0001, and Slack doesn't",
-        ),
+        ('[[rules]]\nchannels = ["C0NONE0001"]', 2, "rules.channels names C0NONE0001, and Slack doesn't"),
         ('[[rules]]\napprove = {by = ["S0NONE0001"]}', 2, "rules.approve names S0NONE0001"),
         ('[channels.C0NONE0001]\nagent = "7"', 1, "channels.C0NONE0001 names C0NONE0001, and Slack doesn't know"),
         ('[[rules]]\nworkflows = ["Refunds *"]', 2, "rules.workflows names “Refunds *”, and the service has no such"),
@@ -77,7 +72,7 @@ async def test_a_problem_has_its_line_and_a_cure(
     assert all(row.cure for row in rows if row.state == FAILURE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "cures"),
     [
         ('[[rules]]\nwho = ["S0NONE0001"]', ["copy the ID again from Slack"]),
@@ -103,7 +98,7 @@ async def test_workflows_that_nobody_may_run_are_named(emulated: EmulatedSlack, 
 EVERYONE = '[[rules]]\nmay = ["run", "ask"]\n'
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "nobodys"),
     [
         ('[[rules]]\nmay = ["run"]\nworkflows = ["Digest"]\nrefuse = true\n' + EVERYONE, "“Digest”"),
@@ -131,7 +126,7 @@ async def test_a_workflow_refused_to_everyone_is_nobodys(
     assert said == ([f"no rule lets anyone run {nobodys}"] if nobodys else [])
 
 
-@pytest.mark.parametrize(
+@each(
     ("user", "workflow", "said"),
     [
         ("U0ALICE", "Refund all", "rule 2 ({file}:4): @runners may run workflows (“Refund *”)"),

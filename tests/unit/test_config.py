@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from bridge.config import Config, changes, default_project, read_config
 from bridge.errors import ConfigurationError
+from support.tables import each
 
 ENVIRON = {"DATA_KEY": "data-key-1", "ORDERS_KEY": "orders-key-1", "BOT": "xoxb-secret", "SPACED": "two words"}
 DEFAULT = default_project(
@@ -121,7 +122,7 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
     assert read(tmp_path, DATA.replace("Data", "Sales")).revision != first
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line", "problem"),
     [
         # The file
@@ -162,11 +163,7 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
         # Addresses
         (DATA.replace("https://", ""), 3, "projects.data.base_url isn't a web address: use one such as https://"),
         (DATA.replace("data.ex", "me:hunter2@data.ex"), 3, "projects.data.base_url has a query, a fragment or a pass"),
-        (
-            DATA.replace("base_url", "baseurl"),
-            3,
-            "projects.data.baseurl isn't a setting: did you mean base_url?",
-        ),
+        (DATA.replace("base_url", "baseurl"), 3, "projects.data.baseurl isn't a setting: did you mean base_url?"),
         ('[projects.data]\napi_key_env = "DATA_KEY"', 1, 'projects.data.base_url is missing: add base_url = "https:/'),
         # Keys
         (
@@ -252,20 +249,12 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
         ("[[rules]]\nwho = []", 2, "rules.who is empty: list at least one, or remove the setting"),
         ('[[rules]]\nwho = ["@ops"]', 2, 'rules.who has an invalid entry: use IDs such as "S0123456789" or members'),
         ('[[rules]]\nwhom = ["S0OPS0001"]', 2, "rules.whom isn't a setting: did you mean who?"),
-        (
-            '[[rules]]\nmay = ["runs"]',
-            2,
-            "rules.may has an unknown value: use ask, run, schedule, report, alert, sett",
-        ),
+        ('[[rules]]\nmay = ["runs"]', 2, "rules.may has an unknown value: use ask, run, schedule, report, alert, sett"),
         ('[[rules]]\nmay = "run"', 2, 'rules.may has a value of the wrong type: write it as may = ["run"]'),
         ('[[rules]]\nchannels = ["#ops"]', 2, 'rules.channels has an invalid entry: use IDs such as "C0123456789" or'),
         ('[[rules]]\nworkflows = [" "]', 2, "rules.workflows has an empty entry: remove it, or write a name"),
         ("[[rules]]\nrefuse = true\nconfirm = true", 1, "rules refuses, so nothing is left to confirm or approve: re"),
-        (
-            '[[rules]]\nmay = ["ask"]\nconfirm = true',
-            1,
-            "rules has confirm or approve, which are for workflows: add ",
-        ),
+        ('[[rules]]\nmay = ["ask"]\nconfirm = true', 1, "rules has confirm or approve, which are for workflows: add "),
         ("[[rules]]\napprove = {count = 0}", 2, "rules.approve.count is out of range: use a number such as count"),
         ('[[rules]]\napprove = {within = "4x"}', 2, "rules.approve.within isn't a duration: use a number of hours"),
         ('[[rules]]\napprove = {by = ["U0A", "U0B"], count = 3}', 2, "rules.approve needs 3 people, but lists 2: list"),
@@ -278,21 +267,13 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
         ('[channels.C0A]\nproject = "data"', 2, "channels.C0A.project isn't a project: use one of default"),
         ("[channels.C0A]\napps.A0APP = {}", 2, "channels.C0A.apps.A0APP needs an agent or a workflow: write it as"),
         ("[channels.C0A]\napps.app = {agent = 7}", 1, "channels.C0A has an invalid app: use app IDs such as apps.A0"),
-        (
-            '[agents.Support]\nface = "smile!"',
-            2,
-            "agents.Support.face isn't one emoji: use one such as \":headph",
-        ),
+        ('[agents.Support]\nface = "smile!"', 2, "agents.Support.face isn't one emoji: use one such as \":headph"),
         ("[[limits]]\nturns = 3", 1, 'limits.per is missing: add per = "person"'),
         ('[[limits]]\nper = "group"\nturns = 3', 1, 'limits needs user groups: add only = ["S0123456789"]'),
         ('[[limits]]\nper = "person"', 1, "limits has no number: add turns, runs or characters, such as turns = 50"),
         ('[[limits]]\nper = "person"\nturns = 0', 3, "limits.turns is out of range: use a number such as turns = 50"),
         ('[[limits]]\nper = "person"\nturns = "9"', 3, "limits.turns has a value of the wrong type: write it as turn"),
-        (
-            '[[limits]]\nper = "person"\nevery = "week"\nturns = 1',
-            3,
-            "limits.every has an unknown value: use hour or",
-        ),
+        ('[[limits]]\nper = "person"\nevery = "week"\nturns = 1', 3, "limits.every has an unknown value: use hour or"),
         ('[[limits]]\nper = "agent"\nruns = 1', 1, "limits can't count runs per agent: remove that"),
         # Other ways to write TOML
         ('projects = {data = {api_key = "hunter2"}}', 1, "projects.data.api_key isn't allowed"),
@@ -323,9 +304,7 @@ def test_all_problems_are_reported_in_the_order_of_the_file(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b"name = '\xe9'"])
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path, raw: bytes) -> None:
-    assert problems(tmp_path, raw) == [
-        "BRIDGE_CONFIG can't be read (not text in UTF-8): set it to a readable file",
-    ]
+    assert problems(tmp_path, raw) == ["BRIDGE_CONFIG can't be read (not text in UTF-8): set it to a readable file"]
 
 
 def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:

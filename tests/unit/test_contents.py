@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from bridge.features.conversations.contents import transcript
 from bridge.inbound import Alert, InboundMessage, LeftOut, MessageFile, Quotation, Table, from_json, to_json
+from bridge.queue.worker import Shares
 from bridge.slack.contents import MOST, Contents, escape, read, read_file, summary
+from bridge.slack.files import FileContent
 from support.payloads import (
     BLOCKS,
     BLOCKS_SAY,
@@ -283,3 +286,61 @@ def test_a_summary_says_kinds_and_sizes_only() -> None:
         "cut, a file (image, 3 bytes), 2 more"
     )
     assert isinstance(message("x", parts=parts), InboundMessage)
+
+
+@pytest.mark.parametrize(
+    ("most", "count", "asked", "granted"),
+    [
+        (10, 2, {"a": 20}, {"a": 8}),
+        (10, 2, {"a": 20, "b": 20}, {"a": 8, "b": 2}),
+        (12, 3, {"a": 20, "b": 20, "c": 1}, {"a": 8, "b": 2, "c": 1}),
+        (1000, 10, {"a": 2000}, {"a": 550}),
+        (1, 2, {"a": 2, "b": 2}, {"a": 1, "b": 1}),
+    ],
+)
+async def test_each_project_can_use_what_is_reserved_for_it(
+    most: int, count: int, asked: dict[str, int], granted: dict[str, int]
+) -> None:
+    shares = Shares(most, lambda: count)
+
+    given = {name: [shares.ask(name) for _ in range(number)] for name, number in asked.items()}
+
+    assert {name: sum(one.done() for one in ones) for name, ones in given.items()} == granted
+
+
+async def test_a_share_given_back_goes_to_who_asked_first() -> None:
+    shares = Shares(2, lambda: 2)
+    first, second, third = (shares.ask("a") for _ in range(3))
+    assert (first.done(), second.done(), third.done()) == (True, False, False)
+
+    shares.give_back("a", second)  # no longer waits
+    shares.give_back("a", first)
+
+    assert second.cancelled()
+    assert third.done()
+
+
+@each(
+    ("content", "declared", "is_cut", "text"),
+    [
+        ("grün".encode(), "", False, "grün"),
+        ("grün".encode("utf-8-sig"), "", False, "grün"),
+        ("grün".encode("utf-16"), "", False, "grün"),
+        ("grün".encode("latin-1"), "text/plain; charset=iso-8859-1", False, "grün"),
+        ("grün".encode("cp1252"), "text/plain", False, "grün"),
+        ("Привет".encode("cp1251"), 'text/plain; charset="windows-1251"', False, "Привет"),
+        ("grün".encode("cp1252"), "text/plain; charset=no-such", False, "grün"),
+        ("ab€".encode()[:-1], "", True, "ab"),
+        (b"", "", False, ""),
+    ],
+)
+def test_any_text_file_is_decoded(content: bytes, declared: str, text: str, *, is_cut: bool) -> None:
+    assert FileContent(content, is_cut, declared).text() == text
+
+
+def test_a_transcript_is_one_line() -> None:
+    head = "\ufeffWEBVTT \n\nNOTE made\n\n1\n"
+    vtt = f"{head}00:00:05.488 --> 00:00:13.349\n- This is &amp; was\n\n00:00:13.349 --> 00:00:14\n"
+    assert transcript(f"{vtt}<v Ada>phone</v> today.\n42\n\n\n") == "This is & was phone today. 42"
+    assert transcript(vtt.replace("\n", "\r\n")) == "This is & was"
+    assert transcript("WEBVTT\n\n") == ""

@@ -10,8 +10,6 @@ from redis.asyncio import Redis
 
 from bridge.cli.dead import for_programs, table
 from bridge.cli.names import DisplayNames
-from bridge.ids import TurnId, own_lane
-from bridge.inbound import SlashCommand
 from bridge.queue.dead import DeadLetter, Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner
@@ -78,28 +76,6 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
     assert await letters(store).retry(turn) == (Retried.UNKNOWN, 0)
 
 
-async def test_a_retried_turn_goes_to_the_end_of_its_lane(store: Store) -> None:
-    await store.conversation()
-    waiting = await store.queue(message("second", ts(1)))
-    turn = await bury(store, Step.QUEUED)
-
-    assert await letters(store).retry(turn) == (Retried.QUEUED, 1)
-
-    assert await store.box() == [waiting, turn]
-    assert await store.entries() == 1
-
-
-async def test_a_command_is_retried_in_its_own_lane(store: Store) -> None:
-    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
-    await store.process().inbox.put(command, event="trigger:1")
-    turn = await bury(store, Step.QUEUED)
-
-    assert await letters(store).retry(turn) == (Retried.QUEUED, 0)
-
-    assert await store.box(own_lane(turn)) == [turn]
-    assert (await store.process().take()).record.body == command
-
-
 async def test_a_full_lane_refuses_a_retry(store: Store) -> None:
     await store.conversation()
     turn = await bury(store, Step.QUEUED)
@@ -147,13 +123,3 @@ async def test_dropping_an_expired_letter_makes_no_record(store: Store, redis: R
     assert await letters(store).drop(turn)
 
     assert not await redis.exists(f"{PREFIX}turn:{turn}")
-
-
-async def test_only_dead_letters_can_be_retried(store: Store) -> None:
-    turn = await store.conversation()
-    before = await store.dump()
-
-    said = [await letters(store).retry(TurnId(name)) for name in (turn, "nothing")]
-
-    assert said == [(Retried.UNKNOWN, 0)] * 2
-    assert await store.dump() == before

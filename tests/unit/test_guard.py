@@ -286,10 +286,7 @@ MALFORMED: dict[str, tuple[bytes, tuple[bytes, bytes]]] = {
     "a list": (b'[{"type": "event_callback"}]', JSON),
     "a string": (b'"event_callback"', JSON),
     "deep": (b"[" * 100_000, JSON),
-    "a little too deep": (
-        EVENT[:-1] + b', "deep": ' + b"[" * 100 + b"]" * 100 + b"}",
-        JSON,
-    ),
+    "a little too deep": (EVENT[:-1] + b', "deep": ' + b"[" * 100 + b"]" * 100 + b"}", JSON),
     "a payload that is too deep": (
         b'payload={"type":"shortcut","callback_id":"x","deep":' + b"[" * 100 + b"]" * 100 + b"}",
         FORM,

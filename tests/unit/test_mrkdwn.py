@@ -89,11 +89,7 @@ def test_an_agent_gets_plain_text_with_names(raw: str, text: str) -> None:
 
 
 def test_mentions_are_found_once_each_in_their_order() -> None:
-    assert mentions_in("<@U2> <@U1|ann> <@U2> <#C1|general> &lt;@U7&gt; <!here>") == (
-        ("U2", "U1"),
-        ("C1",),
-        (),
-    )
+    assert mentions_in("<@U2> <@U1|ann> <@U2> <#C1|general> &lt;@U7&gt; <!here>") == (("U2", "U1"), ("C1",), ())
     assert mentions_in("<!subteam^S1|@ops> <!subteam^S2> <!subteam^S2> <!subteam^S3|>").groups == ("S2", "S3")
     assert mentions_in("<@U1> and <@U2>", but="U1").users == ("U2",)
 

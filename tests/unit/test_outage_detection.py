@@ -12,7 +12,7 @@ from bridge.queue.keys import MARKED
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages, PastOutage
 from bridge.queue.wipe import Wipe
-from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, message, ts
+from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, message
 
 MINUTE = timedelta(minutes=1)
 
@@ -87,14 +87,6 @@ async def test_switched_off_an_outage_is_caught_up_when_asked_for(store: Store) 
     assert switched_off.has_outage
 
 
-async def test_a_first_start_has_no_outage(redis: Redis, store: Store) -> None:
-    await redis.flushdb()
-
-    await process(store).hold()
-
-    assert await latest(store) is None
-
-
 async def test_a_wipe_is_logged_and_waiting_messages_are_looked_for(
     redis: Redis, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -166,11 +158,3 @@ async def test_threads_leave_the_index_with_their_sessions(store: Store, redis: 
     await store.namespace.prune_dead_consumers()
 
     assert await redis.zcard(f"{PREFIX}active") == 1
-
-
-async def test_a_reply_moves_its_bound_thread_up_the_index(store: Store, redis: Redis) -> None:
-    await store.queue()
-    await store.queue(message("more", ts(9)))
-    await store.queue(message("late", ts(3)))
-
-    assert await redis.zscore(f"{PREFIX}active", str(message().thread)) == pytest.approx(float(ts(9)))

@@ -66,17 +66,6 @@ def test_a_slow_or_broken_answer_changes_nothing(error: ProjectError) -> None:
     assert breaker_after(*[DOWN] * 5, error).is_open
 
 
-def test_a_probe_is_due_every_five_seconds() -> None:
-    clock = Clock()
-    breaker = breaker_after(*[DOWN] * 5, clock=clock)
-    clock.now += 2
-    assert (breaker.retry_in, breaker.claim_probe()) == (timedelta(seconds=3), False)
-    clock.now += 3
-    assert [breaker.claim_probe(), breaker.claim_probe()] == [True, False]
-    clock.now += 5
-    assert breaker.claim_probe()
-
-
 def test_late_failures_of_earlier_calls_do_not_delay_the_probe() -> None:
     clock = Clock()
     breaker = breaker_after(*[DOWN] * 5, clock=clock)
@@ -84,10 +73,3 @@ def test_late_failures_of_earlier_calls_do_not_delay_the_probe() -> None:
         clock.now += 1
         breaker.record(DOWN)
     assert breaker.claim_probe()
-
-
-def test_no_probe_is_due_while_the_breaker_is_closed() -> None:
-    clock = Clock()
-    breaker = breaker_after(DOWN, clock=clock)
-    clock.now += 60
-    assert not breaker.claim_probe()

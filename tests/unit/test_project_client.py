@@ -187,12 +187,6 @@ async def test_only_integers_become_part_of_a_path(service: Service, id_: Any) -
     assert service.seen == []
 
 
-async def test_results_use_the_services_field_names(service: Service) -> None:
-    run, answer = await service.project.run_workflow(3, "x"), await service.project.send_message(4, "x")
-    workflows = await service.project.get_workflows()
-    assert (run.runId, answer.sessionId, workflows[0].is_active) == (7, 42, True)
-
-
 async def test_a_closed_client_refuses_calls(service: Service) -> None:
     await service.project.__aexit__(None, None, None)
     with pytest.raises(RuntimeError, match="closed"):
@@ -332,13 +326,7 @@ def busy(status: int, seconds: str) -> httpx.Response:
 )
 @pytest.mark.parametrize(("line", "operate"), [READS[0], *CHANGES])
 async def test_a_change_is_retried_only_if_it_certainly_did_not_arrive(
-    service: Service,
-    *,
-    trouble: Trouble,
-    reads: int,
-    changes: int,
-    line: str,
-    operate: Operation,
+    service: Service, *, trouble: Trouble, reads: int, changes: int, line: str, operate: Operation
 ) -> None:
     service.always = trouble
     with pytest.raises(ProjectError) as caught:
@@ -353,20 +341,6 @@ async def test_the_third_try_may_succeed(service: Service, _line: str, operate: 
     await operate(service.project)
     first, second = service.slept
     assert 0.15 <= first <= 0.3 <= second <= 0.6
-
-
-async def test_a_short_retry_after_is_waited_out(service: Service) -> None:
-    service.troubles = [busy(429, "4")]
-    await service.project.send_message(4, "x")
-    assert service.slept == [4]
-
-
-async def test_a_long_retry_after_is_left_to_the_caller(service: Service) -> None:
-    service.troubles = [busy(429, "60")]
-    with pytest.raises(Busy) as caught:
-        await service.project.send_message(4, "x")
-    assert caught.value.retry_after == timedelta(seconds=60)
-    assert service.slept == []
 
 
 async def test_no_read_is_retried_after_eight_seconds(service: Service) -> None:

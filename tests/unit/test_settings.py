@@ -137,16 +137,8 @@ def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:
         ),
         ("BRIDGE_RUN_URL", "https://p.example/runs", "needs {runId} and besides {id} no other placeholder: use"),
         ("BRIDGE_RUN_URL", "https://p.example/{runId}/{run}", "needs {runId} and besides {id} no other"),
-        (
-            "BRIDGE_AGENT_URL",
-            "https://p.example/{agent}",
-            "needs {id} and no other placeholder: use one",
-        ),
-        (
-            "BRIDGE_WORKFLOW_URL",
-            "https://p.example/{id}}",
-            "needs {id} and no other placeholder: use one",
-        ),
+        ("BRIDGE_AGENT_URL", "https://p.example/{agent}", "needs {id} and no other placeholder: use one"),
+        ("BRIDGE_WORKFLOW_URL", "https://p.example/{id}}", "needs {id} and no other placeholder: use one"),
         ("BRIDGE_DATA_DIR", "~nobody-1234/x", "isn't a usable path: use an absolute one such as /var"),
     ],
 )
@@ -356,7 +348,7 @@ UNPARSED = "can't be parsed: write it as BRIDGE_ALLOWED_USERS=value"
 RENAMED = "sets BRIDGE_ALLOWED_USERS under another name: write it as BRIDGE_ALLOWED_USERS=value"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "problem"),
     [
         ("BRIDGE_ALLOWED_USERS: U0SECRET", UNPARSED),
@@ -407,7 +399,7 @@ def test_a_slip_in_the_file_is_named_with_its_line_and_cure(tmp_path: Path, line
         load(environment(NEEDED, file, slips=(slips := list[str]())), slips)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "BRIDGE_ALLOWED_USER", "bridge_allowed_users", "BRIDGE-ALLOWED-USERS", "BRIDGE_ALLOWED_USERS_FIL",

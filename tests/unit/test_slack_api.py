@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
@@ -17,7 +16,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreach
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import DropBefore, Http
-from bridge.playground.emulator.sample import ALICE, BRIDGE, BRIDGE_BOT, GENERAL, TEAM
+from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.slack.api import Identity, SlackWeb, opened
 from support.secrecy import BOT_TOKEN
 from support.slack_fixtures import Answer, answers, asked, limited, methods, refused
@@ -44,12 +43,6 @@ async def test_a_call_sends_json_with_the_token_and_omits_none(emulated: Emulate
 
     (call,) = emulated.calls
     assert (call.method, call.args, call.token_ok) == ("views.publish", {"user_id": ALICE, "view": view}, True)
-
-
-async def test_reading_sends_a_query(emulated: EmulatedSlack, web: SlackWeb) -> None:
-    await web.read("users.info", {"user": ALICE})
-
-    assert asked(emulated, "users.info") == [{"user": ALICE}]
 
 
 @pytest.mark.parametrize(("off", "followed"), [(-600, -600), (86_400, 86_400), (12, 0), (None, 0)])
@@ -189,9 +182,7 @@ async def test_failed_tls_sends_nothing(emulated: EmulatedSlack) -> None:
     assert emulated.calls == []
 
 
-@pytest.mark.parametrize(
-    ("said", "seconds"), [("7", 7), ("0", 0), ("", 1), ("soon", 1), ("-3", 1), ("²", 1), ("999999", 3600)]
-)
+@each(("said", "seconds"), [("7", 7), ("0", 0), ("", 1), ("soon", 1), ("-3", 1), ("²", 1), ("999999", 3600)])
 async def test_a_429_says_when_to_retry(emulated: EmulatedSlack, web: SlackWeb, said: str, seconds: int) -> None:
     answers(emulated, METHOD, limited(said))
 
@@ -223,17 +214,6 @@ async def test_the_token_follows_no_redirect(emulated: EmulatedSlack, web: Slack
 
     assert methods(emulated) == [METHOD, METHOD]
     assert caught.value.error == f"http_{status}"
-
-
-async def test_the_identity_has_names(emulated: EmulatedSlack, web: SlackWeb) -> None:
-    emulated.scopes.clear()
-    emulated.scopes.update({"chat:write", "files:write", "users:read"})
-
-    identity = (await web.hello()).identity
-
-    assert (identity.team, identity.enterprise) == (TEAM, "")
-    assert (identity.bot_user, identity.bot_id) == (BRIDGE, BRIDGE_BOT)
-    assert identity.scopes == {"chat:write", "files:write", "users:read"}
 
 
 @each(
@@ -301,14 +281,6 @@ async def test_a_file_is_uploaded_without_the_token(emulated: EmulatedSlack, web
         ("files.getUploadURLExternal", True),
         ("upload", False),
     ]
-
-
-async def test_a_hundred_calls_at_once_are_all_made(emulated: EmulatedSlack, web: SlackWeb) -> None:
-    answers(emulated, METHOD, {"ok": True})
-
-    await asyncio.gather(*(web.call(METHOD, {"text": str(number), "channel": GENERAL}) for number in range(100)))
-
-    assert sorted(int(one["text"]) for one in asked(emulated, METHOD)) == list(range(100))
 
 
 async def test_every_end_of_a_call_is_counted(emulated: EmulatedSlack, web: SlackWeb, metrics: Metrics) -> None:

@@ -18,6 +18,7 @@ from support.payloads import AS_MARKDOWN, PASTED, forward
 from support.sample_posts import SINCE, TURN, US
 from support.slack_fixtures import Json, answers, asked, at_once, limited
 from support.store import BOT
+from support.tables import each
 
 ROOT = "1700000000.000100"
 HERE = Place("C1", ROOT)
@@ -50,17 +51,7 @@ def page(*messages: Any, cursor: str = "") -> Json:
 # Our own messages
 
 
-async def test_finding_reads_all_pages(emulated: EmulatedSlack, poster: Poster) -> None:
-    answers(emulated, REPLIES, page(tagged(), cursor="more"), page(tagged(part="1")))
-
-    assert await poster.history().find(HERE, TURN, SINCE) == {"0": "17.0", "1": "17.1"}
-
-    first, second = asked(emulated, REPLIES)
-    assert (first["include_all_metadata"], first["ts"], float(first["oldest"])) == ("true", ROOT, SINCE.timestamp())
-    assert second["cursor"] == "more"
-
-
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         tagged(bot_id="B2"),
@@ -87,15 +78,6 @@ async def test_finding_accepts_only_the_bots_messages_of_the_turn(
     assert await poster.history().find(HERE, TURN, SINCE) == {}
 
 
-async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlack, poster: Poster) -> None:
-    file = {"ts": "17.5", "bot_id": BRIDGE_BOT, "files": [{"name": f"output-{TURN}-file0.json"}]}
-    answers(emulated, "conversations.history", page(tagged()))
-    answers(emulated, REPLIES, page(tagged(), file))
-
-    assert await poster.history().find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
-    assert asked(emulated, REPLIES)[0]["ts"] == "17.0"
-
-
 @pytest.mark.parametrize(
     ("name", "made"),
     [
@@ -111,50 +93,7 @@ def test_a_files_name_identifies_its_part(name: str, made: str) -> None:
     assert list(tagged_parts(new_turn_id(), {"files": [{"name": made}]})) == []
 
 
-async def test_the_newest_own_answer_recalls_the_session(emulated: EmulatedSlack, poster: Poster) -> None:
-    notice = {"ts": "18", "bot_id": BRIDGE_BOT, "metadata": {"event_type": "bridge_notice", "event_payload": {}}}
-    forged = tagged("forged", bot_id="B2", session=666)
-    answers(emulated, REPLIES, page(tagged(), tagged("later", session=78), forged, notice), page())
-
-    assert (await poster.history().read_thread(HERE)).recalled == Recalled(agent=3, session=78)
-    assert (await poster.history().read_thread(HERE)).recalled is None
-
-
 # Other people's messages
-
-
-async def test_a_thread_is_its_root_and_earlier_messages(emulated: EmulatedSlack, poster: Poster) -> None:
-    answers(
-        emulated,
-        REPLIES,
-        page(said(0, "the root"), said(1, "one"), said(2, "two", user="U2"), said(3, "the question"), said(4, "later")),
-    )
-
-    read = await poster.history().read_thread(HERE, before=at(3))
-
-    assert read.root == ThreadMessage("U1", "", "the root")
-    assert read.newest == (ThreadMessage("U1", "", "one"), ThreadMessage("U2", "", "two"))
-    assert (read.left_out, read.recalled, read.cut_short) == (0, None, None)
-
-
-async def test_after_a_message_only_newer_ones_are_read(emulated: EmulatedSlack, poster: Poster) -> None:
-    answers(emulated, REPLIES, page(said(0, "the root"), said(1, "heard"), said(2, "new")))
-
-    read = await poster.history().read_thread(HERE, after=at(1), before=at(3))
-
-    assert (read.root, [one.text for one in read.newest]) == (None, ["new"])
-    assert asked(emulated, REPLIES)[0]["oldest"] == at(1)
-
-
-async def test_the_bots_own_messages_are_left_out_except_a_root(emulated: EmulatedSlack, poster: Poster) -> None:
-    own = {"bot_id": BRIDGE_BOT, "user": BOT}
-    answers(
-        emulated, REPLIES, page(said(0, "a report", **own), said(1, "an answer", **own), said(2, "a notice", **own))
-    )
-
-    read = await poster.history().read_thread(HERE, before=at(3))
-
-    assert (read.root, read.newest) == (ThreadMessage(BOT, "", "a report"), ())
 
 
 async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedSlack, poster: Poster) -> None:
@@ -173,15 +112,7 @@ async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedS
     assert [(one.text, one.is_own) for one in read.newest] == [("an answer", True), ("✅ Report", True)]
 
 
-async def test_an_app_has_the_name_that_slack_shows(emulated: EmulatedSlack, poster: Poster) -> None:
-    posted = {"app_id": "A2", "bot_id": "B2", "user": "", "bot_profile": {"name": "Other Bot"}}
-    shown = said(1, "down!", subtype="bot_message", username="Monitoring", **posted)
-    answers(emulated, "conversations.history", page(shown, said(0, "up", **(posted | {"app_id": "A3"}))))
-
-    assert await poster.history().apps_in("C1") == {"A2": "Monitoring", "A3": "Other Bot"}
-
-
-@pytest.mark.parametrize(
+@each(
     ("message", "expected"),
     [
         (said(1, "see", files=[{"title": "Plan", "name": "plan.pdf"}, {"name": "b.png"}]),

@@ -76,16 +76,6 @@ def indicators(slack_web: SlackWeb, clock: Clock) -> Indicators:
 # The status
 
 
-async def test_a_status_is_shown_and_cleared_by_the_newer_method(
-    emulated: EmulatedSlack, indicators: Indicators
-) -> None:
-    await indicators.show_working(HERE, THINKING)
-    await indicators.clear_working(HERE)
-
-    here = {"channel_id": "C1", "thread_ts": "1.1"}
-    assert calls_of(emulated) == [(AGENTS, {**here, "status": "processing"}), (AGENTS, {**here, "status": "active"})]
-
-
 @pytest.mark.parametrize("error", ["feature_disabled", "unknown_method", "not_agent_app", "missing_scope"])
 async def test_a_missing_method_is_replaced_by_the_older_for_an_hour(
     emulated: EmulatedSlack, indicators: Indicators, clock: Clock, error: str
@@ -173,33 +163,6 @@ async def test_a_name_that_slack_refuses_is_left_out(emulated: EmulatedSlack, sl
     assert ["username" in call for call in asked(emulated, AGENTS)] == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("speaker", "statuses"),
-    [
-        (None, ["is reading 2 files for Support…", "is answering as Support…"]),
-        (Speaker(name="Support", face=":x:"), ["is reading 2 files…", "is answering…"]),
-    ],
-)
-async def test_the_status_changes_with_what_the_agent_does(
-    emulated: EmulatedSlack, indicators: Indicators, speaker: Speaker | None, statuses: list[str]
-) -> None:
-    answers(emulated, AGENTS, refused("unknown_method"))
-
-    async with Working(indicators, HERE, "Support", speaker=speaker) as status:
-        status.now("is reading 2 files")
-        await wait_until(lambda: len(asked(emulated, ASSISTANT)) == 1, "it reads")
-        status.now(ANSWERING)
-        status.now(ANSWERING)
-        await wait_until(lambda: len(asked(emulated, ASSISTANT)) == 2, "it answers")
-
-    said = asked(emulated, ASSISTANT)
-    assert [call["status"] for call in said] == [*statuses, ""]
-    assert [call["loading_messages"][0] for call in said[:2]] == [
-        "Support is reading 2 files…",
-        "Support is answering…",
-    ]
-
-
 async def test_a_session_without_words_costs_no_call_for_a_change(
     emulated: EmulatedSlack, indicators: Indicators
 ) -> None:
@@ -209,15 +172,6 @@ async def test_a_session_without_words_costs_no_call_for_a_change(
         status.now(ANSWERING)
 
     assert [call["status"] for call in asked(emulated, AGENTS)] == ["processing", "active"]
-
-
-async def test_a_session_waits_for_people(emulated: EmulatedSlack, indicators: Indicators) -> None:
-    await indicators.show_suspended(HERE)
-    answers(emulated, AGENTS, refused("unknown_method"))
-    await indicators.show_suspended(HERE)
-
-    assert [call["status"] for call in asked(emulated, AGENTS)] == ["suspended", "suspended"]
-    assert asked(emulated, ASSISTANT) == []
 
 
 async def test_twenty_statuses_a_minute_are_shown_and_all_cleared(
@@ -253,12 +207,6 @@ async def test_renewed_statuses_count_and_all_are_cleared(
     assert (statuses.count("processing"), statuses.count("active")) == (20, 15)
 
 
-async def test_a_status_of_another_process_is_cleared(emulated: EmulatedSlack, indicators: Indicators) -> None:
-    await indicators.clear_working(HERE)
-
-    assert methods(emulated) == [AGENTS]
-
-
 async def test_outside_a_thread_there_is_no_status(emulated: EmulatedSlack, indicators: Indicators) -> None:
     await indicators.show_working(Place("C1"), THINKING)
     await indicators.clear_working(Place("C1"))
@@ -285,19 +233,6 @@ async def test_a_quick_block_shows_no_status(emulated: EmulatedSlack, indicators
 # Titles and prompts
 
 
-@pytest.mark.parametrize(("title", "renamed"), [("hello", []), ("an earlier title", ["hello"])])
-async def test_a_title_goes_with_a_new_sessions_status(
-    emulated: EmulatedSlack, indicators: Indicators, title: str, renamed: list[str]
-) -> None:
-    answers(emulated, AGENTS, {"ok": True, "title": title})
-
-    await indicators.show_working(HERE, THINKING, title="hello")
-    await indicators.set_title(HERE, "hello")
-
-    assert asked(emulated, AGENTS)[0]["title"] == "hello"
-    assert [call["title"] for call in asked(emulated, RENAME)] == renamed
-
-
 async def test_twenty_titles_a_minute_are_set(emulated: EmulatedSlack, indicators: Indicators) -> None:
     for number in range(25):
         await indicators.set_title(Place("D1", f"{number}.0"), f"title {number}")
@@ -317,15 +252,6 @@ async def test_unsupported_titles_are_not_retried(
         await indicators.set_title(HERE, title)
 
     assert len(asked(emulated, RENAME)) == calls
-
-
-async def test_prompts_are_offered_without_a_thread(emulated: EmulatedSlack, indicators: Indicators) -> None:
-    prompts = [{"title": "Ask", "message": "Support: What can you do?"}]
-
-    await indicators.suggest_prompts("D1", prompts)
-    await indicators.suggest_prompts("D1", [])
-
-    assert calls_of(emulated) == [(PROMPTS, {"channel_id": "D1", "prompts": prompts})]
 
 
 # Queued messages
@@ -411,18 +337,6 @@ async def test_a_queued_message_gets_one_reaction_from_any_process(
         await wait_until(lambda: {ts(2), ts(3)} <= set(reacted(emulated)), "the last ones have a reaction")
 
     assert sorted(reacted(emulated)) == [ts(1), ts(2), ts(3)]
-
-
-async def test_without_reactions_a_queued_message_gets_its_place_in_line(
-    store: Store, emulated: EmulatedSlack, slack_web: SlackWeb, clock: Clock
-) -> None:
-    await store.conversation()
-    async with reactions_at_work(store, slack_web, clock) as reactions:
-        for number in (1, 2):
-            await queue_behind(store, reactions, number, ahead=number)
-        await wait_until(lambda: len(asked(emulated, EPHEMERAL)) == 2, "both notices are posted")
-
-    assert [line["text"].split(" in line")[0][-3:] for line in asked(emulated, EPHEMERAL)] == ["2nd", "3rd"]
 
 
 async def test_a_queued_message_is_counted_in_a_status_with_words(

@@ -14,6 +14,7 @@ from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.people import Directory, FetchCache
 from support.clocks import Clock
 from support.slack_fixtures import answers, asked, methods, refused
+from support.tables import each
 
 HOME = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")
 GRID = Identity(team="T1", enterprise="E1", bot_user="UBOT", bot_id="B1")
@@ -63,14 +64,6 @@ async def test_a_name_is_fetched_once_in_ten_minutes(
     assert names == ["ada", "ada", "ada", "grace"]
 
 
-async def test_concurrent_look_ups_call_slack_once(emulated: EmulatedSlack, directory: Directory) -> None:
-    answers(emulated, "users.info", person())
-
-    await asyncio.gather(*(directory.user_name("U1") for _ in range(20)), directory.is_home("U1"))
-
-    assert methods(emulated) == ["users.info"]
-
-
 async def test_an_unreadable_name_is_the_id_for_a_minute(
     emulated: EmulatedSlack, directory: Directory, clock: Clock
 ) -> None:
@@ -84,20 +77,6 @@ async def test_an_unreadable_name_is_the_id_for_a_minute(
     assert methods(emulated) == ["users.info", "conversations.info"]
     clock.time += 2
     assert await directory.user_name("U1") == "ada"
-
-
-async def test_a_channel_has_its_name_and_a_direct_message_its_id(
-    emulated: EmulatedSlack, directory: Directory
-) -> None:
-    answers(
-        emulated,
-        "conversations.info",
-        {"ok": True, "channel": {"id": "C1", "name": "general"}},
-        {"ok": True, "channel": {"id": "D1", "is_im": True}},
-    )
-
-    assert await directory.channel_name("C1") == "general"
-    assert await directory.channel_name("D1") == "D1"
 
 
 async def test_a_group_is_fetched_again_after_a_minute(
@@ -120,7 +99,7 @@ async def test_an_unreadable_group_is_an_error(emulated: EmulatedSlack, director
         clock.time += 61
 
 
-@pytest.mark.parametrize(
+@each(
     ("identity", "about", "expected"),
     [
         (HOME, {"team_id": "T1"}, True),
@@ -165,17 +144,6 @@ async def test_anything_less_than_a_full_member_counts_as_a_guest(
 
     assert (await directory.person("U1")).kind == kind
     assert await directory.is_guest("U1") is (kind != "member")
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_bot"), [(person(is_bot=True), True), (person(), False), (refused("missing_scope"), False)]
-)
-async def test_a_bot_is_recognized_by_slacks_flag(
-    emulated: EmulatedSlack, directory: Directory, answer: dict[str, Any], *, is_bot: bool
-) -> None:
-    answers(emulated, "users.info", answer)
-
-    assert await directory.is_bot("U1") is is_bot
 
 
 async def test_an_unreadable_person_is_an_error_not_a_guest(emulated: EmulatedSlack, directory: Directory) -> None:
@@ -287,11 +255,7 @@ async def test_a_channel_is_found_among_those_both_can_see(emulated: EmulatedSla
 
     assert found == ["C2", "C1", "C3", ""]
     lists = [(call["types"], call.get("user"), call.get("cursor")) for call in asked(emulated, "users.conversations")]
-    assert lists == [
-        ("public_channel", None, None),
-        ("public_channel", None, "more"),
-        ("private_channel", "U1", None),
-    ]
+    assert lists == [("public_channel", None, None), ("public_channel", None, "more"), ("private_channel", "U1", None)]
 
 
 async def test_without_the_permissions_no_channel_is_looked_up(emulated: EmulatedSlack, slack_web: SlackWeb) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import re
 from datetime import timedelta
@@ -22,7 +21,6 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Poster, Recipient
-from support.clocks import Clock
 from support.sample_posts import FOOTER, HERE, NO_FILES, SECTION, SINCE, TAG, TURN, US, answer, long_markdown
 from support.slack_fixtures import Json, asked, at_once, methods
 
@@ -159,15 +157,6 @@ async def test_text_without_blocks_makes_no_links_of_bare_words(slack: EmulatedS
     blocks, text = posted(slack)
     assert (blocks["blocks"], "thread_ts" in blocks, "parse" in blocks) == ([SECTION], False, False)
     assert (text["text"], text["parse"], "blocks" in text) == ("words", "none", False)
-
-
-async def test_a_successor_posts_only_missing_parts(slack: EmulatedSlack, poster: Poster) -> None:
-    existing = {"0": "1.1", "2": "1.3"}
-
-    for _ in range(2):
-        assert await post(poster, answer(long_markdown(30_000)), existing) == "1.1"
-
-    assert numbers(slack) == ["1"]
 
 
 async def test_a_very_long_answer_is_its_beginning_and_a_file(slack: EmulatedSlack, poster: Poster) -> None:
@@ -371,16 +360,6 @@ async def test_too_many_blocks_are_not_a_refused_kind(slack: EmulatedSlack, post
     assert kinds(slack) == [BOTH, TABLE_ONLY, BOTH]
 
 
-async def test_an_answer_of_many_blocks_is_shown_as_markdown(slack: EmulatedSlack, poster: Poster) -> None:
-    markdown = "# Heading\n\nOne & two < three\n\n---\n\n" * 60
-
-    await post(poster, answer(markdown))
-
-    assert all(call.is_ok for call in slack.calls_of(POST))
-    assert markdown_of(slack) == markdown
-    assert len(posted(slack)) > 3
-
-
 async def test_a_refusal_of_one_method_counts_for_the_others(slack: EmulatedSlack, poster: Poster) -> None:
     refuses(slack, EPHEMERAL, "data_visualization")
     refuses(slack, UPDATE, "data_visualization")
@@ -440,28 +419,6 @@ async def test_refused_metadata_moves_into_a_block_and_is_found(
 # Files
 
 
-async def test_attachments_follow_once_into_the_messages_thread(slack: EmulatedSlack, poster: Poster) -> None:
-    existing: ExistingParts = {}
-
-    ts = await post(poster, RAN, existing, TOP)
-    await post(poster, RAN, existing, TOP)
-
-    (shared,) = asked(slack, SHARED)
-    assert shared["thread_ts"] == ts
-    assert contents(slack) == [b"{}"]
-
-
-async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, poster: Poster) -> None:
-    await post(poster, RAN)
-
-    existing = await poster.history().find(HERE, TURN, SINCE)
-    await post(poster, RAN, existing)
-
-    message, shared = in_channel(slack)
-    assert existing == {"0": message.ts, "file0": shared.ts}
-    assert len(slack.files) == 1
-
-
 @pytest.mark.parametrize("fault", [DropBefore(), DropAfter()])
 @pytest.mark.parametrize("place", [HERE, TOP])
 async def test_a_file_as_text_goes_once_into_the_messages_thread(
@@ -474,15 +431,6 @@ async def test_a_file_as_text_goes_once_into_the_messages_thread(
 
     assert len(in_channel(slack)) == len({one.text for one in in_channel(slack)}) == 8
     assert {one.thread_ts for one in in_channel(slack) if one.ts != first} == {place.thread_ts or first}
-
-
-async def test_without_files_an_attachment_is_shown_as_text(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
-    content = "\n".join(f"line {number} of <b>" for number in range(600))
-    reply = Reply(text="ran", files=(Attachment(name="output.txt", content=content),))
-
-    await post(Poster(slack_web, NO_FILES), reply)
-
-    assert "".join(texts(slack)[1:]).replace("&lt;", "<").replace("&gt;", ">") == content
 
 
 async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, poster: Poster) -> None:
@@ -498,21 +446,6 @@ async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, poster: P
 
 
 # Timeouts and unknown outcomes
-
-
-async def test_a_429_is_retried_after_its_delay(slack: EmulatedSlack, slack_web: SlackWeb) -> None:
-    clock = Clock()
-
-    async def sleep(seconds: float) -> None:
-        clock.time += seconds
-        await asyncio.sleep(0)
-
-    slack.faults.on(POST, RateLimited(3))
-
-    await post(Poster(slack_web, US, monotonic=clock, sleep=sleep), answer("Hello"))
-
-    assert len(posted(slack)) == 1
-    assert clock.time == pytest.approx(1003)
 
 
 async def test_a_429_beyond_the_budget_says_when_to_retry(slack: EmulatedSlack, poster: Poster) -> None:
@@ -540,13 +473,6 @@ async def test_a_call_past_its_deadline_is_not_made(slack: EmulatedSlack, slack_
     assert len(posted(slack)) == 1
 
 
-async def test_a_post_whose_answer_was_lost_is_not_repeated(slack: EmulatedSlack, poster: Poster) -> None:
-    slack.faults.on(POST, DropAfter())
-
-    assert await post(poster, answer("Hello")) == in_channel(slack)[0].ts
-    assert methods(slack) == [POST, READ]
-
-
 async def test_a_post_that_never_arrived_is_repeated(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on(POST, Http(502))
 
@@ -562,17 +488,6 @@ async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: EmulatedSlac
         await post(poster, answer("Hello"))
 
     assert len(asked(slack, POST)) == 2
-
-
-@pytest.mark.parametrize("look", [Error("missing_scope"), RateLimited(60), Http(500)])
-async def test_a_doubt_remains_if_history_cannot_be_read(slack: EmulatedSlack, poster: Poster, look: Fault) -> None:
-    slack.faults.on(POST, DropBefore())
-    slack.faults.on(READ, look)
-
-    with pytest.raises(SlackAmbiguous):
-        await post(poster, answer("Hello"))
-
-    assert posted(slack) == []
 
 
 # Private messages, responses, updates, forms
@@ -668,16 +583,6 @@ async def test_files_follow_an_updated_message_into_its_thread(
 
     (message,) = [one for one in in_channel(slack) if one.ts != ts]
     assert message.thread_ts == place.thread_ts or ts
-
-
-async def test_a_form_is_opened_by_its_trigger(slack: EmulatedSlack, poster: Poster) -> None:
-    view: Json = {"type": "modal", "title": {"type": "plain_text", "text": "T"}, "blocks": [SECTION]}
-
-    await poster.open_form(trigger := slack.tickets.trigger(ALICE), view)
-
-    assert methods(slack) == ["views.open"]
-    assert asked(slack, "views.open") == [{"trigger_id": trigger, "view": view}]
-    assert len(slack.views(ALICE)) == 1
 
 
 # Guards

@@ -70,10 +70,7 @@ def test_a_full_snapshot_names_the_largest() -> None:
     assert taken.others > 800
 
 
-@each(
-    "text",
-    ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}'],
-)
+@each("text", ["", "[]", "{}", '{"at":"x","n":{},"g":{}}', '{"at":1,"n":[1],"g":{}}', '{"at":1,"n":{},"g":{"tags":0}}'])
 def test_an_invalid_record_is_not_understood(text: str) -> None:
     with pytest.raises(RecordNotUnderstood):
         Snapshot.from_text(text)

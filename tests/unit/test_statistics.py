@@ -12,14 +12,12 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import ProjectError
 from bridge.features.statistics.reader import Statistics
-from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of, snapshot_of
+from bridge.features.statistics.snapshots import SnapshotStore, hour_of
 from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
-from support.real_redis import refused_commands
 from support.store import NAMESPACE, PREFIX, Clock
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -102,26 +100,6 @@ async def test_old_snapshots_are_thinned_as_new_ones_come(
     assert len([hour for hour in hours if hour < week - 24]) == 2
 
 
-async def test_a_card_compares_with_yesterday_and_a_week_ago(
-    statistics: Statistics, clock: Clock, service: Service
-) -> None:
-    await live(statistics, clock, service, hours=24 * 8)
-
-    reply = await shown(statistics)
-
-    assert "1,192 runs (+24, +2.1%)" in reply.text
-    assert "Compared with yesterday" in reply.text
-    assert "+168, +16.4% since last week" in str(reply.blocks)
-    assert kinds(reply)[0] == "line"
-
-
-async def test_the_first_card_compares_with_nothing(statistics: Statistics) -> None:
-    reply = await shown(statistics)
-
-    assert reply.text.splitlines() == ["Statistics: 5 prompts, 1,000 runs, 1 version", "Tags: billing 4"]
-    assert kinds(reply) == []
-
-
 async def test_since_names_the_snapshot_it_uses(statistics: Statistics, clock: Clock, service: Service) -> None:
     await live(statistics, clock, service, hours=5)
     service.tags = {"shipping": 1}
@@ -144,25 +122,6 @@ async def test_since_says_that_there_is_no_snapshot_yet(statistics: Statistics) 
     assert "There's nothing to compare with yet. Recording started on 2026-03-04 12:00 UTC" in reply.text
 
 
-async def test_a_report_compares_with_the_last_one(statistics: Statistics, service: Service, clock: Clock) -> None:
-    last = snapshot_of(await statistics.read(), clock.time)
-    service.runs += 10
-    clock.time += timedelta(minutes=5)
-
-    reply = await shown(statistics, last=Snapshot.from_text(last.to_text()))
-
-    assert "1,010 runs (+10, +1.0%)" in reply.text
-    assert "Compared with the last report" in reply.text
-
-
-async def test_statistics_are_shown_without_redis(statistics: Statistics, service: Service, redis: Redis) -> None:
-    with refused_commands(redis):
-        reply = await shown(statistics)
-
-    assert "1,000 runs" in reply.text
-    assert service.asked == 1
-
-
 async def test_a_snapshot_of_a_later_release_is_skipped(
     statistics: Statistics, clock: Clock, service: Service, redis: Redis
 ) -> None:
@@ -174,11 +133,3 @@ async def test_a_snapshot_of_a_later_release_is_skipped(
 
     assert "1,003 runs" in reply.text
     assert kinds(reply)[0] == "line"
-
-
-async def test_a_refusal_of_the_service_is_raised(statistics: Statistics, service: Service) -> None:
-    service.is_broken = True
-
-    with pytest.raises(ProjectError):
-        await shown(statistics)
-    assert await statistics.store.hours() == []
