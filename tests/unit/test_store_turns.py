@@ -15,7 +15,7 @@ from bridge.ids import TurnId
 from bridge.inbound import HomeOpened, SlashCommand
 from bridge.metrics import Metrics
 from bridge.queue.audit import audit_since
-from bridge.queue.inbox import Arrival, Condition, Duplicate, Paused, Put, Queued, Stale
+from bridge.queue.inbox import Arrival, Condition, Duplicate, Full, Paused, Put, Queued, Stale
 from bridge.queue.records import VERSION, Conversation, Quota, Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed, TurnChanged
@@ -145,6 +145,16 @@ async def test_nothing_is_sent_if_another_agent_was_first(store: Store) -> None:
 
     assert await store.field(turn, "step") == "queued"
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)
+
+
+async def test_the_running_turn_does_not_count_as_waiting(store: Store) -> None:
+    await store.conversation()
+    taken = await store.process().take()
+    await store.process().journal.sent(taken)
+    for number in range(50):
+        assert isinstance(await store.put(message("hello", ts(number + 1))), Queued)
+
+    assert await store.put(message("one too many", ts(51))) == Full()
 
 
 async def test_every_message_renews_its_threads_lifetime(store: Store, redis: Redis) -> None:
