@@ -144,6 +144,20 @@ async def test_one_of_many_processes_posts_an_edge(harness: Harness, others: int
     assert len(posts(harness)) == 1
 
 
+async def test_a_recovery_of_a_killed_process_is_posted_once(harness: Harness) -> None:
+    first = await fires(harness)
+    runs(harness, 10)
+    harness.store.clock.time += MINUTE
+    await evaluate(harness)
+
+    await harness.finish_despite_a_kill("edit")
+    await a_minute_later(harness)
+
+    edited, reply = posts(harness)
+    assert edited.text.startswith("✅")
+    assert reply.place == Place(GENERAL, first.ts)
+
+
 async def test_a_recovery_waits_for_the_post(harness: Harness) -> None:
     await set_up(harness)
     runs(harness, 6000)

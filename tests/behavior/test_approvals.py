@@ -120,6 +120,12 @@ async def test_buttons_are_visible_to_those_who_may(asked: Harness) -> None:
     assert buttons["approval:withdraw"]["visible_to_user_ids"] == [ALICE]
 
 
+async def test_slack_shows_the_buttons_to_nobody_else(asked: Harness) -> None:
+    for user, action in ((GUEST, "approve"), (ALICE, "deny"), (BOB, "withdraw")):
+        with pytest.raises(LookupError):
+            await asked.slack.ui.click(user, GENERAL, card(asked).ts, f"approval:{action}")
+
+
 async def test_a_long_input_is_a_file_with_the_same_hash(harness: Harness) -> None:
     harness.use_file(ONE)
     await harness.type_command("/workflows run 3 " + json.dumps(["x" * 4000]))

@@ -402,6 +402,15 @@ async def test_only_the_last_ten_runs_are_stored(harness: Harness, redis: Redis)
     assert not await harness.store.contains_text("run 3")
 
 
+async def test_a_refused_person_sees_only_the_reason(harness: Harness) -> None:
+    harness.configure(BRIDGE_ALLOWED_USERS=BOB)
+    view = await home_of(harness)
+
+    assert len(view["blocks"]) == 1
+    assert harness.service.requests == 0
+    assert harness.seen.ephemerals == []
+
+
 async def test_home_has_run_buttons_for_runners_only(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=CAROL)
     view = await home_of(harness)

@@ -160,6 +160,14 @@ async def test_a_reply_for_others_is_not_asked_about(harness: Harness) -> None:
     assert asked(harness.service) == [("hello", None)]
 
 
+@pytest.mark.parametrize("line", ["@ordres !workflows run 3 hello", "!workflows @ordres run 3 hello"])
+async def test_a_command_after_a_misspelled_project_is_refused(harness: Harness, orders: Service, line: str) -> None:
+    await say(harness, f"{MENTION} {line}", GENERAL)
+
+    assert "No project “ordres”. Did you mean" in shown(harness)
+    assert harness.service.runs == orders.runs == []
+
+
 async def test_with_one_project_any_first_word_is_text(harness: Harness) -> None:
     await say(harness, f"{MENTION} @defualt hello", GENERAL)
 

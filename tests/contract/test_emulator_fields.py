@@ -16,6 +16,7 @@ from bridge.playground.emulator import EmulatedSlack, sample
 from bridge.playground.emulator.multipart import form_parts
 from bridge.playground.emulator.refusal import Refusal
 from support.slack_app import SECRET, TOKEN, App
+from support.tables import each
 
 Json = dict[str, Any]
 BYTES = b"\x00\r\n--x\r\n\xff"
@@ -80,8 +81,7 @@ def test_a_malformed_form_is_refused(content_type: str, body: bytes) -> None:
         form_parts(content_type, body)
 
 
-@pytest.mark.parametrize("thread_ts", ["x", "1700000000", "1700000000.1", "1700000000,000100", "p1700000000000100"])
-@pytest.mark.parametrize(
+@each(
     ("method", "args"),
     [
         ("chat.postMessage", {"channel": sample.GENERAL, "text": "x"}),
@@ -90,13 +90,11 @@ def test_a_malformed_form_is_refused(content_type: str, body: bytes) -> None:
         ("agents.sessions.setStatus", {"channel_id": sample.GENERAL, "status": "processing"}),
     ],
 )
-async def test_a_malformed_thread_ts_is_an_error_of_its_own(
-    slack: EmulatedSlack, thread_ts: str, method: str, args: Json
-) -> None:
+async def test_a_malformed_thread_ts_is_an_error_of_its_own(slack: EmulatedSlack, method: str, args: Json) -> None:
     async with aiohttp.ClientSession(slack.api_url, headers=AUTHORIZED) as session:
-        answer = await (await session.post(method, json={**args, "thread_ts": thread_ts})).json()
-
-    assert answer["error"] == "invalid_thread_ts"
+        for thread_ts in ("x", "1700000000", "1700000000.1", "1700000000,000100", "p1700000000000100"):
+            answer = await (await session.post(method, json={**args, "thread_ts": thread_ts})).json()
+            assert answer["error"] == "invalid_thread_ts"
 
 
 PLAIN = {"type": "plain_text", "text": "x"}

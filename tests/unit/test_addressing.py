@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.engine.addressing import misspelled_first, named_first
 from bridge.engine.projects import ServedProjects
 from bridge.project import Catalog, ProjectClient
@@ -63,7 +61,7 @@ def test_a_project_counts_only_where_it_is_named_first(text: str, named: str | N
     assert (found.project.id if found else None, found.rest if found else "") == (named, rest)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant", "rest"),
     [
         (f"<@{BOT}> @ordres Support: hi", "orders", f"<@{BOT}> Support: hi"),

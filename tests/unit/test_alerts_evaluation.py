@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from bridge.features.alerts.alert import (
     COOLING,
     UNPOSTED,
@@ -107,9 +105,7 @@ def test_statistics_that_cannot_be_read_change_nothing() -> None:
     assert evaluate("runs < 1", None).holds is None
 
 
-@pytest.mark.parametrize(
-    ("condition", "holds"), [("runs > 6 in 1h", False), ("runs < 9 in 1h", True), ("runs < 8 in 1h", False)]
-)
+@each(("condition", "holds"), [("runs > 6 in 1h", False), ("runs < 9 in 1h", True), ("runs < 8 in 1h", False)])
 def test_a_period_between_snapshots_is_judged_with_care(condition: str, *, holds: bool) -> None:
     """With a snapshot 90 minutes and one 30 minutes ago, what came in between may be in the hour or not."""
     past = [snapshot(NOON - 1.5 * HOUR, 0), snapshot(NOON - 0.5 * HOUR, 4)]
@@ -168,7 +164,7 @@ def test_a_single_run_at_a_quiet_hour_is_usual() -> None:
     assert evaluate("runs > 3x usual", snapshot(NOON, 104), *past).holds is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("now", "zone", "hours"),
     [
         (datetime(2026, 11, 2, 8, 30, tzinfo=UTC), "UTC", [8, 8]),
@@ -233,7 +229,7 @@ def test_nothing_waits_and_nothing_is_down() -> None:
     assert evaluate("service down 5m", None).holds is False
 
 
-@pytest.mark.parametrize(("of", "found"), [(95, 19), (50, 10), (100, 20), (1, 1)])
+@each(("of", "found"), [(95, 19), (50, 10), (100, 20), (1, 1)])
 def test_a_percentile_is_one_of_the_numbers(of: int, found: int) -> None:
     assert percentile(range(20, 0, -1), of) == found
 

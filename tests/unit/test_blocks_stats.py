@@ -185,7 +185,7 @@ def test_a_line_needs_three_points() -> None:
     assert charts.line("Runs", [("a", 1), ("b", 2), ("c", 3)]) is not None
 
 
-@pytest.mark.parametrize(("categories", "count"), [({}, 1), ({"one": 1}, 2), (many(3), 3)])
+@each(("categories", "count"), [({}, 1), ({"one": 1}, 2), (many(3), 3)])
 def test_a_fallback_equal_to_the_previous_is_left_out(categories: dict[str, int], count: int) -> None:
     assert len(forms(stats_card(stats_with(categories)))) == count
 
@@ -217,9 +217,7 @@ def test_a_card_shows_only_the_parts_asked_for() -> None:
         assert "Categories" not in said
 
 
-@pytest.mark.parametrize(
-    ("each", "label"), [(timedelta(hours=1), "Nov 20 07:00"), (DAY, "Nov 15"), (80 * DAY, "Oct 16, 2025")]
-)
+@each(("each", "label"), [(timedelta(hours=1), "Nov 20 07:00"), (DAY, "Nov 15"), (80 * DAY, "Oct 16, 2025")])
 def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) -> None:
     reply = stats_card(stats_with(), trend=trend(5, each))
 
@@ -227,7 +225,7 @@ def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) ->
     assert (chart["axis_config"]["categories"][0], chart["axis_config"]["categories"][-1]) == (label, "now")
 
 
-@pytest.mark.parametrize(
+@each(
     ("growth", "usual", "said"),
     [
         (142, None, ""),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.features.conversations.answering import addressee, configured, named_first
 from bridge.project import Agent
 from support.tables import each
@@ -60,7 +58,7 @@ def test_a_configured_agent_is_found_by_id_or_name(wanted: str, expected: int | 
     assert (found.id if found else None) == expected
 
 
-@pytest.mark.parametrize("text", ["#8, hello", "8, hello", "#08: hello", "Sale: hello"])
+@each("text", ["#8, hello", "8, hello", "#08: hello", "Sale: hello"])
 def test_an_agent_may_be_meant_at_the_start(text: str) -> None:
     found = addressee(text, AGENTS)
 

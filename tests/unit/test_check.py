@@ -250,7 +250,7 @@ async def test_a_bad_app_token_names_the_scope_that_it_needs(
     assert "Socket Mode" in row.cure
 
 
-@pytest.mark.parametrize(
+@each(
     ("secret", "state"),
     [("0123456789abcdef" * 2, OK), ("0123456789abcdef", WARNING), ("0123456789ABCDEF" * 2, WARNING)],
 )

@@ -6,8 +6,6 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from bridge.cli.drift import drift_rows
 from bridge.cli.manifest import app_manifest
 from bridge.cli.probes import handle_rows
@@ -26,7 +24,7 @@ def drift(installed: dict[str, Any], *, uses_socket: bool = False, prefix: str =
     return [(row.state, row.detail) for row in rows]
 
 
-@pytest.mark.parametrize(("url", "uses_socket"), [(URL, False), (None, True)])
+@each(("url", "uses_socket"), [(URL, False), (None, True)])
 def test_an_app_created_from_the_manifest_has_not_drifted(url: str | None, *, uses_socket: bool) -> None:
     installed = {"_metadata": {"major_version": 2}, **app_manifest(url, "acme-")}
 
@@ -82,9 +80,7 @@ def test_each_difference_is_named(change: Callable[[Any], Any], found: tuple[Sta
     assert drift(installed) == [found]
 
 
-@pytest.mark.parametrize(
-    "installed", [{}, {"settings": "odd", "features": {"slash_commands": [3, {}], "shortcuts": {}}}]
-)
+@each("installed", [{}, {"settings": "odd", "features": {"slash_commands": [3, {}], "shortcuts": {}}}])
 def test_an_odd_answer_shows_drift_without_a_crash(installed: dict[str, Any]) -> None:
     found = drift(installed)
 
@@ -95,7 +91,7 @@ def test_an_odd_answer_shows_drift_without_a_crash(installed: dict[str, Any]) ->
 STORED = {"S1": Handle(agent=7, handle="support", owner="U1", team="T1").model_dump_json()}
 
 
-@pytest.mark.parametrize(
+@each(
     ("groups", "state", "detail"),
     [
         ({"S1": UserGroup("S1", handle="support")}, OK, "1 handle"),

@@ -209,7 +209,7 @@ def test_long_lines_of_a_check_wrap_below_their_column() -> None:
     assert len(in_pipe) == 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("states", "summary"),
     [([OK, OK], "No problems found."), ([OK, WARNING, WARNING], "2 warnings."), ([FAILURE] * 2, "2 problems found.")],
 )
@@ -241,7 +241,7 @@ def test_catch_up_looks_back_seven_days_at_most() -> None:
 LATER = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "said"),
     [
         ({}, "catching up starts within seconds, or once a bridge is running."),

@@ -147,9 +147,7 @@ def test_an_action_without_a_similar_name_fails(typed: str) -> None:
         pick("workflow", typed, KNOWN, takes_rest=True, acts=True)
 
 
-@pytest.mark.parametrize(
-    ("typed", "ids"), [("twin", (7, 8)), ("Rep", (1, 2)), ('"re"', (1, 2)), ("tw", (7, 8, 12, 12345678901234567890))]
-)
+@each(("typed", "ids"), [("twin", (7, 8)), ("Rep", (1, 2)), ('"re"', (1, 2)), ("tw", (7, 8, 12, 12345678901234567890))])
 def test_several_matches_are_named(typed: str, ids: tuple[int, ...]) -> None:
     with pytest.raises(SeveralFit) as caught:
         pick("workflow", typed, KNOWN, takes_rest=False)
@@ -243,7 +241,7 @@ def test_broken_json_says_where_it_breaks(typed: str, place: tuple[int, int], pr
     assert (caught.value.line, caught.value.column) == place
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "place", "shown"),
     [
         ('{"day": }', (1, 9), '{"day": }\n        ^'),

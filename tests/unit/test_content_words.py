@@ -56,7 +56,7 @@ def test_a_fence_is_longer_than_any_in_the_file() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("file", "expected"),
     [
         (FILE, "file “a.py” (Python, 1.2 kB)"),

@@ -118,7 +118,7 @@ def test_a_forwarded_alert_has_its_words() -> None:
     assert "Branch: main" in quotation.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "text"),
     [
         ({"attachments": [PASTED]}, "hello"),

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.engine.distinct import Distinct, token_of
+from support.tables import each
 
 
 def counted(numbers: range, salt: str = "bridge") -> Distinct:
     return Distinct(token_of(salt, f"U{number}") for number in numbers)
 
 
-@pytest.mark.parametrize("count", range(12))
+@each("count", range(12))
 def test_few_are_counted_exactly(count: int) -> None:
     assert len(counted(range(count))) == count
 
 
-@pytest.mark.parametrize(("count", "off"), [(24, 0.05), (100, 0.2), (500, 0.2), (5000, 0.25), (100_000, 0.25)])
+@each(("count", "off"), [(24, 0.05), (100, 0.2), (500, 0.2), (5000, 0.25), (100_000, 0.25)])
 def test_many_are_counted_about(count: int, off: float) -> None:
     found = Distinct.from_text(counted(range(count)).to_text())
 
@@ -30,7 +29,7 @@ def test_the_same_ones_are_counted_once() -> None:
     assert len(both) == 15
 
 
-@pytest.mark.parametrize("count", [0, 1, 24, 25, 3000])
+@each("count", [0, 1, 24, 25, 3000])
 def test_a_stored_count_stays_the_same(count: int) -> None:
     text = counted(range(count)).to_text()
 

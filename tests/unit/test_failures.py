@@ -32,7 +32,7 @@ def test_every_class_has_its_own_sentence_and_an_example() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "text"),
     [
         (

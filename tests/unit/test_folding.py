@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
 from bridge.project import Agent
@@ -68,7 +66,7 @@ def test_a_name_without_a_letter_is_empty(text: str) -> None:
     assert name_key(text) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("a  b", [("a", "a"), ("b", "b")]),
@@ -197,7 +195,7 @@ def test_a_search_finds_a_name_as_keyboards_send_it(query: str, rank: int | None
     assert match_rank(12, "🚀 Launch", query) == rank
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("｛“a”：１｝", {"a": 1}),

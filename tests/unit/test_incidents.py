@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import pytest
-
 from bridge.features.incidents.incident import (
     CHANGES_EVERY,
     PAST_FOR,
@@ -25,6 +23,7 @@ from bridge.features.incidents.watching import of_redis
 from bridge.queue.redis.condition import RedisCondition
 from bridge.queue.scripting import epoch_ms
 from support.store import START
+from support.tables import each
 from unit.test_check import HEALTHY
 
 MINUTE = timedelta(minutes=1)
@@ -43,7 +42,7 @@ def stored(**fields: str) -> StoredIncident:
     return StoredIncident.from_redis("dead", {**known, **fields})
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "found", "does"),
     [
         (None, None, None),
@@ -134,7 +133,7 @@ def test_findings_survive_their_stored_form() -> None:
 FULL = replace(HEALTHY, maxmemory=100)
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "had_replicas", "kinds"),
     [
         (HEALTHY, True, set()),
@@ -158,7 +157,7 @@ def test_a_refused_file_is_said_to_leave_the_earlier_one() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "of a later version"])
+@each("kind", [*KINDS, "of a later version"])
 def test_an_incident_names_the_command_and_the_page(kind: str) -> None:
     shown = on(kind, "said", START)
 

@@ -42,7 +42,7 @@ def test_line_count_is_that_of_indented_json(value: Any) -> None:
     assert line_count(value) == json.dumps(value, indent=2).count("\n") + 1
 
 
-@pytest.mark.parametrize("rows", [10, 100, 5_000])
+@each("rows", [10, 100, 5_000])
 def test_json_of_every_size_begins_with_the_same_lines(rows: int) -> None:
     value = {"rows": (ROWS * rows)[:rows]}
     shown = first_lines(beginning(value, 1001), 10, 1000, line_count(value))

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
 from redis.asyncio import Redis
 
 from bridge.queue.keys import TABLE, Keys, helpers, markdown
+from support.tables import each
 
 BRIDGE = Path(str(files("bridge")))
 SCRIPTS = sorted(BRIDGE.rglob("*.lua"))
@@ -39,7 +39,7 @@ def test_no_key_is_spelled_outside_the_table() -> None:
     assert set(found) == {"scripting.py: self.keys.prefix"}  # passed as KEYS[1]
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     ['f"{{{namespace}}}:owner"', '"{%s}:turn:" % name', '"{*}:owner"', 'f"{self._scripts.keys.prefix}box:{lane}"'],
 )

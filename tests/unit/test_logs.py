@@ -50,7 +50,7 @@ def test_console_is_one_line_with_its_facts() -> None:
     assert "WARNING bridge.test: lane taken over  lane=t:1\\nERROR forged" in stream.getvalue()
 
 
-@pytest.mark.parametrize("log_format", ["json", "console"])
+@each("log_format", ["json", "console"])
 def test_a_line_holds_nothing_that_a_terminal_obeys(log_format: logs.Format) -> None:
     stream, log = written(log_format)
     name = "a\x1b[2J\x9b31mb\u202ec\u00fc\ud800"
@@ -120,7 +120,7 @@ def test_anything_like_a_secret_is_redacted_everywhere(log_format: logs.Format, 
     assert "[redacted]" in stream.getvalue()
 
 
-@pytest.mark.parametrize("log_format", ["json", "console"])
+@each("log_format", ["json", "console"])
 def test_an_exception_has_its_traceback_and_no_locals(log_format: logs.Format) -> None:
     stream, log = written(log_format)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignored, Parsed, parse
 from bridge.engine.decisions import Reason
 from bridge.ids import MessageKey
@@ -108,7 +106,7 @@ CUSTOMIZED = [
 ]
 
 
-@pytest.mark.parametrize("shape", CUSTOMIZED)
+@each("shape", CUSTOMIZED)
 def test_names_and_icons_do_not_say_whose_message_it_is(shape: dict[str, Any]) -> None:
     pushed = {"type": "message", "subtype": "bot_message", "ts": TS, "text": "Pushing is the answer", "channel": "C1"}
     ours, theirs = {**pushed, **shape, "bot_id": US.bot_id}, {**pushed, **shape, "bot_id": "BB12033"}

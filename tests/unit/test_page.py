@@ -8,8 +8,6 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from itertools import pairwise
 
-import pytest
-
 from bridge.cli.playground import sample_snapshots
 from bridge.features.alerts.alert import AlertSpec, preview
 from bridge.features.alerts.readings import Past, Readings
@@ -102,7 +100,7 @@ def test_samples_lead_to_the_sample_project() -> None:
     assert found[0].numbers["prompts"] > 0
 
 
-@pytest.mark.parametrize("condition", ["runs < 1 in 24h", "runs > 15 in 24h"])
+@each("condition", ["runs < 1 in 24h", "runs > 15 in 24h"])
 def test_an_alerts_preview_has_something_to_show(condition: str) -> None:
     found = sample_snapshots(NOW)
     spec = AlertSpec(condition=condition)

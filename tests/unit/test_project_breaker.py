@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from bridge.errors import (
     Busy,
     CannotConnect,
@@ -47,7 +45,7 @@ def breaker_after(*errors: ProjectError | None, clock: Clock | None = None) -> B
     return breaker
 
 
-@pytest.mark.parametrize("error", [DOWN, Outage("op", 502), Outage("op", 503), Outage("op", 504)])
+@each("error", [DOWN, Outage("op", 502), Outage("op", 503), Outage("op", 504)])
 def test_the_fifth_failure_in_a_row_opens_the_breaker(error: ProjectError) -> None:
     assert not breaker_after(*[error] * 4).is_open
     assert breaker_after(*[error] * 5).is_open
@@ -59,7 +57,7 @@ def test_any_answer_closes_the_breaker_and_resets_the_count(error: ProjectError 
     assert not breaker_after(*[DOWN] * 5, error).is_open
 
 
-@pytest.mark.parametrize("error", [TimedOut("op", timedelta(seconds=1)), ConnectionLost("op")])
+@each("error", [TimedOut("op", timedelta(seconds=1)), ConnectionLost("op")])
 def test_a_slow_or_broken_answer_changes_nothing(error: ProjectError) -> None:
     assert not breaker_after(*[error] * 9).is_open
     assert breaker_after(*[DOWN] * 4, error, DOWN).is_open

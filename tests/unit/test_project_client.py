@@ -277,7 +277,7 @@ def told_by(httpx_error: type[httpx.TransportError], cause: Exception) -> Except
     return error
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "kind"),
     [
         *BY_CAUSE,  # however httpx classifies them
@@ -286,16 +286,13 @@ def told_by(httpx_error: type[httpx.TransportError], cause: Exception) -> Except
         *((told_by(httpx.ReadError, cause), kind) for cause, kind in BY_CAUSE),
         *BY_HTTPX,  # other transports raise what httpx documents
     ],
-    ids=lambda value: (
-        f"{type(value).__name__}-{type(value.__cause__).__name__}" if isinstance(value, Exception) else ""
-    ),
 )
-async def test_a_failure_is_classified_by_its_cause(
-    service: Service, error: Exception, kind: type[ProjectError]
-) -> None:
+async def test_a_failure_is_classified_by_its_cause(error: Exception, kind: type[ProjectError]) -> None:
+    service = Service()
     service.always = error
-    with pytest.raises(ProjectError) as caught:
-        await service.project.send_message(4, "x")
+    async with service.project:
+        with pytest.raises(ProjectError) as caught:
+            await service.project.send_message(4, "x")
     assert type(caught.value) is kind
 
 
@@ -306,7 +303,7 @@ def busy(status: int, seconds: str) -> httpx.Response:
     return httpx.Response(status, headers={"retry-after": seconds})
 
 
-@pytest.mark.parametrize(
+@each(
     ("trouble", "reads", "changes"),
     [
         (REFUSED, 3, 3),
@@ -322,17 +319,18 @@ def busy(status: int, seconds: str) -> httpx.Response:
         (httpx.Response(500), 1, 1),
         (httpx.Response(200, content=b"{}"), 1, 1),
     ],
-    ids=repr,
 )
-@pytest.mark.parametrize(("line", "operate"), [READS[0], *CHANGES])
 async def test_a_change_is_retried_only_if_it_certainly_did_not_arrive(
-    service: Service, *, trouble: Trouble, reads: int, changes: int, line: str, operate: Operation
+    *, trouble: Trouble, reads: int, changes: int
 ) -> None:
-    service.always = trouble
-    with pytest.raises(ProjectError) as caught:
-        await operate(service.project)
-    assert len(service.requests) == (reads if line.startswith("GET") else changes)
-    assert not (changes > 1 and caught.value.may_have_happened)
+    for line, operate in [READS[0], *CHANGES]:
+        service = Service()
+        service.always = trouble
+        async with service.project:
+            with pytest.raises(ProjectError) as caught:
+                await operate(service.project)
+        assert len(service.requests) == (reads if line.startswith("GET") else changes)
+        assert not (changes > 1 and caught.value.may_have_happened)
 
 
 @pytest.mark.parametrize(("_line", "operate"), READS + CHANGES)

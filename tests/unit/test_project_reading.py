@@ -381,13 +381,13 @@ def test_a_workflow_is_active_unless_it_says_otherwise(given: Any, *, active: bo
     assert Workflow.model_validate({**WORKFLOW, "is_active": given}).is_active is active
 
 
-@pytest.mark.parametrize("wrapped", [{"agents": [AGENT]}, {"data": [AGENT]}, {"data": {"agents": [AGENT]}}])
+@each("wrapped", [{"agents": [AGENT]}, {"data": [AGENT]}, {"data": {"agents": [AGENT]}}])
 def test_a_list_may_be_wrapped(wrapped: Any) -> None:
     rows, _ = read_rows("op", received(json.dumps(wrapped)), RowsShape(Agent, "agents"))
     assert [one.name for one in rows] == ["a"]
 
 
-@pytest.mark.parametrize(("body", "kind"), [("{}", "an object"), ("null", "null"), ("3", "a number")])
+@each(("body", "kind"), [("{}", "an object"), ("null", "null"), ("3", "a number")])
 def test_a_list_of_another_type_is_named(body: str, kind: str) -> None:
     problem = problem_of(lambda: read_rows("op", received(body), RowsShape(Agent, "agents")))
     assert problem == f"agents: not a list but {kind}"
@@ -400,7 +400,7 @@ def large(message: str, *, before: str = "", after: str = "") -> bytes:
     return f'{{{before}"message": "{message}"{after}}}'.encode()
 
 
-@pytest.mark.parametrize("is_compressed", [False, True])
+@each("is_compressed", [False, True])
 def test_of_a_large_answer_the_beginning_is_read(*, is_compressed: bool) -> None:
     body = large("x\\n" * LARGEST_BODY, before='"sessionId": 1, ')
     it = received(gzip.compress(body) if is_compressed else body)
@@ -474,7 +474,7 @@ def test_a_detail_field_of_another_type_is_none() -> None:
     assert (detail.id, detail.name, detail.tools) == (None, "Support", "all")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "moment"),
     [
         ("2026-01-02T03:04:05.678Z", datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)),
@@ -489,12 +489,12 @@ def test_timestamps_are_aware(text: str, moment: datetime) -> None:
     assert created.utcoffset() is not None
 
 
-@pytest.mark.parametrize(("wire", "value"), [(0.7, 0.7), (1, 1.0), (None, None)])
+@each(("wire", "value"), [(0.7, 0.7), (1, 1.0), (None, None)])
 def test_a_temperature_is_any_number(wire: float | None, value: float | None) -> None:
     assert Agent.model_validate({"id": 1, "name": "a", "model": "m", "temperature": wire}).temperature == value
 
 
-@pytest.mark.parametrize("wire", ["0.7", True, []])
+@each("wire", ["0.7", True, []])
 def test_a_temperature_that_is_no_number_is_left_out(wire: Any) -> None:
     assert Agent.model_validate({"id": 1, "name": "a", "model": "m", "temperature": wire}).temperature is None
 

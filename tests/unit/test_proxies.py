@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from bridge.proxies import proxy_for, unusable_proxy_settings
+from support.tables import each
 
 PROXY, OTHER = "http://proxy:8080", "http://other:3128"
 SLACK = "https://slack.com/api/"
 
 
-@pytest.fixture(autouse=True)
-def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+@contextmanager
+def only(variables: dict[str, str]) -> Iterator[None]:
+    """An environment with these proxy settings only."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
+            patch.delenv(name, raising=False)
+            patch.delenv(name.upper(), raising=False)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield
 
 
-@pytest.mark.parametrize(
+@each(
     ("environment", "url", "proxy"),
     [
         ({}, SLACK, None),
@@ -41,16 +50,12 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"https_proxy": PROXY}, "not a url", None),
     ],
 )
-def test_the_environment_names_a_proxy(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], url: str, proxy: str | None
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-
-    assert proxy_for(url) == proxy
+def test_the_environment_names_a_proxy(environment: dict[str, str], url: str, proxy: str | None) -> None:
+    with only(environment):
+        assert proxy_for(url) == proxy
 
 
-@pytest.mark.parametrize(
+@each(
     ("no_proxy", "url", "is_direct"),
     [
         ("*", SLACK, True),
@@ -84,16 +89,12 @@ def test_the_environment_names_a_proxy(
         ("", SLACK, False),
     ],
 )
-def test_no_proxy_lists_hosts_and_ranges(
-    monkeypatch: pytest.MonkeyPatch, no_proxy: str, url: str, *, is_direct: bool
-) -> None:
-    monkeypatch.setenv("https_proxy", PROXY)
-    monkeypatch.setenv("NO_PROXY", no_proxy)
-
-    assert (proxy_for(url) is None) == is_direct
+def test_no_proxy_lists_hosts_and_ranges(no_proxy: str, url: str, *, is_direct: bool) -> None:
+    with only({"https_proxy": PROXY, "NO_PROXY": no_proxy}):
+        assert (proxy_for(url) is None) == is_direct
 
 
-@pytest.mark.parametrize(
+@each(
     ("environment", "problems"),
     [
         ({"https_proxy": PROXY, "HTTP_PROXY": "proxy:80", "NO_PROXY": "*, .a.b:80 fd00::/8 [::1]:80,10.0.0.0/8"}, []),
@@ -106,13 +107,9 @@ def test_no_proxy_lists_hosts_and_ranges(
         ({"https_proxy": "hunter2://", "no_proxy": "10.*"}, ["https_proxy isn't", "no_proxy has an entry"]),
     ],
 )
-def test_unusable_settings_are_named_without_their_values(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], problems: list[str]
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-
-    found = unusable_proxy_settings()
+def test_unusable_settings_are_named_without_their_values(environment: dict[str, str], problems: list[str]) -> None:
+    with only(environment):
+        found = unusable_proxy_settings()
 
     assert len(found) == len(problems)
     assert all(line.startswith(problem) for line, problem in zip(found, problems, strict=True))

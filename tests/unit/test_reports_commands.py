@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from bridge.features.pauses import pause_notice
 from bridge.features.registry import features
 from bridge.features.schedules import forms, layout
@@ -67,12 +65,12 @@ def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     assert {value.partition(":")[2] for value in shown} >= {report.task.id for report in reports}
 
 
-@pytest.mark.parametrize("channel", ["", CHANNEL, DM_ALICE])
+@each("channel", ["", CHANNEL, DM_ALICE])
 def test_slack_accepts_the_form(channel: str) -> None:
     check_view(forms.report_form(Origin(channel=channel), "UTC"))
 
 
-@pytest.mark.parametrize("error", ["is_archived", "something new <!channel>", ""])
+@each("error", ["is_archived", "something new <!channel>", ""])
 def test_slack_accepts_the_notice_of_a_paused_report(error: str) -> None:
     reply = features.words_of(pause_notice("report", "daily 09:00", CHANNEL, error))
 

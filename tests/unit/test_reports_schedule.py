@@ -262,7 +262,7 @@ def test_an_error_quotes_its_part_and_suggests_near_ones(typed: str, quoted: str
     assert (refused.value.typed, list(refused.value.choices)) == (quoted, near)
 
 
-@pytest.mark.parametrize(
+@each(
     ("earlier", "crons", "shown"),
     [
         ("weekly mon 09:00", ("0 9 * * 1",), "every Monday at 09:00"),
@@ -291,7 +291,7 @@ def test_every_choice_in_the_form_is_valid() -> None:
     assert all(span_of(span) for span in COMPARED if span != "-")
 
 
-@pytest.mark.parametrize(
+@each(
     ("typed", "agents", "only_if_changed"),
     [
         ("daily 9", False, False),

@@ -10,8 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from bridge.config import Config, default_project, read_config
 from bridge.config_tables import ACTS, KINDS_OF_PEOPLE, KINDS_OF_PLACES, STARTERS, Act
 from bridge.engine.rules import (
@@ -27,6 +25,7 @@ from bridge.engine.rules import (
     never_fits,
     rules_of,
 )
+from support.tables import each
 
 PEOPLE = ["U0AMY", "U0BOB", ""]
 GROUPS = ["S0FINANCE", "S0LEADS"]
@@ -194,7 +193,7 @@ def as_toml(rule: Rule) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(
+@each(
     ("terms", "rules", "person", "may"),
     [
         (ApprovalTerms(("U0AMY",)), [Rule(1, may=frozenset({"ask"}))], "U0AMY", True),  # no rule besides is needed
@@ -215,7 +214,7 @@ def test_approvers_are_those_of_the_terms_or_of_the_rules(
     assert verdict.is_allowed is may
 
 
-@pytest.mark.parametrize(("lists", "person", "may"), [("U0AMY", "U0AMY", True), ("U0AMY", "U0BOB", False)])
+@each(("lists", "person", "may"), [("U0AMY", "U0AMY", True), ("U0AMY", "U0BOB", False)])
 def test_settings_are_lists_of_rules_that_all_must_allow(lists: str, person: str, *, may: bool) -> None:
     rules = rules_of(Config(()), allowed_users=frozenset(["U0AMY", "U0BOB"]), runners=frozenset([lists]))
 

@@ -112,7 +112,7 @@ def test_placeholders_are_filled_in_wherever_texts_are() -> None:
     assert not needs_statistics("{{date}} and {{")
 
 
-@pytest.mark.parametrize("spec", [read_report("daily 9"), read_question(7, 'daily 9 "?"'), read_run(3, "daily 9 [1]")])
+@each("spec", [read_report("daily 9"), read_question(7, 'daily 9 "?"'), read_run(3, "daily 9 [1]")])
 def test_each_kind_of_task_is_read_as_it_was_stored(spec: ReportSpec | QuestionSpec | RunSpec) -> None:
     name = "body" if isinstance(spec, ReportSpec) else "task"
     stored = StoredTask.from_redis("t1", {name: spec.model_dump_json(), "due": "1000"})

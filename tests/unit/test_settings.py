@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def test_the_required_variables_are_sufficient() -> None:
     assert (settings.thread_replies, settings.log_format, settings.log_level) == ("auto", "console", "INFO")
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "host"),
     [
         ({}, "0.0.0.0"),
@@ -424,10 +425,15 @@ def test_names_of_other_programs_are_no_slips(tmp_path: Path) -> None:
     assert environment(process, tmp_path / ".env").keys() >= process.keys()
 
 
-@pytest.mark.parametrize("name", ["BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS"])
-@pytest.mark.parametrize("value", ["", " ", ",", " , ,", "''", '""', "# everyone"])
-@pytest.mark.parametrize("place", ["process", "file", "file of its own"])
-def test_a_list_without_an_id_never_allows_everyone(tmp_path: Path, name: str, value: str, place: str) -> None:
+@each(
+    ("place", "name", "value"),
+    product(
+        ["process", "file of its own", "file"],
+        ["BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS"],
+        ["", " ", ",", " , ,", "''", '""', "# everyone"],
+    ),
+)
+def test_a_list_without_an_id_never_allows_everyone(tmp_path: Path, place: str, name: str, value: str) -> None:
     file, process = tmp_path / ".env", dict[str, str]()
     match place:
         case "process":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from bridge.door.listeners.interactions import parse_shortcut, parse_submission
 from bridge.features.agents import asking
 from bridge.features.channels import forms
@@ -32,7 +30,7 @@ def test_a_message_shortcuts_payload_is_read() -> None:
     assert not shortcut.is_shared
 
 
-@pytest.mark.parametrize("odd", [{}, {"channel": 3, "message": [], "user": None}, {"message": {"text": 1}}])
+@each("odd", [{}, {"channel": 3, "message": [], "user": None}, {"message": {"text": 1}}])
 def test_an_odd_value_in_a_payload_is_empty(odd: dict[str, Any]) -> None:
     assert parse_shortcut(odd, US).is_shared, "the person's workspace is unknown"
     assert parse_submission({"view": odd}, US).channel == ""
@@ -42,7 +40,7 @@ def test_a_form_of_another_release_has_no_channel() -> None:
     assert Origin.parse('{"channel": 3}') == Origin()
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "wrong"),
     [
         ({"agent": "7", "message": "x"}, set()),

@@ -78,7 +78,7 @@ async def test_finding_accepts_only_the_bots_messages_of_the_turn(
     assert await poster.history().find(HERE, TURN, SINCE) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "made"),
     [
         ("output.json", f"output-{TURN}-file3.json"),

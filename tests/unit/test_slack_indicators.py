@@ -254,6 +254,15 @@ async def test_unsupported_titles_are_not_retried(
     assert len(asked(emulated, RENAME)) == calls
 
 
+async def test_prompts_are_offered_without_a_thread(emulated: EmulatedSlack, indicators: Indicators) -> None:
+    prompts = [{"title": "Ask", "message": "Support: What can you do?"}]
+
+    await indicators.suggest_prompts("D1", prompts)
+    await indicators.suggest_prompts("D1", [])
+
+    assert calls_of(emulated) == [(PROMPTS, {"channel_id": "D1", "prompts": prompts})]
+
+
 # Queued messages
 
 
@@ -337,6 +346,18 @@ async def test_a_queued_message_gets_one_reaction_from_any_process(
         await wait_until(lambda: {ts(2), ts(3)} <= set(reacted(emulated)), "the last ones have a reaction")
 
     assert sorted(reacted(emulated)) == [ts(1), ts(2), ts(3)]
+
+
+async def test_without_reactions_a_queued_message_gets_its_place_in_line(
+    store: Store, emulated: EmulatedSlack, slack_web: SlackWeb, clock: Clock
+) -> None:
+    await store.conversation()
+    async with reactions_at_work(store, slack_web, clock) as reactions:
+        for number in (1, 2):
+            await queue_behind(store, reactions, number, ahead=number)
+        await wait_until(lambda: len(asked(emulated, EPHEMERAL)) == 2, "both notices are posted")
+
+    assert [line["text"].split(" in line")[0][-3:] for line in asked(emulated, EPHEMERAL)] == ["2nd", "3rd"]
 
 
 async def test_a_queued_message_is_counted_in_a_status_with_words(

@@ -146,6 +146,17 @@ async def test_anything_less_than_a_full_member_counts_as_a_guest(
     assert await directory.is_guest("U1") is (kind != "member")
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_bot"), [(person(is_bot=True), True), (person(), False), (refused("missing_scope"), False)]
+)
+async def test_a_bot_is_recognized_by_slacks_flag(
+    emulated: EmulatedSlack, directory: Directory, answer: dict[str, Any], *, is_bot: bool
+) -> None:
+    answers(emulated, "users.info", answer)
+
+    assert await directory.is_bot("U1") is is_bot
+
+
 async def test_an_unreadable_person_is_an_error_not_a_guest(emulated: EmulatedSlack, directory: Directory) -> None:
     answers(emulated, "users.info", refused("missing_scope", needed="users:read"))
 

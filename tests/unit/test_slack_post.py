@@ -23,6 +23,7 @@ from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import ExistingParts, Poster, Recipient
 from support.sample_posts import FOOTER, HERE, NO_FILES, SECTION, SINCE, TAG, TURN, US, answer, long_markdown
 from support.slack_fixtures import Json, asked, at_once, methods
+from support.tables import each
 
 POST, UPDATE, EPHEMERAL, URL = "chat.postMessage", "chat.update", "chat.postEphemeral", "response_url"
 READ, WANTED, SHARED = "conversations.replies", "files.getUploadURLExternal", "files.completeUploadExternal"
@@ -259,7 +260,7 @@ def test_a_cut_never_tears_an_entity(words: list[str]) -> None:
         assert piece.count("&") == piece.count(";")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "first"),
     [
         ("one two\n\nthree four", "one two\n\n"),
@@ -382,8 +383,9 @@ async def test_an_answer_without_its_refused_buttons_keeps_markdown(slack: Emula
     assert kinds(slack) == [["markdown", "context_actions"], ["markdown"], ["markdown"]]
 
 
-@pytest.mark.parametrize("error", ["metadata_too_large", "metadata_must_be_sent_from_app"])
-@pytest.mark.parametrize("is_answer_lost", [False, True])
+@pytest.mark.parametrize(
+    ("error", "is_answer_lost"), [("metadata_too_large", False), ("metadata_must_be_sent_from_app", True)]
+)
 @pytest.mark.parametrize(
     "reply",
     [
@@ -414,6 +416,17 @@ async def test_refused_metadata_moves_into_a_block_and_is_found(
     assert "".join(block["text"] for block in blocks if block["type"] == "markdown") == reply.markdown
     if not (reply.markdown or reply.blocks):
         assert "".join(block["text"]["text"] for block in blocks) == reply.text
+
+
+async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, poster: Poster) -> None:
+    await post(poster, RAN)
+
+    existing = await poster.history().find(HERE, TURN, SINCE)
+    await post(poster, RAN, existing)
+
+    message, shared = in_channel(slack)
+    assert existing == {"0": message.ts, "file0": shared.ts}
+    assert len(slack.files) == 1
 
 
 # Files

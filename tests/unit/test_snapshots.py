@@ -130,7 +130,7 @@ def test_a_line_over_a_few_hours_has_them_all() -> None:
     assert over_time(hours_back(9, 3, 2, 1), hours_back(5)[0], most=19) == sorted(hours_back(3, 2, 1))
 
 
-@pytest.mark.parametrize(("count", "picked"), [(3, [0, 1, 2]), (10, [0, 3, 6, 9]), (0, [])])
+@each(("count", "picked"), [(3, [0, 1, 2]), (10, [0, 3, 6, 9]), (0, [])])
 def test_points_are_sampled_evenly_with_both_ends(count: int, picked: list[int]) -> None:
     assert over_time(range(count), 0, most=4) == picked
 

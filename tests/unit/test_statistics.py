@@ -18,6 +18,7 @@ from bridge.metrics import Metrics
 from bridge.project.client import ProjectClient
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
+from support.real_redis import refused_commands
 from support.store import NAMESPACE, PREFIX, Clock
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -120,6 +121,14 @@ async def test_since_says_that_there_is_no_snapshot_yet(statistics: Statistics) 
     reply = await shown(statistics, since=statistics.now() - DAY)
 
     assert "There's nothing to compare with yet. Recording started on 2026-03-04 12:00 UTC" in reply.text
+
+
+async def test_statistics_are_shown_without_redis(statistics: Statistics, service: Service, redis: Redis) -> None:
+    with refused_commands(redis):
+        reply = await shown(statistics)
+
+    assert "1,000 runs" in reply.text
+    assert service.asked == 1
 
 
 async def test_a_snapshot_of_a_later_release_is_skipped(

@@ -143,7 +143,7 @@ def test_an_address_of_several_servers_is_read(
     assert (found.kind, list(found.servers), found.plain, found.master) == (kind, servers, plain, master)
 
 
-@pytest.mark.parametrize("url", ["redis://a:1/0", "unix:///redis.sock", "redis+others://a"])
+@each("url", ["redis://a:1/0", "unix:///redis.sock", "redis+others://a"])
 def test_an_address_of_one_server_is_unchanged(url: str) -> None:
     assert redis_servers(url) is None
 

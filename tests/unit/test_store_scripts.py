@@ -11,11 +11,13 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import NamespaceTaken, StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
+from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.inbox import Queued
 from bridge.queue.namespace import Namespace
 from bridge.queue.records import InDoubt, Offer, Taken
-from bridge.queue.scripting import MOST_AT_ONCE, Batches
+from bridge.queue.redis.connection import connect
+from bridge.queue.scripting import MOST_AT_ONCE, Batches, Scripts
 from support.lost_put import LostPut
 from support.store import BOT, CHANNEL, NAMESPACE, PREFIX, START, TEAM, USER, Store, message, open_store, ts
 
@@ -52,6 +54,15 @@ async def test_a_wiped_store_is_set_up_again(store: Store, redis: Redis) -> None
 
     assert store.namespace.since == START + timedelta(hours=1)
     assert len(await store.process().hold()) == 1
+
+
+async def test_an_unreachable_namespace_is_not_held(store: Store) -> None:
+    async with connect("redis://127.0.0.1:1") as nowhere:
+        gone = Namespace(Scripts(nowhere, NAMESPACE, Metrics()), name=NAMESPACE, team=TEAM, bot=BOT, now=store.clock)
+        with pytest.raises(StoreUnavailable):
+            await gone.hold()
+
+    assert not gone.is_held
 
 
 async def test_dead_consumers_that_hold_nothing_are_pruned(store: Store, redis: Redis) -> None:

@@ -12,7 +12,7 @@ from bridge.errors import RecordNotUnderstood, StoreUnavailable
 from bridge.features.registry import features
 from bridge.features.workflows.runs import results_of
 from bridge.ids import TurnId
-from bridge.inbound import HomeOpened, SlashCommand
+from bridge.inbound import HomeOpened, Notice, SlashCommand
 from bridge.metrics import Metrics
 from bridge.queue.audit import audit_since
 from bridge.queue.inbox import Arrival, Condition, Duplicate, Full, Paused, Put, Queued, Stale
@@ -97,6 +97,23 @@ async def test_dead_letters_leave_the_list_with_their_records(store: Store, redi
     assert await redis.zrange(f"{PREFIX}dead", 0, -1) == [turn]
 
 
+@pytest.mark.parametrize("change", ["edited", "withdrawn"])
+async def test_an_outcome_of_a_changed_message_is_not_recorded(store: Store, change: str) -> None:
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    if change == "edited":
+        await process.inbox.edit(message("better words"))
+    else:
+        await process.inbox.withdraw(message().key)
+
+    with pytest.raises(TurnChanged):
+        await process.journal.outcome(taken, "to the earlier words", what="shown")
+
+    assert await store.field(turn, "step") == "queued"
+    assert await store.field(turn, "outcome") is None
+
+
 KEY = f"{PREFIX}answered:question"
 
 
@@ -164,6 +181,13 @@ async def test_every_message_renews_its_threads_lifetime(store: Store, redis: Re
     await store.queue(message("a reply", ts(1)))
 
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
+
+
+async def test_only_the_first_message_of_a_thread_may_choose_its_agent(store: Store) -> None:
+    first = await store.queue()
+    second = await store.queue(message("<@UBOT> more", ts(1)), condition=Condition.START)
+
+    assert [await store.field(turn, "starts") for turn in (first, second)] == ["1", None]
 
 
 async def test_a_put_after_its_deadline_is_not_stored(store: Store) -> None:
@@ -418,3 +442,13 @@ async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
     ]
 
     assert found == [f"U{number}" for number in range(200, 1200)]
+
+
+async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None:
+    notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
+    arrival = Arrival(inbound=notice, message=key_of(ROOT), event=f"Ev{ROOT}")
+    await store.process().inbox.put_message(arrival)
+
+    assert await store.process().inbox.edit(message("let me in")) == "unknown"
+
+    assert (await store.process().take()).record.body == notice

@@ -15,7 +15,7 @@ from bridge.engine.notices import paused
 from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery
-from bridge.queue.trace import MessageTrace, Owner, trace_of
+from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, Store, key_of, message, ts
 from support.tables import each
@@ -158,6 +158,10 @@ def test_an_invalid_line_is_left_out() -> None:
 
     assert Delivery.from_line(delivery.to_line()) == delivery
     assert [Delivery.from_line(line) for line in ("", "no", "[1]", "{}", '["x","a","",0,""]')] == [None] * 5
+
+
+async def test_a_namespace_has_its_owner(store: Store) -> None:
+    assert await owner_of(store.scripts) == Owner(TEAM)
 
 
 def test_for_programs_there_are_steps_with_iso_times() -> None:

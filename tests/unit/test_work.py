@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from datetime import UTC, date, datetime, timedelta
 
-import pytest
-
 from bridge.engine.distinct import Distinct, token_of
 from bridge.features.statistics.work import (
     DAILY_FOR,
@@ -26,6 +24,7 @@ from bridge.features.statistics.work import (
 )
 from bridge.queue.scripting import epoch_ms
 from support.store import START
+from support.tables import each
 
 TODAY = date(2026, 3, 4)
 
@@ -38,7 +37,7 @@ def of_one(kind: str, *entries: dict[str, str], key: str = "a7") -> Tally:
     return period_of(kind, entries)[START.date()][key]
 
 
-@pytest.mark.parametrize(
+@each(
     ("of", "how", "counts"),
     [
         ("agent 7", "", (1, 0, 0, 0)),
@@ -56,7 +55,7 @@ def test_each_end_is_counted(of: str, how: str, counts: tuple[int, ...]) -> None
     assert (work.good, work.failed, work.stopped, work.unknown) == counts
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "how", "votes"), [("", "up", (1, 0)), ("", "down", (0, 1)), ("up", "down", (-1, 1))]
 )  # fmt: skip
 def test_a_changed_vote_counts_once(before: str, how: str, votes: tuple[int, int]) -> None:
@@ -70,7 +69,7 @@ def test_entries_of_another_version_are_left_out() -> None:
     assert period_of("vote", [entry(how="sideways")]) == {}
 
 
-@pytest.mark.parametrize("share", [0.5, 0.95])
+@each("share", [0.5, 0.95])
 def test_percentiles_are_close(share: float) -> None:
     source = random.Random(7)  # noqa: S311 - it's a test
     times = sorted(source.lognormvariate(1.5, 0.8) for _ in range(2000))
@@ -94,7 +93,7 @@ def test_work_survives_its_stored_form() -> None:
     assert (again.turns, len(again.people), again.times) == (8, 8, work.times)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a7": "x"}', '{"a7": 7}'])
+@each("text", ["", "{", "[]", '{"a7": "x"}', '{"a7": 7}'])
 def test_an_unreadable_period_is_empty(text: str) -> None:
     assert from_text(text) == {}
 
