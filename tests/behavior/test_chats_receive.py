@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +14,7 @@ from bridge.inbound import MessageFile, Notice, Table
 from bridge.playground.emulator.sample import BOB, OTHER_BOT, RANDOM, STRANGER
 from bridge.queue.inbox import Duplicate, Queued
 from support.harness import NOT_NOW, Harness
-from support.store import BOT, CHANNEL, LANE, ROOT, START, TEAM, THREAD, USER, message, ts
+from support.store import BOT, CHANNEL, LANE, ROOT, START, THREAD, USER, message, ts
 
 QUEUED = Received("queued")
 UNBOUND = Received("unbound", "its thread has no conversation")
@@ -209,24 +208,6 @@ async def test_a_refused_person_gets_a_private_notice_and_their_text_is_deleted(
     assert await harness.store.sessions.thread(THREAD) is None
 
 
-@pytest.mark.parametrize(
-    ("rules", "changes"),
-    [
-        ({}, {"user_team": TEAM}),
-        ({}, {"user_team": TEAM, "is_shared": True}),
-        ({}, {"user_team": "E1", "is_shared": True}),
-        ({"BRIDGE_ALLOWED_USERS": USER, "BRIDGE_ALLOWED_CHANNELS": CHANNEL}, {}),
-    ],
-)
-async def test_people_of_the_home_workspace_are_accepted(
-    harness: Harness, rules: dict[str, str], changes: dict[str, Any]
-) -> None:
-    harness.identity = replace(harness.identity, enterprise="E1")
-    harness.configure(**rules)
-
-    assert await receive(harness, f"<@{BOT}> hello", **changes) == QUEUED
-
-
 async def test_an_unreadable_person_is_neither_accepted_nor_refused(harness: Harness) -> None:
     harness.slack.faults.on("users.info", NOT_NOW)
     before = await harness.store.dump()
@@ -250,14 +231,6 @@ async def test_a_stranger_who_mentions_the_bot_in_a_canvas_gets_the_reason(harne
     await harness.receiver.mentioned_in_canvas(message("was mentioned in a canvas", ROOT, is_mention=True))
 
     assert await notices(harness) == ["user"]
-
-
-async def test_a_refused_reply_in_an_unrelated_thread_gets_no_notice(harness: Harness) -> None:
-    harness.configure(BRIDGE_ALLOWED_USERS=BOB)
-
-    assert await receive(harness, "hello", ts(1)) == UNBOUND
-
-    assert await notices(harness) == []
 
 
 async def test_a_refused_reply_in_a_bound_thread_gets_a_notice(harness: Harness) -> None:

@@ -67,13 +67,3 @@ async def test_joining_and_reading_send_channel_changes(slack: EmulatedSlack, ch
 
     assert [change.id for change in changes if change.kind == "channel"] == [sample.NOBOT] * 2
     assert not slack.workspace.is_unread(sample.ALICE, slack.workspace.channels[sample.NOBOT])
-
-
-async def test_a_removed_listener_gets_no_changes(slack: EmulatedSlack) -> None:
-    changes_seen: list[Change] = []
-    leave = slack.workspace.subscribe(changes_seen.append)
-
-    leave()
-    await slack.people.say(sample.ALICE, sample.GENERAL, "hello")
-
-    assert changes_seen == []

@@ -78,20 +78,6 @@ def test_projects_keep_the_order_of_the_file_after_the_default_one(tmp_path: Pat
     assert not re.search("[a-z]+-key-[12]|default-key", repr(config))
 
 
-def test_each_project_has_its_own_default_agent_and_links(tmp_path: Path) -> None:
-    links = 'default_agent = " Analyst "\nagent_url = "https://data.example/agents/{id}"\n'
-    default = default_project({"BRIDGE_DEFAULT_AGENT": "7", "BRIDGE_RUN_URL": "https://x.example/{runId}"})
-    file = tmp_path / "bridge.toml"
-    file.write_text(f'[projects.default]\nname = "Company"\n{DATA}{links}', encoding="utf-8")
-
-    found = read_config(file, ENVIRON, default).projects
-
-    assert [(one.name, one.default_agent, one.run_url, one.agent_url) for one in found] == [
-        ("Company", "7", "https://x.example/{runId}", ""),
-        ("Data", "Analyst", "", "https://data.example/agents/{id}"),
-    ]
-
-
 def test_changes_of_a_reload_are_said_in_words(tmp_path: Path) -> None:
     one = read(tmp_path, DATA.replace("data]", "gone]").replace('"Data"', '"Gone"') + DATA)
     other = read_config(tmp_path / "bridge.toml", ENVIRON | {"DATA_KEY": "other"}, DEFAULT)
@@ -314,13 +300,6 @@ def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:
     assert caught.value.problems == (
         "BRIDGE_CONFIG can't be read (No such file or directory): set it to a readable file",
     )
-
-
-def test_a_channels_project_is_the_projects_channel(tmp_path: Path) -> None:
-    config = read(tmp_path, f'{DATA}\n[channels.C0A]\nproject = "DATA"\n[channels.C0B]\nagent = 7')
-
-    assert [(one.id, one.channels) for one in config.projects] == [("default", set()), ("data", {"C0A"})]
-    assert config.channels["C0B"].agent == "7"
 
 
 def test_a_rule_has_its_line(tmp_path: Path) -> None:

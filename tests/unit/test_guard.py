@@ -87,15 +87,6 @@ def guarded() -> GuardedApp:
     return GuardedApp()
 
 
-async def test_a_signed_request_is_passed_on_parsed(guarded: GuardedApp) -> None:
-    response = await guarded.post(EVENT)
-
-    assert (response.status, response.body) == (200, b'{"from": "inside"}')
-    assert response.headers[b"content-type"] == b"application/json;charset=utf-8"
-    assert guarded.inner.payloads == [{**json.loads(EVENT), "retry_attempt": 0}]
-    assert guarded.count('bridge_ack_seconds_count{kind="message"} 1.0')
-
-
 async def test_a_body_in_pieces_is_joined(guarded: GuardedApp) -> None:
     pieces = [EVENT[:7], EVENT[7:20], EVENT[20:]]
 
@@ -445,15 +436,6 @@ async def test_a_retry_number_is_read_from_header_and_envelope(
     await guarded.sockets.acknowledgement({"type": "events_api", "payload": json.loads(EVENT), "retry_attempt": said})
 
     assert [payload["retry_attempt"] for payload in guarded.inner.payloads] == [understood, understood]
-
-
-@pytest.mark.parametrize("status", [200, 404, 503])
-async def test_a_response_from_inside_is_passed_on(guarded: GuardedApp, status: int) -> None:
-    guarded.inner.status = status
-
-    response = await guarded.post(EVENT)
-
-    assert (response.status, response.body) == (status, b'{"from": "inside"}')
 
 
 async def test_a_starting_guard_answers_503(guarded: GuardedApp) -> None:

@@ -7,27 +7,9 @@ from typing import Any
 from bridge.door.listeners.interactions import parse_shortcut, parse_submission
 from bridge.features.agents import asking
 from bridge.features.channels import forms
-from bridge.playground.emulator import payloads
-from bridge.playground.emulator.entities import Member
-from bridge.playground.emulator.sample import BOB
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from support.sample_posts import US
-from support.store import CHANNEL, TEAM, USER
 from support.tables import each
-
-
-def test_a_message_shortcuts_payload_is_read() -> None:
-    person = Member(USER, "alice", "Alice", TEAM)
-    message = {"type": "message", "text": "hi", "user": BOB, "ts": "2.0", "thread_ts": "1.0"}
-    where = {"container": {"message_ts": "2.0"}, "channel": {"id": CHANNEL}, "message": message}
-
-    shortcut = parse_shortcut(
-        payloads.message_action(person, where, "ask_about", "3.0", trigger_id="t", response_url="u"), US
-    )
-
-    assert (shortcut.name, shortcut.channel, shortcut.user, shortcut.user_team) == ("ask_about", CHANNEL, USER, TEAM)
-    assert (shortcut.text, shortcut.author, shortcut.message_ts, shortcut.thread_ts) == ("hi", BOB, "2.0", "1.0")
-    assert not shortcut.is_shared
 
 
 @each("odd", [{}, {"channel": 3, "message": [], "user": None}, {"message": {"text": 1}}])

@@ -78,6 +78,15 @@ async def test_finding_accepts_only_the_bots_messages_of_the_turn(
     assert await poster.history().find(HERE, TURN, SINCE) == {}
 
 
+async def test_finding_in_a_channel_also_reads_the_thread(emulated: EmulatedSlack, poster: Poster) -> None:
+    file = {"ts": "17.5", "bot_id": BRIDGE_BOT, "files": [{"name": f"output-{TURN}-file0.json"}]}
+    answers(emulated, "conversations.history", page(tagged()))
+    answers(emulated, REPLIES, page(tagged(), file))
+
+    assert await poster.history().find(Place("C1"), TURN, SINCE) == {"0": "17.0", "file0": "17.5"}
+    assert asked(emulated, REPLIES)[0]["ts"] == "17.0"
+
+
 @each(
     ("name", "made"),
     [

@@ -219,15 +219,6 @@ async def test_a_cancelled_look_up_is_continued_by_the_next() -> None:
     assert await second == "A"
 
 
-@pytest.mark.parametrize(("about", "zone"), [({"tz": "Europe/Berlin"}, "Europe/Berlin"), ({"tz": None}, ""), ({}, "")])
-async def test_a_person_has_slacks_time_zone(
-    emulated: EmulatedSlack, directory: Directory, about: dict[str, Any], zone: str
-) -> None:
-    answers(emulated, "users.info", person(**about))
-
-    assert await directory.time_zone("U1") == zone
-
-
 @pytest.mark.parametrize(
     ("answer", "may_post"),
     [

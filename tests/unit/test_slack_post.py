@@ -13,7 +13,7 @@ from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error, Fault, Http, RateLimited
-from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, STRANGER, TEAM
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, TEAM
 from bridge.playground.local_server import DropAfter, DropBefore
 from bridge.slack import parts
 from bridge.slack.api import Identity, SlackWeb
@@ -506,17 +506,6 @@ async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: EmulatedSlac
 # Private messages, responses, updates, forms
 
 
-async def test_a_notice_is_sent_by_response_url(slack: EmulatedSlack, poster: Poster) -> None:
-    reply = Reply(text="psst", blocks=(SECTION,), replaces_original=True)
-
-    await poster.whisper(Recipient(GENERAL, ALICE, response_url=response_url(slack)), reply)
-
-    (body,) = asked(slack, URL)
-    assert methods(slack) == [URL]
-    assert (body["response_type"], body["replace_original"]) == ("ephemeral", True)
-    assert (body["text"], body["blocks"]) == ("psst", [SECTION])
-
-
 async def test_a_notice_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, poster: Poster) -> None:
     await poster.whisper(Recipient(GENERAL, ALICE, HERE.thread_ts, f"{slack.url}/response/used-up"), Reply(text="psst"))
 
@@ -524,11 +513,6 @@ async def test_a_notice_with_a_used_up_url_is_ephemeral(slack: EmulatedSlack, po
     assert message == {
         "channel": GENERAL, "user": ALICE, "thread_ts": HERE.thread_ts, "text": "psst", "parse": "none",
     }  # fmt: skip
-
-
-async def test_an_undeliverable_notice_is_an_error(poster: Poster) -> None:
-    with pytest.raises(SlackRefused, match="user_not_in_channel"):
-        await poster.whisper(Recipient(GENERAL, STRANGER), Reply(text="psst"))
 
 
 async def test_a_notice_shows_files_as_text(slack: EmulatedSlack, poster: Poster) -> None:
@@ -621,15 +605,3 @@ async def test_a_guard_is_asked_immediately_before_each_call(slack: EmulatedSlac
         await poster.post(HERE, reply, TAG, {}, guard)
 
     assert methods(slack) == [POST, POST, WANTED, "upload", SHARED][:calls]
-
-
-async def test_a_guard_hears_how_long_a_call_may_take(slack: EmulatedSlack, poster: Poster) -> None:
-    needs: list[timedelta] = []
-
-    async def guard(needed: timedelta) -> None:
-        needs.append(needed)
-
-    await poster.post(HERE, Reply(text="hello"), TAG, {}, guard)
-
-    assert slack.calls_of(POST)
-    assert timedelta(seconds=9) < needs[0] <= timedelta(seconds=10)

@@ -104,18 +104,6 @@ async def ignored(store: Store, ts: str = ROOT, why: str = "not addressed to the
     await wait_until(is_written, "the trace is saved")
 
 
-async def test_an_ignored_message_says_why(store: Store) -> None:
-    await ignored(store, retry=2)
-
-    assert [(step.what, step.detail, step.process) for step in await trace_steps(store)] == [
-        ("received", f"event Ev{ROOT}, resent by Slack (retry 2)", "a"),
-        ("decided", "not for an agent: not addressed to the bot", "a"),
-    ]
-    [key] = [key for key in await store.dump() if "passed" in key]
-    assert 6.9 < await store.days_left(key.removeprefix(PREFIX)) <= 7
-    assert not await trace_of(store.scripts, key_of(ts(1)))
-
-
 async def test_the_last_thousand_ignored_messages_stay_known(store: Store, redis: Redis) -> None:
     for number in range(PASSED_IN_A_DAY):
         store.process().inbox.pass_over(key_of(ts(number + 1)), event="", retry=0, why="no text")
