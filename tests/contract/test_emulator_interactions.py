@@ -95,6 +95,14 @@ async def test_a_response_url_expires_after_half_an_hour(slack: EmulatedSlack, a
     assert "expired_url" in (await webhook.send(text="late")).body
 
 
+async def test_an_in_channel_response_does_not_need_the_bot_in_the_channel(slack: EmulatedSlack, app: App) -> None:
+    await slack.ui.command(sample.ALICE, sample.NOBOT, "/stats")
+
+    await AsyncWebhookClient(app.received[0].payload["response_url"]).send(text="all", response_type="in_channel")
+
+    assert [one.text for one in slack.messages(sample.NOBOT)] == ["all"]
+
+
 async def test_a_click_carries_the_button_and_the_message(
     slack: EmulatedSlack, app: App, client: AsyncWebClient
 ) -> None:
