@@ -17,6 +17,7 @@ from bridge.slack.parts import Place
 from support.harness import WORKFLOW, Harness
 from support.restrictions import ONE_OF_EACH, Restriction
 from support.store import BOT, CHANNEL, ROOT, TEAM, THREAD, USER, message, ts
+from support.tables import each
 
 APP, ITS_BOT = "A0OTHERBOT", "B0OTHERBOT"
 QUEUED = Received("queued")
@@ -326,7 +327,7 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "read"),
     [
         ({"app:A1": "workflow:3", "app:A2": "agent:7"}, {"A1": ("workflow", 3), "A2": ("agent", 7)}),

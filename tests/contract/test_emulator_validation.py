@@ -8,6 +8,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from support.slack_app import SECRET, TOKEN, refusal
+from support.tables import each
 
 
 @pytest.fixture
@@ -146,7 +147,7 @@ async def test_every_documented_property_is_accepted(client: AsyncWebClient, blo
     assert (await client.blocks_validate(blocks=[holding(block)]))["ok"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("block", "pointer"),
     [
         ({"type": "container", "child_blocks": [{"type": "divider"}]}, "/0"),

@@ -33,6 +33,7 @@ from support.attacks import ATTACKS
 from support.layouts import results, returns, surfaces
 from support.sample_posts import NO_FILES, TAG, US
 from support.slack_fixtures import at_once
+from support.tables import each
 from support.unsafe_markup import violations
 
 TRUSTED = {"kit.trusted_context"}
@@ -94,7 +95,7 @@ def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
         yield from (f"file: {file.name!r}" for file in reply.files if not _FILE.fullmatch(file.name))
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_attacks_in_a_reply_have_no_effect(module: str) -> None:
     found = {
         (name, attack): [
@@ -109,7 +110,7 @@ def test_attacks_in_a_reply_have_no_effect(module: str) -> None:
     assert {about: problems for about, problems in found.items() if problems} == {}
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each("module", MODULES)
 def test_attacks_in_a_form_have_no_effect(module: str) -> None:
     for name, (attack, words) in product(of_module(BLOCKS, module), ATTACKS.items()):
         for shown in results(BLOCKS[name], words):

@@ -149,8 +149,8 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("marks", ["```python", "~~~~"])
+@each("container", CONTAINERS)
+@each("marks", ["```python", "~~~~"])
 def test_torn_code_in_a_container_is_copied_out_whole(container: str, marks: str) -> None:
     first, rest = CONTAINERS[container]
     lines = [marks, *(f"{'    ' * (number % 3)}line {number}" for number in range(60)), marks.removesuffix("python")]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given, strategies as st
 
 from bridge.errors import BadSchedule
 from bridge.features.schedules.schedule import Schedule, next_due, read_report
+from support.tables import each
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 PIECES = [
@@ -25,8 +25,8 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("zone", ["UTC", BERLIN, NEW_YORK, LORD_HOWE, "Pacific/Apia", "Asia/Kathmandu"])
-@pytest.mark.parametrize("words", ["daily 02:30", 'cron "*/30 1-3 * * *"', "monthly 31 01:15"])
+@each("zone", ["UTC", BERLIN, NEW_YORK, LORD_HOWE, "Pacific/Apia", "Asia/Kathmandu"])
+@each("words", ["daily 02:30", 'cron "*/30 1-3 * * *"', "monthly 31 01:15"])
 def test_each_local_slot_of_a_year_occurs_once_in_order(words: str, zone: str) -> None:
     schedule, clock = read_report(words).schedule, ZoneInfo(zone)
     due, end, shown = utc("2026-01-01T00:00"), utc("2027-01-02T00:00"), []

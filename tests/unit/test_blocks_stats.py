@@ -141,9 +141,9 @@ def test_charts_become_tables_and_then_text_without_loss() -> None:
         assert "1,003" in words(form)
 
 
-@pytest.mark.parametrize("points", [0, 5])
-@pytest.mark.parametrize("changed", [NamesChanged(), MOVED])
-@pytest.mark.parametrize("number", [1, 5, 9, 40])
+@each("points", [0, 5])
+@each("changed", [NamesChanged(), MOVED])
+@each("number", [1, 5, 9, 40])
 def test_each_group_is_shown_once_below_the_numbers(number: int, changed: NamesChanged, points: int) -> None:
     followed = trend(points) if points else None
     reply = stats_card(stats_with(many(number), many(number)), changes=[changes(categories=changed)], trend=followed)

@@ -83,8 +83,8 @@ def test_a_size_is_shown(bytes_: int, said: str) -> None:
     assert size(bytes_) == said
 
 
-@pytest.mark.parametrize("shown", ["quoted", "fenced", "plain"])
-@pytest.mark.parametrize("body", ["x" * 300_000, "\n" * 300_000, "€" * 100_000, "`" * 150_000])
+@each("shown", ["quoted", "fenced", "plain"])
+@each("body", ["x" * 300_000, "\n" * 300_000, "€" * 100_000, "`" * 150_000])
 def test_a_message_that_is_too_long_is_visibly_cut(shown: str, body: str) -> None:
     long = Passage("Before:", "y" * 50_000, "quoted")
     made = composed("own", [long, Passage("Long:", body, shown), Passage("After:", "z")])  # type: ignore[arg-type]

@@ -64,8 +64,8 @@ def test_the_service_s_error_message_is_quoted_and_not_parsed() -> None:
     assert "&lt;!channel&gt; &lt;https://x|y&gt; &amp; more" in failure(error).text
 
 
-@pytest.mark.parametrize("operation", ["get_workflows", "get_agents", "get_project", "get_stats"])
-@pytest.mark.parametrize("status", [301, 400, 404, 410, 418, 500, 501])
+@each("operation", ["get_workflows", "get_agents", "get_project", "get_stats"])
+@each("status", [301, 400, 404, 410, 418, 500, 501])
 def test_a_failed_read_speaks_of_no_input_and_no_other_thing(operation: str, status: int) -> None:
     it = ServiceResponse(status, {"location": "https://new.example/login"})
     said = sentence(refusal(operation, it, secret="-", base_url="https://old.example", path="stats"))

@@ -94,8 +94,8 @@ async def test_facts_of_one_task_do_not_show_in_another() -> None:
         assert record["thread"] == record["by"]
 
 
-@pytest.mark.parametrize("log_format", ["json", "console"])
-@pytest.mark.parametrize(
+@each("log_format", ["json", "console"])
+@each(
     "secret",
     [
         BOT_TOKEN,

@@ -304,8 +304,8 @@ def test_a_wrong_part_of_the_statistics_costs_only_itself(change: dict[str, Any]
     assert (stats.promptCount, stats.categories[0].count, list(stats.tags)) == (1, 4, [])
 
 
-@pytest.mark.parametrize("name", PROJECT)
-@pytest.mark.parametrize("value", ["absent", None, [], {"a": 1}])
+@each("name", PROJECT)
+@each("value", ["absent", None, [], {"a": 1}])
 def test_a_project_may_lack_any_field(name: str, value: Any) -> None:
     body = {**PROJECT, name: value}
     if value == "absent":
@@ -319,8 +319,8 @@ def test_a_project_may_lack_any_field(name: str, value: Any) -> None:
 # RowsShape
 
 
-@pytest.mark.parametrize("value", ["absent", None, [], {"a": 1}])
-@pytest.mark.parametrize(
+@each("value", ["absent", None, [], {"a": 1}])
+@each(
     ("row", "shape", "name"),
     [
         *(
@@ -450,8 +450,8 @@ def test_a_large_answer_without_a_message_at_its_beginning_is_none() -> None:
 # Models
 
 
-@pytest.mark.parametrize("spelling", ["absent", "null"])
-@pytest.mark.parametrize(
+@each("spelling", ["absent", "null"])
+@each(
     ("model", "least", "optional"),
     [
         (Workflow, WORKFLOW, ["description"]),
