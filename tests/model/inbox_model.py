@@ -525,25 +525,23 @@ class Lane:
     # External events.
 
     def _outside(self, s: State) -> Iterator[Move]:
+        left = s.left
         for m in range(MESSAGES):
             yield from self._deliveries(s, m)
-            yield from self._given_up(s, m)
-            yield from self._overtaking(s, m)
-            if m in s.seen and s.turns[m].step == "queued" and not s.turns[m].is_withdrawn:
-                if s.left.edits:
-                    yield f"edit {m}", s.spend("edits").with_turn(m, text=s.turns[m].text + 1)
-                if s.left.withdrawals:
-                    yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
-            elif s.left.withdrawals and self._may_stop(s.turns[m]) and not self._is_off(s.turns[m]):
-                at = "" if self.mutant == "deletion stops nothing" else s.turns[m].step
-                deleted = s.spend("withdrawals").with_turn(m, is_deleted=True, stopped_at=at)
-                yield f"delete {m} while it runs", deleted
+            if left.losses_in_slack or left.edits:
+                yield from self._given_up(s, m)
+            if left.overtakes or s.deciding:
+                yield from self._overtaking(s, m)
+            if left.edits or left.withdrawals:
+                yield from self._changes(s, m)
         for late in s.late:
             yield f"late PUT {late.message}", self._late(s, late)
-        yield from self._readings(s)
+        if left.reads or left.expiries or s.readers:
+            yield from self._readings(s)
         if s.left.wipes and any(s.delivered):
             yield "wipe the store", self._wiped(s.spend("wipes"))
-        yield from self._stops(s)
+        if left.stops or s.given != NONE or s.is_held:
+            yield from self._stops(s)
         if not s.has_agent:
             yield "choose", self._choose(s)
         if s.left.lapses and s.is_parked:
@@ -557,6 +555,18 @@ class Lane:
         for m, turn in enumerate(s.turns if s.left.retries else ()):
             if turn.step == "dead" or (turn.died and self.mutant == "retry leaves it on the list"):
                 yield f"retry {m}", self._retry(s.spend("retries"), m)
+
+    def _changes(self, s: State, m: int) -> Iterator[Move]:
+        """Edit or delete a message: while it's queued, or while it's worked on."""
+        turn = s.turns[m]
+        if m in s.seen and turn.step == "queued" and not turn.is_withdrawn:
+            if s.left.edits:
+                yield f"edit {m}", s.spend("edits").with_turn(m, text=turn.text + 1)
+            if s.left.withdrawals:
+                yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
+        elif s.left.withdrawals and self._may_stop(turn) and not self._is_off(turn):
+            at = "" if self.mutant == "deletion stops nothing" else turn.step
+            yield f"delete {m} while it runs", s.spend("withdrawals").with_turn(m, is_deleted=True, stopped_at=at)
 
     def _deliveries(self, s: State, m: int) -> Iterator[Move]:
         """Deliver a message, a second time as another event or a retry; or delete it before its delivery."""

@@ -9,6 +9,9 @@ import pytest
 
 from model import approvals_model, inbox_model, limits_model, recovery_model, slots_model
 from model.search import Found
+from support.tables import each
+
+pytestmark = pytest.mark.timeout(600)  # each test has half a million states
 
 Search = Callable[[], Found]
 HOLD: dict[str, Search] = {
@@ -39,22 +42,22 @@ BREAK: dict[str, Search] = {
 }
 
 
-@pytest.mark.parametrize("search", HOLD.values(), ids=HOLD)
-def test_every_promise_holds_in_every_interleaving(search: Search) -> None:
-    found = search()
+@each("name", HOLD)
+def test_every_promise_holds_in_every_interleaving(name: str) -> None:
+    found = HOLD[name]()
 
     assert not found.fault, "\n".join([found.fault, *found.path])
     assert found.states > 50  # the search isn't trivial
 
 
-@pytest.mark.parametrize("search", BREAK.values(), ids=BREAK)
-def test_each_mutant_breaks_a_promise(search: Search) -> None:
-    found = search()
+@each("name", BREAK)
+def test_each_mutant_breaks_a_promise(name: str) -> None:
+    found = BREAK[name]()
 
     assert found.fault
     assert found.path  # not in the initial state
 
 
-@pytest.mark.parametrize("limit", recovery_model.LIMITS)
+@each("limit", recovery_model.LIMITS)
 def test_the_documented_limits_of_the_recovery_exist(limit: str) -> None:
     assert recovery_model.search(recovery_model.LIMITS[limit]).fault
