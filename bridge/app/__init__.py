@@ -173,12 +173,12 @@ class Bridge:
         )
         self._catch_up, self._use = parts.catch_up, parts.use
         await self._patience.through_outages(parts.catch_up.mark_threads)
+        dispatch = dispatcher(parts.listen(), self._wires.metrics)
         # Objects that exist now stay, so the garbage collector skips them; with these thresholds, its runs are frequent
         # and short. With Python's defaults, an acknowledgement takes 20% longer, and with a threshold of 50,000, a run
         # blocks the process for 0.1 s.
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)
-        dispatch = dispatcher(parts.app, self._wires.metrics)
         if self._guard is not None:
             self._guard.dispatch = dispatch
         async with self._listening_to_sockets(dispatch):

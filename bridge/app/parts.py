@@ -69,12 +69,12 @@ from bridge.slack.user_groups import UserGroups
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts that run: the Bolt *app* receives inputs, the *worker* runs *turns*, the others run on their own.
+    """The parts that run: *listen* builds the Bolt app, the *worker* runs *turns*, the others run on their own.
 
     *use* takes what the operator's file says, besides the projects, from now on.
     """
 
-    app: AsyncApp
+    listen: Callable[[], AsyncApp]
     receiver: Receiver
     stopping: Stopping
     worker: Worker
@@ -178,7 +178,8 @@ def build(
     if settings.catch_up == "on":
         inbox.refusals.on_unread = namespace.notice_outage
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
-    app = slack_app(
+    listen = partial(
+        slack_app,
         wires.web,
         identity,
         wires.metrics,
@@ -221,7 +222,7 @@ def build(
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     clock = Clock(deps, features.clocks, features.jobs, patience)
-    return Parts(app, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
+    return Parts(listen, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
 
 
 def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> Turns:

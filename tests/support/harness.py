@@ -23,6 +23,8 @@ from urllib.parse import urlencode
 
 import httpx
 from redis.asyncio import Redis
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from bridge.app.connections import Connections
 from bridge.app.parts import Parts, build
@@ -54,6 +56,7 @@ from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
 from bridge.slack.parts import MessageTag, Place
+from bridge.slack.payloads import Dispatch
 from support.sample_posts import US
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
 from support.slack_requests import FORM, JSON, Headers, Response, no_socket, request, signed
@@ -310,6 +313,7 @@ class Harness:
         self.seen = Seen(self.slack)
         self.metrics = self.wires.metrics
         self._parts: dict[str, Parts] = {}
+        self._listening: Dispatch | None = None
         self._connected: dict[str, ProjectConnection] = {}
         self.store.make = self._process
         self.store.on_put = self.add_message
@@ -328,8 +332,15 @@ class Harness:
         self.environ |= environ
         self._parts.clear()
         self.store.processes.clear()
-        self.guard.dispatch = dispatcher(self.parts().app, self.metrics)
-        self.sockets = Sockets(no_socket, self.guard.dispatch, self.metrics)
+        self._listening = None
+        self.guard.dispatch = self.dispatch
+        self.sockets = Sockets(no_socket, self.dispatch, self.metrics)
+
+    async def dispatch(self, request: AsyncBoltRequest) -> BoltResponse:
+        """Hand a request to Bolt, whose app is built for the first one: many tests have none."""
+        if self._listening is None:
+            self._listening = dispatcher(self.parts().listen(), self.metrics)
+        return await self._listening(request)
 
     def parts(self, name: str = "a") -> Parts:
         """The parts of process *name*, built when first used."""

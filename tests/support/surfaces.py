@@ -133,7 +133,7 @@ class Surfaces:
         return await self._outcome(answer.status)
 
     async def _dispatched(self, body: Json) -> BoltResponse:
-        return await self.harness.parts().app.async_dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
+        return await self.harness.dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
     async def _outcome(self, status: int) -> str:
         """Describe what was queued, and what its handler does with it."""
