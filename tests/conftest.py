@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -65,8 +67,14 @@ SECONDS = {
 def pytest_configure(config: pytest.Config) -> None:
     """Import what every worker needs, but not in the process that only distributes tests to workers."""
     if not config.getoption("numprocesses"):
+        signal.signal(signal.SIGINT, _interrupted)
         gc.disable()  # until all tests are collected: it would look through them again and again, 1 s of 5
         config.pluginmanager.import_plugin("support.slack_fixtures")
+
+
+def _interrupted(*_: object) -> None:
+    """Do as Python's own handler, which asyncio would replace five times in each test, at 0.1 ms."""
+    raise KeyboardInterrupt
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -75,10 +83,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     So processors have work at any time, and the shortest files come last.
     """
     files: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        path = item.path.relative_to(HERE).with_suffix("")
-        item.add_marker(path.parts[0])
-        files.setdefault(path.as_posix(), []).append(item)
+    for path, some in groupby(items, key=lambda item: item.path):
+        name, found = path.relative_to(HERE).with_suffix("").as_posix(), list(some)
+        if name not in files and (module := found[0].getparent(pytest.Module)):
+            module.add_marker(name.partition("/")[0])
+        files.setdefault(name, []).extend(found)
 
     def seconds(name: str) -> int:
         return SECONDS.get(name, 5 if name.partition("/")[0] in WAITING else 2)
