@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from bridge.inbound import Alert, LeftOut, MessageFile, Quotation, Table
 from bridge.slack.blockkit.content_words import (
     MOST,

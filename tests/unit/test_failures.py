@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-import pytest
-
 from bridge import errors
 from bridge.project.reading import ServiceResponse, refusal
 from bridge.slack.blockkit.failures import failure, sentence

@@ -7,8 +7,6 @@ import io
 import json
 import logging
 
-import pytest
-
 from bridge import logs
 from support.tables import each
 
