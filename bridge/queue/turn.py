@@ -227,7 +227,7 @@ class Lease:
         self.is_lost = False  # another worker has it
         self.head = head
         self._length = length.total_seconds()
-        self._renewed_at = renewed_at
+        self._until = renewed_at + self._length
         self._renew = renew
 
     def has_passed_since(self, since: float) -> bool:
@@ -236,21 +236,21 @@ class Lease:
 
     def renewed(self, at: float) -> None:
         """Note that a command sent at *at* (seconds of *monotonic*) renewed the lease."""
-        self._renewed_at = max(self._renewed_at, at)
+        self._until = max(self._until, at + self._length)
 
-    def check(self, needs: timedelta = timedelta(0)) -> None:
-        """Raise `LaneLost` unless the lease lasts for *needs*; call this immediately before an outside effect."""
-        least = min(needs.total_seconds(), self._length * 2 / 3)
-        if self.is_lost or self.monotonic() - self._renewed_at + least > self._length:
+    def check(self) -> None:
+        """Raise `LaneLost` if the lease is over; call this immediately before an outside effect."""
+        if self.is_lost or self.monotonic() > self._until:
             raise LaneLost(self.lane)
 
     async def ensure(self, needs: timedelta) -> None:
-        """Renew the lease if it doesn't last for *needs*. Raises `LaneLost`."""
-        try:
-            self.check(needs)
-        except LaneLost:
+        """Renew the lease if it doesn't last for *needs*. Raises `LaneLost` if it still doesn't."""
+        least, has_renewed = min(needs.total_seconds(), self._length * 2 / 3), False
+        while self.is_lost or self.monotonic() + least > self._until:
+            if has_renewed:
+                raise LaneLost(self.lane)
             await self._renew()
-            self.check(needs)
+            has_renewed = True
 
 
 class Journal:
