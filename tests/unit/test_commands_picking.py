@@ -203,6 +203,7 @@ def test_nonsense_has_no_near_names(typed: str) -> None:
         ('""', ""),
         ("{“a”: “b”}", {"a": "b"}),
         ("“text”", "text"),
+        ("{\u00a0“\u00a0a”: 1}", {"\u00a0a": 1}),
         ('{"a": "says “hi”"}', {"a": "says “hi”"}),
         ("3", "3"),
         ("true", "true"),

@@ -25,7 +25,7 @@ _JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and pl
 _AROUND = 40  # characters shown before and after a position
 _MOST_INDENTED = 100_000  # characters
 _DEEPEST_INDENTED = 20
-_TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"') | {"\u00a0": " "})
+_TYPOGRAPHIC = str.maketrans(dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'))
 _STRING_OR_BETWEEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[^"]+', re.DOTALL)
 _NOTE: Final = 30  # characters for how many more lines there are
 _FIRST: Final = 20  # characters of a text, among which JSON begins
@@ -44,7 +44,7 @@ def typed_json(text: str) -> Any:
             return _strict(form)
         except BadInput:
             continue
-    return _strict(straight)  # its errors have the places that people see
+    return _strict(straight.replace("\u00a0", " "))  # its errors have the places that people see
 
 
 def typed_input(text: str) -> Any:
