@@ -251,6 +251,10 @@ class _Reading:
                 return self._take(escape(f"[image: {alt}]")) if alt else ""
             case "button" | "workflow_button":
                 return self._buttons([block])
+            case "call":  # https://docs.slack.dev/apis/web-api/using-the-calls-api
+                call = mapping(mapping(block.get("call")).get("v1"))
+                url, name = _address(text(call, "join_url")), text(call, "name")
+                return self._take(_link(url, name) if url else escape(name))
             case "table" | "data_table":
                 caption = self._take(escape(text(block, "caption")))
                 self._table(block)

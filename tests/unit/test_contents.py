@@ -146,6 +146,10 @@ def test_a_pasted_table_is_stored_by_its_cells(fields: Json, text: str) -> None:
         ({"text": "", "blocks": [{"type": "video", "title": {"type": "plain_text", "text": "A film"},
                                   "description": {"type": "plain_text", "text": "of lamps"}}]},
          Contents("", (Alert(text="A film\nof lamps"),))),
+        ({"text": "", "blocks": [
+            {"type": "call", "call": {"v1": {"name": "Stand-up", "join_url": "https://call.test/1"}}},
+            {"type": "call", "call": {"v1": {"name": "By phone"}}}, {"type": "call", "call": 7}]},
+         Contents("", (Alert(text="<https://call.test/1|Stand-up>\nBy phone"),))),
         ({"text": "", "blocks": [{"type": "data_visualization", "title": "Runs", "chart": {
             "type": "pie", "segments": [{"label": "good", "value": 3}, {"label": "bad", "value": 1}]}}]},
          Contents("", (Alert(text="Runs\ngood: 3\nbad: 1"),))),
