@@ -30,6 +30,7 @@ from support.store import (
     TEAM,
     THREAD,
     USER,
+    Process,
     Store,
     key_of,
     message,
@@ -452,3 +453,53 @@ async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None
     assert await store.process().inbox.edit(message("let me in")) == "unknown"
 
     assert (await store.process().take()).record.body == notice
+
+
+async def test_a_withdrawal_while_parking_is_not_missed(store: Store) -> None:
+    await store.queue()
+    process = store.process()
+    taken = await process.take()
+    await process.inbox.withdraw(message().key)
+
+    assert not await process.journal.park(taken, THREAD)
+
+
+async def parked(store: Store) -> Process:
+    """Create a thread that waits for an agent to be chosen."""
+    await store.queue()
+    process = store.process()
+    assert await process.journal.park(await process.take(), THREAD)
+    return process
+
+
+async def test_withdrawing_the_parked_message_wakes_the_lane(store: Store, redis: Redis) -> None:
+    process = await parked(store)
+    await store.queue(message("more", ts(1)))
+
+    assert await process.inbox.withdraw(message().key) == "withdrawn"
+
+    assert (await process.take()).record.is_withdrawn
+    assert await redis.hlen(f"{PREFIX}parked") == 0
+
+
+async def test_withdrawing_a_message_after_the_parked_one_keeps_it_parked(store: Store) -> None:
+    await parked(store)
+    await store.queue(message("more", ts(1)))
+
+    assert await store.process().inbox.withdraw(key_of(ts(1))) == "withdrawn"
+
+    assert await store.entries() == 0
+
+
+async def test_a_message_is_resent_once_however_often_requested(store: Store) -> None:
+    turn = await unanswered(store, "my secret words")
+    await store.process().inbox.again(turn, by=TurnId("click"))
+    before = await store.dump()
+
+    assert await store.process().inbox.again(turn, by=TurnId("click")) == "queued", "the click's turn runs again"
+    assert await store.process().inbox.again(turn, by=TurnId("another click")) == "already"
+
+    assert await store.dump() == before
+    process = store.process()
+    await process.journal.done(await process.take())
+    assert not await store.contains_text("my secret words")
