@@ -87,6 +87,25 @@ async def test_an_answer_renews_its_threads_lifetime(store: Store, redis: Redis)
     assert 89.9 < await store.days_left(f"thread:{THREAD}") <= 90
 
 
+async def test_texts_are_deleted_with_done_and_ids_stay_for_a_week(store: Store) -> None:
+    turn = await store.queue(message("my secret words"), agent=7)
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken, note="my secret words again")
+    await process.journal.outcome(taken, "an answer full of secret words", what="answered")
+    assert await store.contains_text("secret words")
+
+    await process.journal.done(taken, what="answered", posted=key_of("1700000000.000900"))
+
+    assert not await store.contains_text("secret words")
+    assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
+    fields = {name: await store.field(turn, name) for name in ("step", "what", "posted", "lane", "t_done")}
+    assert fields == {
+        "step": "done", "what": "answered", "posted": "1700000000.000900", "lane": LANE,
+        "t_done": str(int(START.timestamp() * 1000)),
+    }  # fmt: skip
+
+
 async def test_dead_letters_leave_the_list_with_their_records(store: Store, redis: Redis) -> None:
     process = store.process()
     for number, days in enumerate((0, 31)):
@@ -163,6 +182,20 @@ async def test_nothing_is_sent_if_another_agent_was_first(store: Store) -> None:
 
     assert await store.field(turn, "step") == "queued"
     assert await store.sessions.thread(THREAD) == Conversation(agent=8)
+
+
+async def test_a_recorded_outcome_stays_recorded(store: Store) -> None:
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+
+    await process.journal.outcome(taken, "the first", what="answered")
+    await process.journal.outcome(taken, "the second", what="unknown")
+    await process.journal.unsent(taken)
+
+    assert await store.field(turn, "outcome") == "the first"
+    assert await store.field(turn, "step") == "posting"
 
 
 async def test_the_running_turn_does_not_count_as_waiting(store: Store) -> None:
@@ -420,6 +453,15 @@ async def test_entries_expire(redis: Redis) -> None:
     await store.namespace.prune_dead_consumers()
 
     assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == [USER]
+
+
+async def test_each_entry_renews_the_lifetime_of_the_audit(redis: Redis) -> None:
+    store = await open_store(redis, audit_lifetime=DAYS)
+    await store.conversation()
+    taken = await store.process().take()
+    await store.process().journal.done(taken, writes=entry(store, taken, "answered"))
+
+    assert 89 < await store.days_left("audit") <= 90
 
 
 async def test_without_a_lifetime_nothing_is_stored(store: Store, redis: Redis) -> None:
