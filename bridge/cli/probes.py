@@ -52,6 +52,7 @@ from bridge.queue.redis.embedded import embedded_redis, write_problem
 from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
 from bridge.slack.api import Hello, Identity, SlackWeb, opened
+from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.kit import counted, first_of
 from bridge.slack.scopes import SCOPES, USER_GROUPS, missing, required_by
 from bridge.slack.user_groups import UserGroup, UserGroups
@@ -365,6 +366,8 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
     is_, took = condition, f"round trip {condition.round_trip * 1000:.1f} ms"
     version = f"{is_.product} {'.'.join(map(str, is_.version)) or '(unknown version)'}"
     file, synced, policy = "append-only file", is_.appendfsync, is_.policy
+    of = f" of {size(is_.maxmemory)}" if is_.maxmemory else ""
+    used = f"{size(is_.memory)}{of} used"
     team, bot = is_.owner or ("", "")
     unknown = ", so its settings and replicas are unknown" if "INFO" in is_.denied else ""
     whose = f"“{namespace}” belongs to bot {bot} in workspace {team}"
@@ -388,8 +391,15 @@ def condition_rows(condition: RedisCondition, namespace: str, identity: Identity
             (True, OK, f"{file}, synced on every write", ""),
         ),
         _first(
+            "memory",
+            (not is_.maxmemory, OK, f"{used}; maxmemory isn't set", ""),
+            (not is_.is_nearly_full or is_.evicts, OK, used, ""),
+            (is_.memory < is_.maxmemory, WARNING, f"{used}: when it's full, it accepts no messages", "raise maxmemory"),
+            (True, FAILURE, f"{used}: it refuses writes, so it accepts no messages", "raise maxmemory"),
+        ),
+        _first(
             "maxmemory-policy",
-            (policy in {"noeviction", ""}, OK, policy or "unknown", ""),
+            (not is_.evicts, OK, policy or "unknown", ""),
             (not is_.maxmemory, WARNING, f"{policy}: harmless while maxmemory isn't set", noeviction),
             (True, FAILURE, f"{policy}: when memory runs out, Redis evicts sessions and queued messages", noeviction),
         ),

@@ -33,7 +33,7 @@ from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Duplicate
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.condition import RedisCondition, condition_of
+from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
 from bridge.queue.redis.connection import translated
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 _DOWN_FOR: Final = timedelta(minutes=5)
 _WAITS_FOR: Final = timedelta(minutes=10)
 _RECONNECTS_FOR: Final = timedelta(minutes=1)
-_FULL: Final = 0.9  # of the memory
 _MOST_NAMED: Final = 3
 
 
@@ -193,9 +192,9 @@ def of_redis(condition: RedisCondition, *, had_replicas: bool) -> dict[str, str]
         found["persistence"] = "it has no append-only file, so a restart may lose messages"
     elif not condition.can_write:
         found["persistence"] = "it can't write its append-only file, so it refuses all writes"
-    if condition.maxmemory and condition.memory > _FULL * condition.maxmemory:
-        found["memory"] = f"over {_FULL:.0%} of maxmemory is used"
-    elif condition.maxmemory and condition.policy not in {"noeviction", ""}:
+    if condition.is_nearly_full:
+        found["memory"] = f"over {NEARLY_FULL:.0%} of maxmemory is used"
+    elif condition.maxmemory and condition.evicts:
         found["memory"] = (
             f"when it's full, it evicts sessions and queued messages (maxmemory-policy {condition.policy})"
         )

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -20,6 +20,8 @@ from bridge.queue.status import RUNNING, last_heard
 from bridge.queue.wipe import FIELDS, Wipe
 
 T = TypeVar("T")
+
+NEARLY_FULL: Final = 0.9  # of maxmemory
 
 _PINGS = 5
 _CONFIRM_MS = 200
@@ -55,6 +57,16 @@ class RedisCondition:
     running: int = 0
     denied: tuple[str, ...] = ()
     cure: str = ""
+
+    @property
+    def evicts(self) -> bool:
+        """Whether it deletes data once it's full; otherwise, it refuses writes then."""
+        return self.policy not in {"noeviction", ""}
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether more than `NEARLY_FULL` of its memory is used."""
+        return self.maxmemory > 0 and self.memory > NEARLY_FULL * self.maxmemory
 
 
 async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], float]) -> RedisCondition:
