@@ -145,9 +145,13 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     yield TraceStep(at, "received", (first and _arrival(first)) or kind, process)
     yield TraceStep(at, "decided", (first and _reason(first.why)) or "accepted", process)
     yield TraceStep(at, "queued", queued, process)
+    found = [other for other in turn.deliveries[1:] if not other.event]  # an outage may have it read again and again
+    times = f", {len(found)} times until {moment(found[-1].at, 'milliseconds')}" if len(found) > 1 else ""
     for other in turn.deliveries[1:]:
-        detail = ": ".join(filter(None, (_arrival(other), f"already received as turn {turn.id}")))
-        yield TraceStep(other.at, "duplicate", detail, other.process)
+        if other.event or other is found[0]:
+            arrived = _arrival(other) + ("" if other.event else times)
+            detail = ": ".join(filter(None, (arrived, f"already received as turn {turn.id}")))
+            yield TraceStep(other.at, "duplicate", detail, other.process)
 
 
 def _reason(why: str) -> str:

@@ -40,6 +40,20 @@ async def test_a_trace_leads_from_delivery_to_answer(harness: Harness) -> None:
     ]  # fmt: skip
 
 
+async def test_a_message_found_again_and_again_has_one_step_for_that(harness: Harness) -> None:
+    store = harness.store
+    turn = await store.queue(message(event_id="Ev1"))
+
+    for second in range(1, 4):
+        store.clock.time = START + timedelta(seconds=second)
+        await store.put(message(event_id="", retry=1, was_found=True))
+
+    [(at, said)] = [(step.at, step.detail) for step in await trace_steps(store) if step.what == "duplicate"]
+    last = (START + timedelta(seconds=3)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    assert at == START + timedelta(seconds=1)
+    assert said == f"found in Slack's history, 3 times until {last}: already received as turn {turn}"
+
+
 async def test_an_answer_leads_to_its_messages_trace(harness: Harness) -> None:
     await harness.store.queue()
     await harness.work()
