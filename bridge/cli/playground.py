@@ -28,6 +28,7 @@ from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_o
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.queue.redis.connection import connect
+from bridge.queue.redis.embedded import not_writable
 from bridge.queue.scripting import Scripts
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
@@ -158,9 +159,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
         folder.mkdir(mode=0o700, exist_ok=True)
         lock = (folder / "lock").open("w")
     except OSError as exc:
-        raise ConfigurationError(
-            [f"BRIDGE_DATA_DIR: {folder} isn't writable ({exc.strerror}): set it to a folder you own, such as ~/bridge"]
-        ) from exc
+        raise not_writable(folder, exc) from exc
     with lock:
         if sys.platform != "win32":
             try:

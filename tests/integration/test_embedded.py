@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -269,3 +270,17 @@ async def test_a_blocked_read_outlasts_the_servers_wait(folder: Path) -> None:
 def _nothing_in_the_shared_folder() -> Iterator[None]:
     yield
     shutil.rmtree(Path(tempfile.gettempdir()) / f"bridge-{os.getuid()}", ignore_errors=True)
+
+
+async def test_a_first_start_on_a_full_disk_says_what_to_do(folder: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, before[1]))
+    try:
+        with pytest.raises(ConfigurationError) as caught:
+            async with embedded_redis(folder):
+                pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    [problem] = caught.value.problems
+    assert problem.startswith(f"BRIDGE_DATA_DIR: files can't grow any larger (ulimit -f): {folder}: free some space")

@@ -64,6 +64,7 @@ _CAUSES: Final = {
     errno.EROFS: "the disk is read-only:",
     errno.EIO: "the disk is broken (input/output error):",
 }
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LOG_LINE: Final = re.compile(r"^\d+:[A-Z] \d\d \w{3} \d{4} [\d:.]+ # (?!=)(.{1,200})", re.MULTILINE)
 
 
@@ -74,11 +75,14 @@ async def embedded_redis(data_dir: Path, *, patience: timedelta = _PATIENCE) -> 
     Raises `ConfigurationError` if it can't run on this platform or in this folder, or is silent for *patience*.
     """
     program = _program()
-    _make_private(data_dir)
     with ExitStack() as uses:
-        async with _one_at_a_time(data_dir):
-            uses.enter_context(_locked(data_dir / "users.lock", shared=True))
-            socket = await _running_server(program, data_dir, patience)
+        try:
+            _make_private(data_dir)
+            async with _one_at_a_time(data_dir):
+                uses.enter_context(_locked(data_dir / "users.lock", shared=True))
+                socket = await _running_server(program, data_dir, patience)
+        except OSError as exc:
+            raise not_writable(data_dir, exc) from exc
         url = f"unix://{quote(str(socket))}"
         try:
             yield url
@@ -100,12 +104,7 @@ def _program() -> Path:
 
 
 def _make_private(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / "start.lock").touch(mode=0o600)
-    except OSError as exc:
-        problem = f"{folder} isn't writable ({exc.strerror}): set it to a folder you own, such as ~/bridge"
-        raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"]) from exc
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 @contextmanager
@@ -286,6 +285,14 @@ class Keeper:
         except (ConfigurationError, StoreUnavailable, OSError) as exc:
             problem = str(exc)
         self.trouble = problem
+
+
+def not_writable(folder: Path, error: OSError) -> ConfigurationError:
+    """Return the error for a data folder in which nothing can be written."""
+    problem, cure = f"{folder} isn't writable ({error.strerror})", "set it to a folder you own, such as ~/bridge"
+    if error.errno in _FULL:
+        problem, cure = f"{_CAUSES[error.errno]} {folder}", "free some space, or set it to another folder"
+    return ConfigurationError([f"BRIDGE_DATA_DIR: {problem}: {cure}"])
 
 
 def write_problem(data_dir: Path) -> str:
