@@ -196,7 +196,17 @@ async def test_one_list_has_everything_with_its_last_result(harness: Harness) ->
     assert listed.splitlines()[0] == "Schedules: 3"
     assert only_reports.splitlines()[0] == "Scheduled reports: 1"
     shown = str(harness.slack.responses[-2].content["blocks"])
-    for said in ("✅ answered", "✅ completed", "✅ posted", "Alice Adler", "Ask now", "Run now", "Post now", "Edit…"):
+    for said in (
+        "'text': 'Report'",
+        "✅ answered",
+        "✅ completed",
+        "✅ posted",
+        "Alice Adler",
+        "Ask now",
+        "Run now",
+        "Post now",
+        "Edit…",
+    ):
         assert said in shown, said
     links = [f"p{one.ts.replace('.', '')}" for one in harness.seen.messages if not one.place.thread_ts]
     assert all(link in shown for link in links)

@@ -247,13 +247,12 @@ def kind_of(task: StoredTask) -> Kind:
 
 def _shown(one: Listed, value: str) -> list[Block]:
     task = one.task
-    when = kit.words(kit.capitalized(task.when), bold=True)
-    does: list[Block | str] = [when]
-    if one.target or not isinstance(task.spec, ReportSpec):
-        verb, name = kit.capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
-        does = [f"{verb} ", kit.words(name, bold=True), f" {task.when}"]
+    verb, name = kit.capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
+    does: list[Block | str] = [f"{verb} ", kit.words(name, bold=True)]
+    if isinstance(task.spec, ReportSpec):
+        does = [kit.words(verb, bold=True)]
     by = "".join(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)
-    lines = [kit.paragraph(*does, f" ({task.spec.zone}) in ", kit.place(task.spec.channel), by)]
+    lines = [kit.paragraph(*does, f" {task.when} ({task.spec.zone}) in ", kit.place(task.spec.channel), by)]
     if options := _options(task):
         lines.append(kit.paragraph(options))
     if last := _last(one):
