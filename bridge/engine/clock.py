@@ -112,5 +112,7 @@ class Clock:
             await job.handler(self._deps)
             with translated():
                 await redis.pexpire(key, milliseconds(job.period))
+        except StoreUnavailable as exc:  # each job would say every few seconds what `watch_slots` says once
+            log.debug("periodic job failed, will retry", extra={"job": job.name, "why": exc.reason})
         except BridgeError as exc:
             log.info("periodic job failed, will retry", extra={"job": job.name, "why": type(exc).__name__})

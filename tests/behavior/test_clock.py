@@ -129,8 +129,12 @@ async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: R
     assert await redis.pttl(claim) > CLAIMED / timedelta(milliseconds=1), "not repeated within the hour"
 
 
-async def test_a_job_is_missed_while_redis_is_down(harness: Harness, redis: Redis) -> None:
+async def test_a_job_is_missed_while_redis_is_down(
+    harness: Harness, redis: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "bridge.engine.clock")
     with refused_commands(redis):
         await harness.parts().clock.do(features.jobs[0])
 
     assert harness.service.requests == 0
+    assert caplog.messages == [], "watching the slots says once that Redis is down"
