@@ -174,9 +174,9 @@ class Bridge:
         self._catch_up, self._use = parts.catch_up, parts.use
         await self._patience.through_outages(parts.catch_up.mark_threads)
         dispatch = dispatcher(parts.listen(), self._wires.metrics)
-        # Objects that exist now stay, so the garbage collector skips them; with these thresholds, its runs are frequent
-        # and short. With Python's defaults, an acknowledgement takes 20% longer, and with a threshold of 50,000, a run
-        # blocks the process for 0.1 s.
+        # Objects that exist now stay, so the garbage collector skips them. With these thresholds, it takes 1 to 2% of
+        # the processor time, and its longest run 20 ms with 150 turns in flight. With 1,000, it takes 7%, in runs that
+        # are hardly shorter; with 50,000, a run blocks the process for 0.1 s.
         gc.freeze()
         gc.set_threshold(10_000, 20, 50)
         if self._guard is not None:
