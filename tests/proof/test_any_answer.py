@@ -46,7 +46,7 @@ def received(body: bytes, content_type: str = "application/json", encoding: str 
 TYPES = st.sampled_from(["application/json", "application/json; charset=latin1", "text/plain", "text/html", "", "x"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(WORDS, st.dictionaries(st.sampled_from(["sessionId", "toolsUsed", "x"]), JSON), ENCODED, TYPES)
 def test_an_answer_with_any_details_is_shown(
     message: str, details: dict[str, Any], encoded: Any, content_type: str
@@ -61,7 +61,7 @@ def test_an_answer_with_any_details_is_shown(
     json.dumps(answer.toolsUsed, allow_nan=False).encode()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(WORDS, st.dictionaries(st.sampled_from(["runId", "status", "nodeResults", "x"]), JSON), ENCODED)
 def test_a_result_with_any_details_shows_its_output(output: str, details: dict[str, Any], encoded: Any) -> None:
     encode, encoding = encoded
@@ -73,7 +73,7 @@ def test_a_result_with_any_details_shows_its_output(output: str, details: dict[s
     json.dumps(result.nodeResults, allow_nan=False).encode()
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(JSON, max_size=5), st.integers(1, 2**70), WORDS)
 def test_a_good_row_is_used_among_any_others(others: list[Any], id_: int, name: str) -> None:
     body = json.dumps([*others, {"id": id_, "name": name}]).encode()

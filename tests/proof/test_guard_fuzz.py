@@ -1,6 +1,6 @@
 """Fuzz the HTTP endpoint and Socket Mode: one answer per request, never a 5xx, no errors and no body in a log.
 
-Each test tries 250 inputs; ``FUZZ=10000`` changes the number.
+Each test tries 100 inputs; ``FUZZ=10000`` changes the number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bridge.metrics import Metrics
 from support.harness import Harness, open_harness
 from support.slack_requests import FORM, JSON, SECRET, Headers, request, signed
 
-EXAMPLES = int(os.environ.get("FUZZ", "250"))
+EXAMPLES = int(os.environ.get("FUZZ", "100"))
 WORDS = "words-that-must-not-be-logged"
 fuzzed = settings(
     max_examples=EXAMPLES,

@@ -174,8 +174,8 @@ async def test_a_very_long_answer_is_its_beginning_and_a_file(slack: EmulatedSla
     assert (shared["files"], shared["thread_ts"]) == ([{"id": slack.files[0].id, "title": "answer.md"}], HERE.thread_ts)
 
 
-LINES = 4_000
-LONG = "".join(f"{number:07d} of many lines & <tags>\n" for number in range(LINES))  # far more than eight messages
+LINES = 3_000
+LONG = "".join(f"{number:07d} of many lines & <tags>\n" for number in range(LINES))  # more than eight messages
 LONG_FILE = Attachment(name="output.txt", content=LONG)
 LEFT_OUT = re.compile(r"([\d,]+) characters left out here\. (.*)")
 
