@@ -506,19 +506,20 @@ async def test_a_withdrawal_while_parking_is_not_missed(store: Store) -> None:
     assert not await process.journal.park(taken, THREAD)
 
 
-async def parked(store: Store) -> Process:
-    """Create a thread that waits for an agent to be chosen."""
-    await store.queue()
+async def parked(store: Store, first: str = ROOT) -> Process:
+    """Create a thread whose *first* message to the bot waits for an agent to be chosen."""
+    await store.queue(message(ts=first), condition=Condition.START)
     process = store.process()
     assert await process.journal.park(await process.take(), THREAD)
     return process
 
 
-async def test_withdrawing_the_parked_message_wakes_the_lane(store: Store, redis: Redis) -> None:
-    process = await parked(store)
-    await store.queue(message("more", ts(1)))
+@pytest.mark.parametrize("first", [ROOT, ts(1)])
+async def test_withdrawing_the_parked_message_wakes_the_lane(store: Store, redis: Redis, first: str) -> None:
+    process = await parked(store, first)
+    await store.queue(message("more", ts(2)))
 
-    assert await process.inbox.withdraw(message().key) == "withdrawn"
+    assert await process.inbox.withdraw(key_of(first)) == "withdrawn"
 
     assert (await process.take()).record.is_withdrawn
     assert await redis.hlen(f"{PREFIX}parked") == 0
