@@ -134,6 +134,18 @@ async def test_an_outcome_of_a_changed_message_is_not_recorded(store: Store, cha
     assert await store.field(turn, "outcome") is None
 
 
+async def test_an_outcome_of_a_sent_message_stands_despite_edits(store: Store) -> None:
+    turn = await store.conversation()
+    process = store.process()
+    taken = await process.take()
+    await process.journal.sent(taken)
+    await process.inbox.edit(message("better words"))
+
+    await process.journal.outcome(taken, "an answer", what="answered")
+
+    assert await store.field(turn, "step") == "posting"
+
+
 KEY = f"{PREFIX}answered:question"
 
 
