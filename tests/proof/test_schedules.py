@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bridge.errors import BadSchedule
 from bridge.features.schedules.schedule import Schedule, next_due, read_report
+from bridge.slack.blockkit.folding import fold
+from support.spelling import spelled
 from support.tables import each
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
@@ -52,6 +54,21 @@ def test_a_description_of_a_schedule_parses_to_the_same_schedule(typed: str) -> 
 
     assert (again.schedule, again.zone) == (spec.schedule, spec.zone)
     assert next_due(spec.schedule, ZoneInfo("UTC"), utc("2026-11-21T09:00"))
+
+
+@settings(max_examples=60)
+@given(
+    data=st.data(),
+    days=st.sampled_from(["daily", "mon-fri", "every monday and thursday", "first monday of the month", "the 24th"]),
+    time=st.sampled_from(["at 8:30", "@8:30", "at: 8.30", "8:30 am", "half past 8", "8h30", "08:30:"]),
+    end=st.sampled_from(["", "berlin", "(Europe/Berlin) #ops", "#ops, --only runs,tags", "#ops: --compare=7d"]),
+)
+def test_a_schedule_means_the_same_in_any_spelling(data: st.DataObject, days: str, time: str, end: str) -> None:
+    written = data.draw(spelled(f"{days} {time} {end}".strip()))
+
+    read, plain = read_report(written), read_report(f"{days} 08:30 {end.replace(':', '')}")
+
+    assert read.model_copy(update={"channel": fold(read.channel).text}) == plain
 
 
 @given(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import NamedTuple
 
 import pytest
@@ -14,10 +13,7 @@ from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
 from bridge.project import Agent
 from bridge.slack.blockkit.folding import fold, name_key
-
-UNSEEN = "\u200b\u200d\u2060\ufeff\u00ad\u200e\u200f\ufe0f"
-BLANKS = " \u00a0\u2003\u3000\u202f"
-ALIKE = {"'": "’‘´", '"': "“”„", "-": "−‐", ":": "：", "!": "！", "/": "／"}  # noqa: RUF001 - as keyboards type them
+from support.spelling import spelled
 
 letters = st.characters(exclude_categories=["C", "Z"], exclude_characters="\ufffd")
 names = st.lists(st.text(letters, min_size=1, max_size=8), min_size=1, max_size=4).map(" ".join)
@@ -27,25 +23,6 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
 class Named(NamedTuple):
     id: int
     name: str
-
-
-@st.composite
-def spelled(draw: st.DrawFn, name: str) -> str:
-    """Write *name* as another keyboard might."""
-    if draw(st.booleans()):
-        name = unicodedata.normalize(draw(st.sampled_from(["NFC", "NFD"])), name)
-    written = []
-    for letter in name:
-        if letter == " ":
-            written.append(draw(st.text(BLANKS, min_size=1, max_size=2)))
-            continue
-        forms = [letter, *(form for form in (letter.upper(), letter.lower()) if form.casefold() == letter.casefold())]
-        if "!" <= letter <= "~":
-            forms += [chr(ord(letter) + 0xFEE0), *ALIKE.get(letter, "")]
-        written.append(draw(st.sampled_from(forms)))
-        if draw(st.integers(0, 9)) == 0 and not unicodedata.combining(letter):
-            written.append(draw(st.sampled_from(UNSEEN)))
-    return "".join(written)
 
 
 @given(data=st.data(), known=st.lists(names, min_size=1, max_size=5), typed=texts)
