@@ -24,12 +24,12 @@ async def swept(seconds: float, seed: int, folder: Path) -> Result:
         chance.shuffle(planned)
         runs = await execute_all(planned, redis.url, point_logs, at_once=_AT_ONCE, seconds=seconds)
     everything = [*baseline, *runs]
-    kills = [kill_at for run in runs for kill_at in run.kills]
+    kills = [kill for run in runs for kill in run.killed]
     missed_kills = [kill_at for run in runs for kill_at in run.missed_kills]
     rows: list[tuple[str, object]] = [
         ("points", len({point for run in baseline for point in run.points()})),
         ("runs", f"{len(runs)} of {len(planned)}"),
-        ("bridges killed", len(kills) - len(missed_kills)),
+        ("bridges killed", len(kills)),
         ("kills that didn't happen", len(missed_kills)),
         ("messages that reached an agent", sum(run.asked for run in everything)),
         ("unknown outcome, with a Send again button", sum(run.unknown for run in everything)),

@@ -41,6 +41,9 @@ TAKES = frozenset({"XAUTOCLAIM", "XREADGROUP"})
 PROBE = Keys("").probe()[1:]
 """The end of the key on which a bridge tries all commands when it starts, without an effect."""
 
+SEPARATOR = " | "
+"""Between points at any of which a process kills itself."""
+
 SLACK_READS = ("auth.test", "conversations.", "users.", "usergroups.", "team.")
 _SLACK_METHOD = re.compile(
     r'"((?:agents|apps|assistant|auth|bookmarks|canvases|chat|conversations|files|pins|reactions|users|usergroups|views)'
@@ -82,12 +85,16 @@ def names_of_scripts() -> dict[str, str]:
 class KillPoints:
     """The points passed by one process: *note* records each, and the process kills itself at *kill_at*.
 
-    That is a point and the number of its passage: ``after put 3``.
+    That is a point and the number of its passage: ``after put 3``. Of several (`SEPARATOR`), it's the first that the
+    process *may* claim: other processes have the same ones, and each kind is killed at once.
     """
 
-    def __init__(self, kill_at: str, note: Callable[[str], None]) -> None:
-        self._fate = kill_at
+    def __init__(
+        self, kill_at: str, note: Callable[[str], None], may: Callable[[str], bool] = lambda _point: True
+    ) -> None:
+        self._fates = set(kill_at.split(SEPARATOR))
         self._note = note
+        self._may = may
         self._passed: Counter[str] = Counter()
         self._scripts = names_of_scripts()
 
@@ -110,7 +117,7 @@ class KillPoints:
         self._passed[point] += 1
         passed = f"{point} {self._passed[point]}"
         self._note(passed)
-        if passed == self._fate:
+        if passed in self._fates and self._may(point):
             os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -20,21 +20,22 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from support.feature_stories import FEATURE_STORIES, ONE_DOWN, RULES, TWO_PROJECTS, served
+from support.kill_points import SEPARATOR
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
 from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
 
-RETRIES = (0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 6.4, 6.4)  # so that Slack doesn't give up during a slow start
-PATIENCE = 40.0
+RETRIES = (0.2, 0.4, 0.8, 1.6, *[3.2] * 12)  # so that Slack doesn't give up during slow starts
+PATIENCE = 90.0
 IDLE_MS = 60_000
-KILLS_OF_A_RUN = 3  # with more, the stories are over before the last one
+KILLS_OF_A_RUN = 5
 
 Disturbance = Callable[[System, BridgeProcess], Awaitable[None]]
 
 
 @dataclass
 class KillRun:
-    """Some *stories*, and the points of `support.kill_points` at which successive bridges are killed.
+    """Some *stories*, and the points of `support.kill_points` at which successive bridges are to be killed, and were.
 
     The last bridge isn't killed. *disturbance* happens to the first one. *environ* is added to that of all.
     """
@@ -44,6 +45,7 @@ class KillRun:
     disturbance: Disturbance | None = None
     environ: dict[str, str] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    killed: list[str] = field(default_factory=list)
     missed_kills: list[str] = field(default_factory=list)
     point_logs: list[list[str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -53,7 +55,7 @@ class KillRun:
     @property
     def name(self) -> str:
         """A unique name."""
-        return ", then ".join(self.kills) or "never"
+        return ", then ".join(self.killed) or "never"
 
     def points(self) -> Counter[str]:
         """How often each point was passed."""
@@ -123,8 +125,10 @@ class Supervisor:
                 await task
             for bridge in self._system.bridges:
                 if bridge.point_log:
-                    self._run.point_logs.append(bridge.points())
-                    if bridge.kill_at and bridge.kill_at not in bridge.points():
+                    self._run.point_logs.append(points := bridge.points())
+                    if points and points[-1] in bridge.kill_at.split(SEPARATOR):
+                        self._run.killed.append(points[-1])
+                    elif bridge.kill_at:
                         self._run.missed_kills.append(bridge.kill_at)
 
     async def _supervise(self) -> None:
@@ -214,41 +218,42 @@ async def runs_without_kills(url: str, point_logs: Path) -> list[KillRun]:
 def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
     """Plan runs in which a bridge is killed after each kind of step seen in *baseline*.
 
-    The first bridge is killed halfway through the passages of a step that ends early; each successor is killed at the
-    first passage of one that still occurs later. A kill before a step equals one after the step before it.
+    The first bridge of a run is killed halfway through the passages of any kind after which none has been killed yet;
+    its successors at the first passage of one. A kill before a step equals one after the step before it.
     """
     runs: list[KillRun] = []
     known: set[str] = set()
     for run in baseline:
-        last = {point.rpartition(" ")[0]: at for log in run.point_logs for at, point in enumerate(log)}
-        times = run.points()
-        points = sorted(
-            (point for point in last if point.startswith("after ") and point not in known),
-            key=lambda point: last[point],
-        )
-        count = -(-len(points) // KILLS_OF_A_RUN)
-        for first, *others in (points[place::count] for place in range(count)):
-            kills = f"{first} {(times[first] + 1) // 2}", *(f"{other} 1" for other in others)
-            runs.append(KillRun(kills, run.stories, run.disturbance))
-        known |= last.keys()
+        passed = run.points()
+        points = sorted(point for point in passed if point.startswith("after ") and point not in known)
+        runs += [_killed_at_any(run, points) for _ in range(-(-len(points) // KILLS_OF_A_RUN))]
+        known |= passed.keys()
         if run.stories in {TWO_PROJECTS, ONE_DOWN}:  # whose steps are known
             runs.append(KillRun(_OF_PROJECTS, run.stories))
     return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
 
 
-def runs_for_missed_kills(killed: Sequence[KillRun], baseline: Sequence[KillRun], scenarios: int) -> list[KillRun]:
-    """Plan runs for kills that didn't happen: timing decides whether some steps occur.
+def _killed_at_any(run: KillRun, points: Sequence[str]) -> KillRun:
+    """Plan a run with the stories of *run* whose bridges are killed at any of *points*."""
+    halfway = SEPARATOR.join(f"{point} {(run.points()[point] + 1) // 2}" for point in points)
+    others = SEPARATOR.join(f"{point} 1" for point in points)
+    kills = min(KILLS_OF_A_RUN, len(points))
+    return KillRun((halfway, *[others] * (kills - 1)), run.stories, run.disturbance)
 
-    Each is at the first passage, in up to *scenarios* scenarios that have passed the point, most frequent first.
+
+def runs_for_missed_kills(killed: Sequence[KillRun], baseline: Sequence[KillRun], scenarios: int) -> list[KillRun]:
+    """Plan runs for kinds of steps after which nothing was killed: timing decides whether some steps occur.
+
+    Each is among those of up to *scenarios* scenarios that have passed it, most frequent first.
     """
-    points = {kill_at.rpartition(" ")[0] for run in killed for kill_at in run.missed_kills}
-    points -= {kill_at.rpartition(" ")[0] for run in killed for kill_at in run.kills if kill_at not in run.missed_kills}
-    return [
-        KillRun((f"{point} 1",), run.stories, run.disturbance)
-        for point in sorted(points)
-        for run in sorted(baseline, key=lambda run: -run.points()[point])[:scenarios]
-        if run.points()[point]
-    ]
+    missing = {point for run in baseline for point in run.points() if point.startswith("after ")}
+    missing -= {kill.rpartition(" ")[0] for run in killed for kill in run.killed}
+    points: dict[int, list[str]] = {}
+    for point in sorted(missing):
+        for run in sorted(baseline, key=lambda run: -run.points()[point])[:scenarios]:
+            if run.points()[point]:
+                points.setdefault(id(run), []).append(point)
+    return [_killed_at_any(run, points[id(run)]) for run in baseline if id(run) in points]
 
 
 def every_run(baseline: Sequence[KillRun], chance: random.Random) -> list[KillRun]:

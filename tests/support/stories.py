@@ -28,7 +28,7 @@ from support.ledger import AGAIN, AGENT_CHOICE, AGENTS, Deliveries, Started, Thr
 from support.system import System, text_of
 from support.waiting import wait_until
 
-PATIENCE = 40.0
+PATIENCE = 90.0
 _TRIES = 60
 _PAUSE = 0.2  # a person's pause between attempts
 _BUSY = PlannedAnswer(429, {"error": "slow down"}, headers={"Retry-After": "0"})
