@@ -13,13 +13,13 @@ from bridge.errors import NamespaceTaken, StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
-from bridge.queue.inbox import Queued
+from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.namespace import Namespace
-from bridge.queue.records import InDoubt, Offer, Taken
+from bridge.queue.records import InDoubt, Offer, Step, Taken
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import MOST_AT_ONCE, Batches, Scripts
 from support.lost_put import LostPut
-from support.store import BOT, CHANNEL, NAMESPACE, PREFIX, START, TEAM, USER, Store, message, open_store, ts
+from support.store import BOT, CHANNEL, LANE, NAMESPACE, PREFIX, START, TEAM, USER, Store, message, open_store, ts
 
 
 async def test_a_namespace_remembers_when_it_was_first_opened(store: Store, redis: Redis) -> None:
@@ -148,6 +148,24 @@ async def a_conversation(redis: Redis) -> Store:
     return store
 
 
+def handed(offer: Offer) -> Taken:
+    """The turn handed over to the worker."""
+    taken = offer.answer.result()
+    assert isinstance(taken, Taken)
+    return taken
+
+
+async def test_a_free_worker_gets_the_lane_with_its_head(store: Store) -> None:
+    offer = await store.process().offer()
+    turn = await store.queue()
+
+    assert (handed(offer).record.id, handed(offer).record.step) == (turn, Step.QUEUED)
+    assert (handed(offer).record.takes, handed(offer).record.times_delivered) == (1, 1)
+    assert handed(offer).held.lane == LANE
+    assert await store.process("b").hold() == [], "no other worker gets it"
+    assert await store.entries() == 1
+
+
 async def test_a_command_is_not_handed_over(store: Store) -> None:
     command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/stats")
 
@@ -155,6 +173,42 @@ async def test_a_command_is_not_handed_over(store: Store) -> None:
     assert isinstance(await store.process().inbox.put(command, event="t1"), Queued)
 
     assert not offer.answer.done(), "a lost result is reported to the author as a failure"
+
+
+async def test_a_lane_handed_over_with_a_lost_answer_is_found(redis: Redis) -> None:
+    store, _, _offer, doubt = await a_lost_reply(redis)
+    await store.expire_all_leases()
+
+    head = await store.process("c").inbox.settle(doubt)
+
+    assert isinstance(head, Taken)
+    assert (head.record.id, head.record.takes) == (doubt.turn, 1)
+    assert await store.leases_are_fresh()
+    assert await store.process("b").hold() == []
+
+
+async def test_settling_twice_changes_nothing(redis: Redis) -> None:
+    store, _, _offer, doubt = await a_lost_reply(redis)
+    first = await store.process("c").inbox.settle(doubt)
+    before = await store.dump()
+
+    assert await store.process("c").inbox.settle(doubt) == first
+    assert await store.dump() == before
+
+
+async def test_slacks_retry_finds_the_queued_turn(redis: Redis) -> None:
+    store, _, _, doubt = await a_lost_reply(redis)
+
+    assert await store.put(message("more", ts(1)), by="a") == Duplicate(doubt.turn)
+
+
+async def test_a_lane_taken_over_by_another_worker_is_not_ours(redis: Redis) -> None:
+    store, _, _offer, doubt = await a_lost_reply(redis)
+    await store.process("b").take((await store.process("b").take_over())[0])
+    before = await store.dump()
+
+    assert await store.process("c").inbox.settle(doubt) is None
+    assert await store.dump() == before
 
 
 # When Redis's answer is lost
