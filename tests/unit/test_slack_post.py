@@ -446,6 +446,14 @@ async def test_a_file_as_text_goes_once_into_the_messages_thread(
     assert {one.thread_ts for one in in_channel(slack) if one.ts != first} == {place.thread_ts or first}
 
 
+async def test_a_file_that_may_have_been_shared_is_not_shared_again(slack: EmulatedSlack, poster: Poster) -> None:
+    slack.faults.on(SHARED, DropAfter())
+
+    await post(poster, RAN)
+
+    assert len(asked(slack, SHARED)) == 1
+
+
 async def test_an_interrupted_upload_is_repeated(slack: EmulatedSlack, poster: Poster) -> None:
     slack.faults.on("upload", DropBefore())
     existing: ExistingParts = {}
