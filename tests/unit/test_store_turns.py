@@ -11,15 +11,17 @@ from bridge.engine.activity import Activity
 from bridge.errors import RecordNotUnderstood, StoreUnavailable
 from bridge.features.registry import features
 from bridge.features.workflows.runs import results_of
-from bridge.ids import TurnId
+from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.inbound import HomeOpened, Notice, SlashCommand
 from bridge.metrics import Metrics
 from bridge.queue.audit import audit_since
 from bridge.queue.inbox import Arrival, Condition, Duplicate, Full, Paused, Put, Queued, Stale
+from bridge.queue.namespace import Namespace
 from bridge.queue.records import VERSION, Conversation, Quota, Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed, TurnChanged
 from support.store import (
+    BOT,
     CHANNEL,
     LANE,
     NAMESPACE,
@@ -558,3 +560,45 @@ async def test_a_message_is_resent_once_however_often_requested(store: Store) ->
     process = store.process()
     await process.journal.done(await process.take())
     assert not await store.contains_text("my secret words")
+
+
+async def test_lanes_take_turns(store: Store) -> None:
+    threads = [ThreadKey(TEAM, CHANNEL, f"1700000{n}.000100") for n in range(3)]
+    for thread in threads:
+        await store.queue(message(f"first of {thread.root}", thread.root))
+    for thread in threads:
+        second = message(f"second of {thread.root}", f"{thread.root[:-1]}1", thread_ts=thread.root)
+        await store.queue(second)
+    process = store.process()
+    order = []
+    while held := await process.hold(most=1):
+        taken = await process.take(held[0])
+        order.append(taken.record.lane)
+        await process.journal.done(taken)
+
+    assert order == [thread_lane(thread) for thread in threads] * 2
+
+
+async def test_only_expired_leases_are_taken_over(store: Store) -> None:
+    await store.conversation()
+    a, b = store.process("a"), store.process("b")
+    held = (await a.hold())[0]
+    lease = timedelta(seconds=15)
+
+    assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == []
+    await store.expire_lease(held)
+    assert await a.inbox.renew([held.entry]) == []
+    assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == []
+    await store.expire_lease(held)
+    assert await b.inbox.claim_from_the_dead(lease=lease, most=10) == [held]
+
+
+async def test_two_namespaces_share_nothing(store: Store, redis: Redis) -> None:
+    await store.queue()
+    before = await store.dump()
+    scripts = Scripts(redis, "other", Metrics())
+    other = Namespace(scripts, name="other", team="T2", bot=BOT, now=store.clock)
+
+    await other.hold()
+
+    assert {key: value for key, value in (await store.dump()).items() if key.startswith(PREFIX)} == before
