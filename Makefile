@@ -24,8 +24,11 @@ run: $(RUN) ## Try the bridge in the browser; parts that aren't configured are s
 # A worker runs whole files, in the order of tests/conftest.py.
 ALL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
+# The first time, the tests' modules are compiled beside the browser's download; otherwise each worker would do it.
 test: $(STAMP) ## Run all tests
-	@$(MAKE) --no-print-directory browser || echo 'Continuing without a browser: the end-to-end tests will be skipped.'
+	@{ test -d tests/unit/__pycache__ || $(BIN)/pytest -q --collect-only >/dev/null; } & \
+	  $(MAKE) --no-print-directory browser || echo 'Continuing without a browser: the end-to-end tests will be skipped.'; \
+	  wait
 	@$(BIN)/pytest -q $(ALL)
 
 coverage: $(STAMP) ## Run all tests and list the lines and branches they miss; slower

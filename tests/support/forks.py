@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import signal
@@ -239,6 +240,7 @@ def _server() -> socket.socket:
             Path(path).unlink(missing_ok=True)
             _start_server(path)
             client.connect(path)
+    atexit.register(client.close)
     return client
 
 
