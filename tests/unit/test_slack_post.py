@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 from datetime import timedelta
@@ -139,6 +140,23 @@ async def test_a_long_answer_is_several_messages_with_its_footer_last(slack: Emu
     assert markdown_of(slack) == markdown
     assert [FOOTER in message["blocks"] for message in posted(slack)] == [False, False, True]
     assert all(message["text"] for message in posted(slack))
+
+
+async def test_a_long_table_is_laid_out_beside_other_tasks(slack: EmulatedSlack, poster: Poster) -> None:
+    rounds = 0
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await post(poster, answer("-|\n" * 25_000), {})
+    counting.cancel()
+
+    assert len(posted(slack)) > 1
+    assert rounds > 1000, "a table is parsed in one piece, so that others wait for it if it isn't in a thread"
 
 
 async def test_an_answer_pings_no_one_in_any_form(slack: EmulatedSlack, poster: Poster) -> None:

@@ -85,14 +85,13 @@ def fold(text: str, most: int | None = None) -> Folded:
             pieces[-1] = pieces[-1][0] + letter, at
         elif _SEEN[ord(letter)]:
             pieces.append((letter, at))
-    letters = [(letter, end) for piece, end in pieces for letter in _letter(piece)]
-    letters = [
-        (letter, letters[end - 1][1])
-        for written, end in _with_emoji("".join(letter for letter, _end in letters))
-        for letter in written
-    ]
-    ends = [end for _letter, end in letters]
-    return Folded(original, "".join(letter for letter, _end in letters), ends, len(text) == len(original))
+    folded = [(_letter(piece), end) for piece, end in pieces]
+    ends = [end for letters, end in folded for _ in letters]
+    plain = "".join(letters for letters, _end in folded)
+    if _SHORTCODE.search(plain):
+        shown = [(letter, ends[end - 1]) for written, end in _with_emoji(plain) for letter in written]
+        plain, ends = "".join(letter for letter, _end in shown), [end for _letter, end in shown]
+    return Folded(original, plain, ends, len(text) == len(original))
 
 
 def may_have(text: str, mark: str) -> bool:
