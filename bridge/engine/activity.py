@@ -6,7 +6,7 @@ Both are written in the step that ends the turn, so neither can be missing and n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -85,12 +85,11 @@ class Activity:
     ) -> list[Write]:
         """Return what the step that ends *turn* with *what* writes; *record* is None if it couldn't be read.
 
-        The *outcome* was shown in the message *posted*, if the bot itself could post it. If the turn may change its
-        person's Home tab, the first write is a ``left``, which says whether they have it open.
+        The *outcome* was shown in the message *posted*, if the bot itself could post it.
         """
         writes: list[Write] = []
         if record is not None and (key := self._looking(record)):
-            writes.append(("left", key, 0))
+            writes.append(("left", key, 0))  # see `changes_home`
         if record is not None and outcome is not None:  # a run or an answer, for its person's Home tab
             body, person = record.body, PersonKey(record.body.team, record.body.user, outcome.project or "")
             if outcome.workflow is not None and outcome.ended:
@@ -141,23 +140,9 @@ class Activity:
         return ("append", self._keys.audit(), self._audit_ms, AUDIT_LENGTH, *flat)
 
     def ended(self, turn: Turn, what: str, outcome: Outcome | None) -> list[Write]:
-        """Return the write of how long an agent or a workflow took, and how that ended; nothing about people.
-
-        An agent's answer has no word; else it's ``failed``, ``stopped`` or ``unknown``.
-        """
-        body, found = turn.body, None
-        if outcome is not None and outcome.workflow is not None and outcome.ended:
-            found = "workflow", str(outcome.workflow), outcome.ended
-        elif not isinstance(body, InboundMessage):
-            pass
-        elif outcome is None:
-            if what == "stopped" and turn.conversation.agent is not None:
-                found = "agent", str(turn.conversation.agent), "stopped"
-        elif outcome.agent is not None:
-            found = ("agent", str(outcome.agent), "") if outcome.session is not None else None
-        elif outcome.cause and (named := _AGENT.match(outcome.concerns)):
-            found = "agent", named[1], "unknown" if what == "unknown" else "failed"
-        if found is None:
+        """Return the write of how long an agent or a workflow took, and how that ended; nothing about people."""
+        body = turn.body
+        if (found := _ended(turn, what, outcome)) is None:
             return []
         kind, id_, how = found
         project, at = turn.project_key if outcome is None else outcome.project or "", epoch_ms(self._now())
@@ -169,6 +154,13 @@ class Activity:
         self._metrics.ended(kind, id_, how, project, took / 1000)
         written: Append = ("append", self._keys.ended(kind), _ENDED_MS, ENDED_LENGTH, *facts)
         return [written]
+
+    def changes_home(self, writes: Sequence[Write], answers: Sequence[str]) -> bool:
+        """Whether a turn's *writes* may have changed a Home tab that its person has open, by Redis' *answers* to them.
+
+        Any turn of theirs may: what doesn't isn't published (`bridge.engine.home`).
+        """
+        return bool(writes) and writes[0][0] == "left" and int(answers[0]) > 0
 
     def listed(self, record: Record, project: str) -> tuple[Write, ...]:
         """Return the writes that list the thread of a message that waits for the choice of its agent."""
@@ -200,6 +192,26 @@ class Activity:
     def _thread(self, message: InboundMessage, person: PersonKey) -> Write:
         score, thread = epoch_ms(self._now()), str(message.thread)
         return ("rank", self._keys.recent_threads(person), _SHOWN_MS, thread, score, MOST)
+
+
+def _ended(turn: Turn, what: str, outcome: Outcome | None) -> tuple[str, str, str] | None:
+    """Return whether an agent or a workflow has ended, which one, and how; None if neither.
+
+    An agent's answer has no word; else it's ``failed``, ``stopped`` or ``unknown``.
+    """
+    if outcome is not None and outcome.workflow is not None and outcome.ended:
+        return "workflow", str(outcome.workflow), outcome.ended
+    if not isinstance(turn.body, InboundMessage):
+        return None
+    bound = turn.conversation.agent
+    if outcome is None:
+        return ("agent", str(bound), "stopped") if what == "stopped" and bound is not None else None
+    if outcome.agent is not None:
+        return ("agent", str(outcome.agent), "") if outcome.session is not None else None
+    named = _AGENT.match(outcome.concerns)
+    if named is None or not outcome.cause:
+        return None
+    return "agent", named[1], "unknown" if what == "unknown" else "failed"
 
 
 def action_name(inbound: Inbound, commands: FixedWords) -> str:

@@ -428,8 +428,7 @@ class Turns:
         ended = self.activity.ended(turn, what, outcome)
         writes = [*activity, *ended, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
         answers = await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=writes)
-        # Any turn may change a Home tab that its person has open: what doesn't isn't published (`bridge.engine.home`).
-        if activity and activity[0][0] == "left" and int(answers[0]) > 0:
+        if self.activity.changes_home(activity, answers):
             await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
