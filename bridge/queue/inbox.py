@@ -310,7 +310,7 @@ class Inbox:
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
             "said_at": said_at,
             "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent
-            "limits": limits and counted(limits),
+            "limits": counted(limits),
             "project": inbound.project,  # of its thread from now on
             "version": arrival.version,
             "is_auto": arrival.is_auto,

@@ -302,7 +302,7 @@ class Journal:
         ]
         answer = await self._run(
             "sent", taken.held, record.id, epoch_ms(now), taken.token, record.edits, note,
-            as_json(limits and counted(limits)), *bound, self._session_ms, taken.project, as_json([*writes, *listed]),
+            as_json(counted(limits)), *bound, self._session_ms, taken.project, as_json([*writes, *listed]),
             confirmed=True,
         )  # fmt: skip
         what, *facts = str(answer).split(":")

@@ -540,7 +540,7 @@ def _without_files(reply: Reply, most: int) -> int:
 
 async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:
     """Lay out a reply, or at most *most* of its messages; a long one in a thread, since 88 kB take up to 1.3 s."""
-    if len(reply.markdown) <= kit.MARKDOWN_PART:
+    if len(reply.markdown or reply.text) <= kit.MARKDOWN_PART:
         return list(islice(parts_of(reply), most))
     return await asyncio.to_thread(lambda: list(islice(parts_of(reply), most)))
 

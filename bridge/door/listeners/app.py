@@ -151,8 +151,7 @@ class OwnMessages(AsyncMiddleware):
         """Answer the request, or let it pass."""
         event = mapping(req.body.get("event"))
         kind = event.get("type")
-        is_own = bool(self._identity.bot_id) and event.get("bot_id") == self._identity.bot_id
-        if kind not in MESSAGES or not is_own or event.get("subtype") in ABOUT_ANOTHER:
+        if kind not in MESSAGES or event.get("subtype") in ABOUT_ANOTHER or not self._identity.wrote(event):
             return await next()
         self._metrics.event(str(kind), "ignored")
         return BoltResponse(status=HTTPStatus.OK)
