@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak validate-blocks bench browser screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit fresh image soak seeds validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -48,6 +48,10 @@ image: $(STAMP) ## Build the image without Docker and try it; needs root, builda
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at every step instead.
 soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at random, and count the answers
 	@PYTHONPATH=.:tests $(BIN)/python -m soak
+
+# SEEDS=100 tries fewer.
+seeds: $(STAMP) ## Compare the queue with its model under a thousand seeds of random moves, in half an hour
+	@SEEDS=$${SEEDS:-1000} $(BIN)/pytest -q -x --numprocesses 2 tests/proof/test_inbox_machine.py
 
 validate-blocks: $(STAMP) ## Have Slack validate every layout; needs SLACK_BOT_TOKEN, posts nothing
 	@PYTHONPATH=.:tests $(BIN)/python -m support.validate_blocks
