@@ -11,16 +11,18 @@ docs/reference/messages.md lists them with their causes.
     │   ├── CannotConnect, CircuitOpen, TimedOut, ConnectionLost, NotUnderstood
     │   └── ServiceRefused: NotSignedIn, NotFound, Busy, Outage, Moved
     ├── SlackError              Slack's Web API
-    │   ├── SlackRefused, SlackAmbiguous, SlackGone
+    │   ├── SlackRefused, SlackAmbiguous, SlackGone, ThreadGone
     │   └── SlackUnreachable: SlackTokenRefused
     ├── StoreError              Redis
     │   ├── NamespaceTaken, LaneLost, RecordNotUnderstood
     │   └── StoreUnavailable: StoreWiped
     ├── CommandError            what a person typed
-    │   ├── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, BadSchedule, BadInput
+    │   ├── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, NotSure, BadSchedule, BadAlert, BadInput
     │   └── ProjectNotChosen
+    ├── ControlNotUnderstood    a button or form of another version of the bridge
     ├── ProjectRemoved          it's about a project that the bridge no longer serves
-    └── NotAllowed, TooOften    permissions and rate limits
+    ├── NotAllowed              permissions
+    └── TooOften: TooManyRequests
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, p
         deps=deps,
         features=features,
         journal=journal,
-        poster=ReplyPoster(deps.slack, patience, journal, watches, features.reporters, indicators=deps.indicators),
+        poster=ReplyPoster(deps.slack, patience, journal, watches, indicators=deps.indicators),
         patience=patience,
         slots=Slots(settings.max_turns),
         shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),

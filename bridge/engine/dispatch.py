@@ -47,7 +47,6 @@ class Features:
         self._menu_acts: dict[tuple[str, str], Act | None] = _merge(feature.menu_acts for feature in features)
         self._shortcuts: dict[str, RegisteredShortcut] = _merge(feature.shortcuts for feature in features)
         self._kinds = _merge(feature.kinds for feature in features)
-        self.reporters = _merge(feature.reporters for feature in features)
         self.events: dict[str, tuple[tuple[str, ...], list[EventReader]]] = {}  # several features may read one
         for name, (scopes, reader) in (event for feature in features for event in feature.events.items()):
             self.events.setdefault(name, (scopes, []))[1].append(reader)

@@ -202,7 +202,6 @@ class Feature:
         self.menu_acts: dict[tuple[str, str], Act | None] = {}
         self.shortcuts: dict[str, RegisteredShortcut] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
-        self.reporters: dict[type[Inbound], Callable[..., Awaitable[None]]] = {}
         self.events: dict[str, tuple[tuple[str, ...], EventReader]] = {}
         self.notices: dict[str, Callable[..., Reply]] = {}
         self.home_sections: list[HomeSection] = []
@@ -297,14 +296,6 @@ class Feature:
         """Register ``async def …(deps, turn, body)`` for one kind of input; *label*, if any, names it in the audit."""
         self.labels |= {kind.model_fields["kind"].default: label} if label else {}
         return _register(self.kinds, kind)
-
-    def reporter(self, kind: type[Inbound]) -> Callable[[A], A]:
-        """Register ``async def …(slack, body, outcome)``, which passes a recorded outcome to Slack without a message.
-
-        An example is ``functions.completeSuccess`` for a Workflow Builder step. It's called again until Slack accepts
-        it, and after a crash, so it must be safe to repeat. It raises `SlackError`: `SlackRefused` gives the turn up.
-        """
-        return _register(self.reporters, kind)
 
     def event(self, name: str, *scopes: str) -> Callable[[R], R]:
         """Register ``def …(event, team) -> Inbound | None``, which returns what to queue for a Slack event.

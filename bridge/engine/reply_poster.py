@@ -9,7 +9,6 @@ impossible (no permission to read, a response_url), it isn't retried: a notice w
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -19,7 +18,7 @@ from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.ids import side_id
-from bridge.inbound import Click, Inbound, InboundMessage
+from bridge.inbound import Click, InboundMessage
 from bridge.queue.patience import Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
@@ -61,7 +60,7 @@ def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:
 
 
 class ReplyPoster:
-    """Posts outcomes with *slack*, with as much *patience* as Slack needs; *reporters* are from `Feature.reporter`.
+    """Posts outcomes with *slack*, with as much *patience* as Slack needs.
 
     *indicators* say that a post waits for Slack.
     """
@@ -72,7 +71,6 @@ class ReplyPoster:
         patience: Patience,
         journal: Journal,
         watches: Watches,
-        reporters: Mapping[type[Inbound], Callable[..., Awaitable[None]]],
         *,
         indicators: Indicators,
     ) -> None:
@@ -81,7 +79,6 @@ class ReplyPoster:
         self._patience = patience
         self._journal = journal
         self._watches = watches
-        self._reporters = reporters
 
     async def post(self, turn: Turn, outcome: Outcome, *, may_be_posted: bool) -> str:
         """Post *outcome*, and return the ``ts`` of its first message, or ``""`` if it's private.
@@ -90,8 +87,7 @@ class ReplyPoster:
         `PostInDoubt`, `NeverFinished`, `TurnStopped`, `DeletedMeanwhile`, `ThreadGone`, `LaneLost`, and `Draining`.
         """
         body, reply = turn.body, outcome.reply
-        is_elsewhere = outcome.is_outside or type(body) in self._reporters
-        is_public = is_posted_publicly(body, reply.audience) and not is_elsewhere
+        is_public = is_posted_publicly(body, reply.audience) and not outcome.is_outside
         mark, place = _mark_of(turn, outcome), place_of(body, reply.audience)
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = turn.card if outcome.mark == RUN_MARK else ""
@@ -288,9 +284,7 @@ class ReplyPoster:
             return
 
     async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
-        """Show *outcome* only to its person, or call the reporter that its feature registered."""
-        if report := self._reporters.get(type(turn.body)):
-            return await report(self._slack, turn.body, outcome)
+        """Show *outcome* only to its person."""
         if outcome.is_outside:
             recipient = Recipient(turn.body.channel, turn.body.user, "", turn.response_url)
             return await self._slack.whisper(recipient, outcome.reply, existing, guard)

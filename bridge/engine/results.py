@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
@@ -224,7 +224,6 @@ class Done:
     """
 
     reason: str
-    facts: dict[str, str] = field(default_factory=dict)
     keeps_text: bool = False
 
 

@@ -89,8 +89,6 @@ class Turn(QueuedTurn):
 
     async def _show_progress(self, shown: Reply) -> None:
         mark, place = MessageTag(RUN_MARK, self.id), place_of(self.body)
-        if not place.channel:  # its outcome isn't a message either (`Feature.reporter`)
-            return
         try:
             self.card = await self._slack.post(place, shown, mark, ExistingParts(), self.lease.ensure)
         except SlackError as exc:

@@ -140,7 +140,7 @@ class Turns:
                         case Wait() as wait:
                             if not await self._park(turn, wait):
                                 continue
-                        case Done(reason, _, keeps):
+                        case Done(reason, keeps):
                             await self._done(turn, reason, keep_text=keeps, writes=turn.staged if keeps else ())
                         case HomeChanged() as changed:  # `Features.handle` has redrawn it
                             raise TypeError(changed)
@@ -219,7 +219,7 @@ class Turns:
             await self.poster.post(turn, outcome, may_be_posted=False)
         except SlackRefused as exc:
             log.info("can't show an outcome whose message is gone", extra={"error": exc.error})
-        return await self._done(turn, outcome.what, outcome=outcome)
+        return await self._shown(turn, outcome, "")
 
     async def _handle(self, turn: Turn) -> Result:
         """Return what to show: the recorded outcome, what the turn's step calls for, or the handler's result.
@@ -366,9 +366,13 @@ class Turns:
             return await self._notify_of_doubt(turn, outcome, is_by_url=is_by_url)
         except SlackRefused as exc:
             return await self._post_refused(turn, outcome, exc)
+        return await self._shown(turn, outcome, ts)
+
+    async def _shown(self, turn: Turn, outcome: Outcome, ts: str) -> None:
+        """Do what comes after showing *outcome* in the message *ts*, or ``""`` if only its person sees it."""
         if outcome.after:
             await self.patience.through_outages(self.features.after, self.deps, turn, outcome, ts)
-        return await self._done(turn, outcome.what, posted=ts, outcome=outcome)
+        return await self._done(turn, outcome.what, posted=ts, outcome=outcome, writes=turn.staged)
 
     async def _notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
         """Say that the post may be missing, and let the lane continue."""
@@ -426,7 +430,7 @@ class Turns:
             shown = MessageKey(turn.team, self.deps.slack.channel_of(place), posted)
         activity = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=shown)
         ended = self.activity.ended(turn, what, outcome)
-        writes = [*activity, *ended, *(turn.staged if posted else writes)]  # what `Feature.once_posted` has staged
+        writes = [*activity, *ended, *writes]
         answers = await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(activity, answers):
             await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))
@@ -435,7 +439,7 @@ class Turns:
         if record.is_again:  # the notice may have been shown only now
             await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
         seconds = (self.deps.now() - record.accepted_at).total_seconds()
-        self.metrics.turns.labels(turn.body.kind, what).observe(seconds)
+        self.metrics.turns.labels(turn.body.kind, what.partition(":")[0]).observe(seconds)  # without Slack's own words
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})
 
     async def _give_up(self, turn: Turn, reason: str, *, is_readable: bool = True) -> None:

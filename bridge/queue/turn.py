@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
@@ -38,6 +37,7 @@ from typing import Any, Final, TypeVar
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
+from bridge.latest import Latest
 from bridge.queue.keys import DEAD, LIMITED, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import Head, Held, Quota, Taken, Write, counted, read_head
@@ -450,7 +450,7 @@ class Watches:
     def __init__(self, *on_settings: Callable[..., None]) -> None:
         self._on_settings = on_settings
         self._limits: dict[TurnId, asyncio.Timeout] = {}
-        self._stopped: OrderedDict[TurnId, None] = OrderedDict()
+        self._stopped: Latest[TurnId, None] = Latest(_MOST_REMEMBERED_STOPS)
 
     @asynccontextmanager
     async def ends_when_stopped(self, turn: TurnId) -> AsyncIterator[None]:
@@ -477,8 +477,6 @@ class Watches:
     def stop(self, turn: TurnId) -> None:
         """End the work on *turn* here, now or when it starts."""
         self._stopped[turn] = None
-        if len(self._stopped) > _MOST_REMEMBERED_STOPS:
-            self._stopped.popitem(last=False)
         limit = self._limits.get(turn)
         if limit is not None and limit.when() is None:
             _end(limit)

@@ -25,7 +25,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -35,6 +35,7 @@ from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
+from bridge.latest import Latest
 from bridge.queue.records import Step
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -56,7 +57,7 @@ REACTION = "hourglass_flowing_sand"
 _MINUTE = 60.0
 _REFUSED_SECONDS = 3600.0
 _CALL_SECONDS = 2.0
-_MOST_LEFT_OUT = 10_000  # threads
+_MOST_PLACES = 10_000  # threads
 _MOST_WAITING = 1000  # messages that may get a reaction soon; far more than can be shown
 _AGENT_NAME = 80  # characters
 
@@ -104,9 +105,9 @@ class Indicators:
         self._refused_until: dict[str, float] = {}  # by method, or by method and channel
         self._set = _PerMinute(SETS_A_MINUTE, monotonic)
         self._titles = _PerMinute(SETS_A_MINUTE, monotonic)
-        self._left_out: OrderedDict[Place, None] = OrderedDict()
-        self._shown: set[Place] = set()  # until `clear_working`
-        self._titled: set[Place] = set()  # until `set_title`
+        self._left_out: Latest[Place, None] = Latest(_MOST_PLACES)
+        self._shown: Latest[Place, None] = Latest(_MOST_PLACES)  # until `clear_working`, perhaps of another process
+        self._titled: Latest[Place, None] = Latest(_MOST_PLACES)  # until `set_title`
 
     def shows_words(self, place: Place) -> bool:
         """Whether a status in this thread has words: whether the newer method was refused there."""
@@ -131,12 +132,10 @@ class Indicators:
         if self._set.is_used_up():
             if place not in self._shown:
                 self._left_out[place] = None
-                if len(self._left_out) > _MOST_LEFT_OUT:
-                    self._left_out.popitem(last=False)
             return False
         self._set.add()
         self._left_out.pop(place, None)
-        self._shown.add(place)
+        self._shown[place] = None
         more = {"title": title} if title else {}
         rotating = rotating or (status, "is still waiting for the answer…")
         answer = await self._set_status(
@@ -146,7 +145,7 @@ class Indicators:
             speaker=speaker,
         )
         if title and answer and answer.get("title") == title:
-            self._titled.add(place)
+            self._titled[place] = None
         return bool(answer)
 
     async def show_suspended(self, place: Place) -> None:
@@ -158,8 +157,8 @@ class Indicators:
 
     async def clear_working(self, place: Place) -> None:
         """Clear a thread's status, even one set by a process that died."""
-        self._shown.discard(place)
-        self._titled.discard(place)
+        self._shown.pop(place, None)
+        self._titled.pop(place, None)
         if not place.thread_ts or place in self._left_out:
             self._left_out.pop(place, None)
             return
@@ -168,7 +167,7 @@ class Indicators:
     async def set_title(self, place: Place, title: str) -> None:
         """Set the title of a thread's conversation, unless it has it, or too many were set within a minute."""
         if place in self._titled:
-            self._titled.discard(place)
+            self._titled.pop(place, None)
         elif title and place.thread_ts and not self._titles.is_used_up():
             self._titles.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
@@ -214,7 +213,7 @@ class Indicators:
         return self._monotonic() < self._refused_until.get(f"{method} {channel}", float("-inf"))
 
     def _refuse(self, method: str, channel: str = "") -> None:
-        if len(self._refused_until) > _MOST_LEFT_OUT:
+        if len(self._refused_until) > _MOST_PLACES:
             self._refused_until.clear()
         self._refused_until[f"{method} {channel}"] = self._monotonic() + _REFUSED_SECONDS
 

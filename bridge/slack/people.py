@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from bridge.errors import SlackError, SlackRefused
 from bridge.json_reader import Json
+from bridge.latest import Latest
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.mrkdwn import Mentions
@@ -358,8 +358,7 @@ class FetchCache(Generic[Value]):
         self._fetch = fetch
         self._seconds = seconds
         self._monotonic = monotonic
-        self._most = most
-        self._cached: OrderedDict[str, tuple[float, float, Value | SlackError]] = OrderedDict()  # since, until, value
+        self._cached: Latest[str, tuple[float, float, Value | SlackError]] = Latest(most)  # since, until, value
         self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, key: str, *, at_most: float | None = None) -> Value:
@@ -376,9 +375,6 @@ class FetchCache(Generic[Value]):
                         value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
                     since = self._monotonic()
                     self._cached[key] = since, since + seconds, value
-                    self._cached.move_to_end(key)
-                    if len(self._cached) > self._most:
-                        self._cached.popitem(last=False)
         value = self._cached[key][2]
         if isinstance(value, SlackError):
             raise value.with_traceback(None)

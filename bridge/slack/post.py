@@ -23,6 +23,7 @@ from itertools import islice
 
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable, ThreadGone
 from bridge.json_reader import Json
+from bridge.latest import Latest
 from bridge.slack.api import Deadline, Guard, Identity, Monotonic, Pace, SlackWeb, Sleep
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, Speaker, View
@@ -46,6 +47,8 @@ from bridge.slack.parts import (
 from bridge.slack.scopes import CUSTOMIZE
 
 log = logging.getLogger(__name__)
+
+_MOST_DIRECTS = 50_000  # people
 
 BUDGET = 10.0  # seconds
 _PAUSE_BEFORE_SEARCH = 1.0  # seconds; Slack may still be processing the call
@@ -173,7 +176,7 @@ class Poster:
         self._fallback = BlockFallback()
         self._pages = Pages()
         self._may_upload = "files:write" in identity.scopes
-        self.directs: dict[str, str] = {}  # the direct messages with people, by user ID, of those it has posted to
+        self.directs: Latest[str, str] = Latest(_MOST_DIRECTS)  # with people, by user ID, to whom it has posted
         self.authorship = Authorship(identity)
 
     async def post(

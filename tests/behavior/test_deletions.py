@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -12,7 +13,7 @@ from redis.asyncio import Redis
 from bridge.cli.trace import steps_of
 from bridge.ids import MessageKey, ThreadKey
 from bridge.playground.emulator.faults import Error, RateLimited
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB, GENERAL
 from bridge.playground.local_server import DropAfter
 from bridge.queue.trace import trace_of
 from support.harness import POST, SALES, SUPPORT, Harness, kill_task
@@ -286,6 +287,21 @@ async def test_a_run_whose_message_is_deleted_shows_its_card_to_its_person(
     assert (card.user, card.place.thread_ts) == (ALICE, "")
     assert "Import" in str(card.blocks)
     assert len(await left_behind(harness)) == 1
+
+
+async def test_who_waits_for_a_run_is_notified_though_its_message_was_deleted(harness: Harness) -> None:
+    run, work = await running(harness)
+    (turn,) = [key.removeprefix(f"{PREFIX}turn:") for key in await harness.keys() if key.startswith(f"{PREFIX}turn:")]
+    await harness.click("run:notify", turn, user=BOB)
+    await harness.work("b")
+    await delete(harness, run)
+    harness.store.clock.time += timedelta(minutes=2)
+
+    harness.service.run_gate.set()
+    await work
+    await harness.work()
+
+    assert [post.place.channel for post in harness.seen.messages] == [DM_BOB]
 
 
 async def test_a_run_card_outside_of_its_gone_thread_is_removed(harness: Harness) -> None:

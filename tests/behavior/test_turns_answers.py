@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from datetime import timedelta
 
 import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.results import Outcome
-from bridge.errors import SlackRefused
-from bridge.features.registry import features
 from bridge.ids import TurnId
-from bridge.inbound import Inbound, SlashCommand
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
-from bridge.queue.inbox import Queued
 from bridge.queue.records import VERSION, Conversation
-from bridge.slack.indicators import QUICK
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import Poster
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
-from support.store import CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, THREAD, message, ts
 
 BAD_GATEWAY = httpx.Response(502)
 GONE = httpx.Response(404, json={"error": "no such session"})
@@ -281,45 +272,3 @@ async def test_a_record_of_a_later_release_is_left_to_a_process_that_reads_it(ha
     assert await harness.store.box() == [turn]
     assert await harness.store.entries() == 1
     assert harness.seen.texts == []
-
-
-@pytest.mark.parametrize("fault", [NOT_NOW, DropBefore(), DropAfter()], ids=["not now", "not sent", "answer lost"])
-async def test_an_outcome_with_a_reporter_is_reported_until_slack_accepts(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch, fault: Fault
-) -> None:
-    async def report(slack: Poster, body: Inbound, outcome: Outcome) -> None:
-        with contextlib.suppress(SlackRefused):  # it was accepted already
-            await slack.call("reactions.add", {"channel": body.channel, "timestamp": ROOT, "name": "eyes"})
-        reported.append(outcome.reply.text)
-
-    reported: list[str] = []
-    monkeypatch.setitem(features.reporters, SlashCommand, report)
-    harness.slack.faults.on("reactions.add", fault)
-    command = SlashCommand(team=TEAM, channel=CHANNEL, user=USER, command="/project")
-    put = await harness.store.process().inbox.put(command, event="trigger:1")
-    assert isinstance(put, Queued)
-
-    await harness.work()
-
-    assert len(harness.seen.called("reactions.add")) == 2
-    assert len(reported) == 1
-    assert harness.seen.called(POST, WHISPER) == []
-    assert await harness.store.field(put.turn, "step") == "done"
-
-
-async def test_progress_is_not_posted_without_a_channel(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def report(_slack: Poster, _body: Inbound, outcome: Outcome) -> None:
-        reported.append(outcome.what)
-
-    reported: list[str] = []
-    monkeypatch.setitem(features.reporters, SlashCommand, report)
-    harness.service.run_gate.clear()
-    await harness.store.process().inbox.put(
-        SlashCommand(team=TEAM, channel="", user=USER, command="/workflows", text="run 3 hello"), event="trigger:1"
-    )
-    asyncio.get_running_loop().call_later(2 * QUICK.total_seconds(), harness.service.run_gate.set)
-
-    await harness.work()
-
-    assert reported == ["ran"]
-    assert harness.seen.called(POST) == []

@@ -100,3 +100,4 @@ async def test_a_direct_message_that_slack_refuses_is_dropped(harness: Harness) 
     assert harness.seen.messages == []
     assert isinstance(put, Queued)
     assert await harness.store.field(put.turn, "what") == "not shown: not_in_channel"
+    assert harness.counted('bridge_turn_seconds_count{kind="notice",outcome="not shown"} 1.0')

@@ -1,6 +1,6 @@
-"""Commands for a thread's conversation: stop, mute, new, agent, session.
+"""A thread's commands (stop, mute, new, agent, session), the greeting, and who waits for an answer.
 
-Their buttons are in `buttons`.
+The other buttons of conversations are in `buttons`.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     """
     try:
         agents = await turn.project.catalog.get_agents()
-    except ProjectError as exc:
-        return Done("the service is down", {"why": type(exc).__name__})
+    except ProjectError:
+        return Done("the service is down")
     offered = await deps.access.offered(turn, "ask", agents)
     agents = [one for one in agents if one.id in offered]
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)

@@ -1,8 +1,8 @@
 """An incident, and what changes it. Pure functions.
 
 An incident is a *finding* that's there. It's posted once, when it begins. While it lasts, changes are replies in the
-message's thread; when it's over, the message is edited, and a reply says so. If it begins again within `REOPENS`, the
-same message is used again.
+message's thread; when it's over, the message is edited, and a reply says so. If it begins again while it's stored,
+the same message is used again.
 
 A message may be posted long after its incident has begun, or even ended: while Slack is down, for example. So what's
 shown is what's stored at that time, and an incident that's over is only closed (*closed*) once its message is posted.
@@ -18,9 +18,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from bridge.errors import RecordNotUnderstood
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
-
-REOPENS: Final = timedelta(hours=1)
-"""How long after its end an incident that begins again is the same one."""
 
 CHANGES_EVERY: Final = timedelta(minutes=5)
 """How often at most a change is posted."""
