@@ -67,11 +67,15 @@ browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing
 screens: $(STAMP) browser docs ## Take a picture of every screen of the playground, into build/screens
 	@PYTHONPATH=. $(BIN)/python -m tools.screens
 
-check: $(STAMP) ## Check formatting, lint (Python and JavaScript), types and import rules
+BLOCKS := build/blocks
+check: $(STAMP) ## Check formatting, lint (Python and JavaScript), types and import rules, also of the docs' examples
 	@$(BIN)/ruff format --check --quiet . || { echo 'The formatting is off. Fix it with: make format'; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/oxlint --quiet --config .oxlintrc.json bridge/playground/page/static/js >$(VENV)/oxlint.txt || { cat $(VENV)/oxlint.txt; exit 1; }
 	@$(BIN)/mypy --strict --no-error-summary -p bridge
+	@PYTHONPATH=tests $(BIN)/python -m support.docs_site $(BLOCKS)
+	@$(BIN)/ruff format --check --quiet $(BLOCKS) && $(BIN)/ruff check --quiet $(BLOCKS)
+	@$(BIN)/mypy --strict --no-error-summary $(BLOCKS)
 	@$(BIN)/lint-imports --no-logo >$(VENV)/lint-imports.txt || { cat $(VENV)/lint-imports.txt; exit 1; }
 
 format: $(STAMP) ## Format the code and fix what can be fixed automatically

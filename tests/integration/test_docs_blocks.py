@@ -23,6 +23,10 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from bridge.engine.dispatch import Features
 from bridge.engine.feature import Command, Feature
@@ -31,6 +35,7 @@ from bridge.features.registry import features
 from bridge.playground.emulator.__main__ import obey
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
+from bridge.playground.local_server import LocalServer
 from bridge.project import ProjectClient
 from support.docs_site import ROOT, Block, blocks
 from support.forks import are_possible, program_for_shells
@@ -45,6 +50,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 ADDED = {one.where: one for one in blocks("python") if "where-things-go" in one.where}
 """A command in an existing feature, and a feature."""
 SHELL = {one.where: one for one in blocks("sh", "python") if not one.why_not and one.where not in ADDED}
+BARE: dict[str, Any] = {
+    "workflows": [{"id": 3, "name": "Import", "is_active": False, "trigger_type": "", "node_count": 0}],
+    "agents": [{"id": 1, "name": "Support", "model": ""}],
+    "project": {"id": 1, "name": "Project"},
+}
 DEAD = ("aB3dE5fG7hJ9kL1m", "nP2qR4sT6uV8wX0y")
 
 
@@ -168,22 +178,44 @@ async def _until_stopped(block: Block, code: str, folder: Path, environ: dict[st
     return await process.wait(), printed.decode()
 
 
+async def _answer_barely(request: Request) -> JSONResponse:
+    """Answer as the service's interface requires, with none of its optional fields."""
+    path = request.url.path.rpartition("/api/sdk/")[2]
+    return JSONResponse(BARE.get(path, {"sessionId": 1, "message": "Hello."}))
+
+
+async def test_the_documented_client_works_without_optional_fields(folder: Path) -> None:
+    [block] = [one for one in SHELL.values() if "project-client" in one.where and one.language == "python"]
+    app = Starlette(routes=[Route("/{path:path}", _answer_barely, methods=["GET", "POST"])])
+    async with LocalServer(app) as service:
+        environ = bare_environment(PROJECT_BASE_URL=service.url, PROJECT_API_KEY="key")
+
+        code_of_exit, printed = await _ended(block, block.code, folder, environ)
+
+    assert (code_of_exit, printed.splitlines()) == (0, ["3 Import (inactive)", "Hello."])
+
+
+@pytest.mark.parametrize("project", ["sample", "bare"])
 @pytest.mark.parametrize("where", ADDED)
-async def test_the_documented_custom_command_works(where: str, running: Running) -> None:
+async def test_the_documented_custom_command_works(where: str, project: str, running: Running) -> None:
     in_its_file = {**vars(project_info), "project_info": Feature("project_info")}
     found: dict[str, Any] = in_its_file if "@project_info" in ADDED[where].code else {}
     exec(ADDED[where].code, found)  # noqa: S102 - our own page
     [feature] = [value for value in found.values() if isinstance(value, Feature)]
     [added] = feature.commands
     assert isinstance(added, Command)
-    assert added.path not in [one.path for one in features.commands.commands]
+    path = " ".join(added.path)
+    taken = f"the bridge has {path} now: choose another command for the example in {where}"
+    assert added.path not in [one.path for one in features.commands.commands], taken
     assert added.usage in Features(*features.features, feature).commands.usages()
 
-    settings = running.settings()
-    async with ProjectClient(settings["PROJECT_BASE_URL"], settings["PROJECT_API_KEY"]) as project:
-        reply: Any = await added.handler(None, SimpleNamespace(project=SimpleNamespace(client=project)))
+    app = Starlette(routes=[Route("/{path:path}", _answer_barely)])
+    async with LocalServer(app) as service:
+        url = service.url if project == "bare" else running.settings()["PROJECT_BASE_URL"]
+        async with ProjectClient(url, running.settings()["PROJECT_API_KEY"]) as client:
+            reply: Any = await added.handler(None, SimpleNamespace(project=SimpleNamespace(client=client)))
 
-    assert "members" in reply.text
+    assert reply.text == ("Members: unknown" if project == "bare" else "Members: 4")
 
 
 async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running) -> None:

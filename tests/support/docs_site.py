@@ -43,6 +43,24 @@ def blocks(*languages: str) -> Iterator[Block]:
                 yield Block(where, found["language"], found["code"], found["why"] or "", found["words"] or "")
 
 
+def write_python(folder: Path) -> None:
+    """Write each block in Python to a file of its own: one that extends a file of the bridge, with that file."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for block in blocks("python"):
+        code = block.code
+        if extended := re.search(r"^@(\w+)\.command", code, re.MULTILINE):
+            file = ROOT / f"bridge/features/{extended[1]}/commands.py"
+            if file.exists():
+                imports, _, added = code.partition("\n\n\n")
+                head, *rest = re.split(r"(?m)^(?=from bridge)", file.read_text(encoding="utf-8"))
+                *known, (last, below) = [*rest[:-1], rest[-1].split("\n", 1)]
+                lines = sorted([*map(str.strip, known), last, imports])
+                code = head + "\n".join(lines) + f"\n{below.rstrip()}\n\n\n{added}"
+        name = re.sub(r"\W+", "_", block.where)
+        (folder / f"{name}.py").write_text(code, encoding="utf-8")
+
+
 async def build(folder: Path) -> Path:
     """Build the site below *folder* and return its path; raise AssertionError with any warnings."""
     shutil.copytree(ROOT / "docs", folder / "docs")
@@ -54,3 +72,7 @@ async def build(folder: Path) -> Path:
     printed, _ = await building.communicate()
     assert building.returncode == 0, printed.decode()
     return folder / "build" / "docs"
+
+
+if __name__ == "__main__":
+    write_python(Path(sys.argv[1]))
