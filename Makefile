@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit fresh image soak seeds validate-blocks bench browser screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit seen fresh image soak seeds validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -36,6 +36,9 @@ coverage: $(STAMP) ## Run all tests and list the lines and branches they miss; s
 
 unit: $(STAMP) ## Run the fast tests
 	@$(BIN)/pytest -q --numprocesses 2 tests/unit
+
+seen: $(STAMP) ## Run the tests of what people see in Slack: behavior and layouts, in a minute
+	@$(BIN)/pytest -q --numprocesses 3 tests/behavior tests/unit/test_layouts.py
 
 # DEBIAN=bookworm uses another release than trixie, MIRROR=http://… another mirror. See tests/fresh.py.
 fresh: ## Run the README's commands in a minimal Debian; needs root, debootstrap and ten minutes

@@ -25,7 +25,7 @@ class Window:
     def listen(self) -> None:
         """Record everything that must not happen."""
         self.page.on("request", self._note_request)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("pageerror", lambda error: self.errors.append(f"{error} on {self.page.url}"))
         self.page.on("console", self._note_words)
         self.page.set_default_timeout(PATIENCE)
 
@@ -35,7 +35,7 @@ class Window:
 
     def _note_words(self, words: ConsoleMessage) -> None:
         if words.type == "error":
-            self.errors.append(words.text)
+            self.errors.append(f"{words.text} at {words.location['url']}")
 
     async def forget(self) -> None:
         """Forget what the browser stored for the page: another test uses this tab, at half the price of a new one."""
