@@ -13,6 +13,9 @@ from typing import Final, NamedTuple, NewType
 _PERMALINK: Final = re.compile(r"https?://[^/\s]+/(?:[^?#\s]*/)?archives/([A-Z0-9]+)/p(\d+)(\d{6})(?:[?#]\S*)?")
 _OF_THREAD: Final = re.compile(r"[?&]thread_ts=(\d{1,12}\.\d{6})(?=[&#]|$)")
 
+ERASED_PERSON: Final = "erased"
+"""Stands where the user ID of a person was whom `bridge forget` erased; it's nobody's."""
+
 TurnId = NewType("TurnId", str)
 """A message, command, click or form in the queue: 16 random characters."""
 

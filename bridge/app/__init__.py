@@ -30,7 +30,9 @@ from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import SILENCE, Sockets
+from bridge.engine.standing import all_counted
 from bridge.errors import ConfigurationError, SlackError, SlackRefused, StoreUnavailable
+from bridge.features.registry import features
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.queue.namespace import Namespace
@@ -155,6 +157,7 @@ class Bridge:
             hears_slack=self._hears_slack,
             notes_outages=self._settings.catch_up == "on",
             waited=self._settings.max_age,
+            counts_set_up=partial(all_counted, features.standing, self._scripts),
         )
         await self._claim(namespace)
         parts = build_parts(

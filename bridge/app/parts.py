@@ -310,6 +310,7 @@ def _deps(
         metrics=wires.metrics,
         home_sections=features.home_sections,
         needs=features.needs,
+        standing=features.standing,
         troubles=troubles,
         team=identity.team,
         ops_channel=settings.ops_channel or "",

@@ -34,6 +34,7 @@ from bridge.config_tables import Act
 from bridge.engine.access import Offered
 from bridge.engine.home import Need
 from bridge.engine.results import Form, Outcome, Result
+from bridge.engine.standing import Standing
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
 from bridge.project import Agent, Catalog
@@ -208,6 +209,7 @@ class Feature:
         self.needs: list[NeedsOf] = []
         self.clocks: list[SlotsDue] = []
         self.jobs: list[Job] = []
+        self.standing: list[Standing] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
         self.unknown: dict[bool, Callable[..., Awaitable[Outcome]]] = {}
@@ -352,6 +354,10 @@ class Feature:
         The writes it stages are made in the step that gives the turn up.
         """
         return _register(self.refused, kind)
+
+    def sets_up(self, *kinds: Standing) -> None:
+        """Register kinds of things that people set up with this feature."""
+        self.standing += kinds
 
     def outcome_unknown(self, *, has_note: bool) -> Callable[[U], U]:
         """Register ``async def …(deps, turn)`` for turns whose request may have been sent, with a note or without."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HomeSection, NeedsOf
+from bridge.engine.standing import Standing
 from bridge.features.agents.faces import Faces
 from bridge.features.agents.handles import Handles
 from bridge.features.approvals.requesting import Approvals
@@ -47,6 +48,7 @@ class Deps(EngineDeps):
     metrics: Metrics
     home_sections: Sequence[HomeSection]
     needs: Sequence[NeedsOf]
+    standing: Sequence[Standing]
     troubles: Troubles
     team: str = ""
     ops_channel: str = ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from redis.asyncio import Redis
 
@@ -13,9 +13,27 @@ from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
 from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, as_json
+
+
+class Owned(Protocol):
+    """What an *owner* set up."""
+
+    @property
+    def owner(self) -> str: ...  # noqa: D102 - a user ID
+
+
+class SetUpRecord(Protocol):
+    """A stored record of something that a person set up."""
+
+    @property
+    def id(self) -> str: ...  # noqa: D102
+    @property
+    def spec(self) -> Owned: ...  # noqa: D102
+
 
 T = TypeVar("T")
+R = TypeVar("R", bound=SetUpRecord)
 
 
 async def asked(redis: Redis, commands: Callable[[Any], object]) -> list[Any]:
@@ -86,3 +104,22 @@ class RecordStore(Generic[T]):
         """Whether no more can be stored."""
         with translated():
             return int(await self._redis.zcard(self._listed)) >= self.most
+
+    async def reasons(self, ids: Iterable[str]) -> list[str]:
+        """Return why those of the records *ids* that are paused are."""
+        found = await asked(self._redis, lambda pipe: [pipe.hget(self._key_of(str(id_)), "paused") for id_ in ids])
+        return [str(reason) for reason in found if reason]
+
+    async def paused(self) -> list[str]:
+        """Return why those that are paused are."""
+        with translated():
+            ids: Any = await self._redis.zrange(self._listed, 0, -1)
+        return await self.reasons(ids) if ids else []
+
+
+async def erase_of(store: RecordStore[R], scripts: Scripts, user: str) -> int:
+    """Delete what a person set up; returns how much that was. Raises `StoreUnavailable`."""
+    theirs = [one.id for one in await store.all() if one.spec.owner == user]
+    for id_ in theirs:
+        await scripts.run("write", as_json(store.delete(id_)), confirmed=True)
+    return len(theirs)

@@ -25,7 +25,7 @@ class Erased:
 
 
 async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta) -> Erased:
-    """Delete what is stored about *user*, except schedules and channel settings. Repeatable.
+    """Delete what is stored about *user*, except what they ``set up`` (`bridge.engine.standing`). Repeatable.
 
     Raises `StoreUnavailable`.
     """
@@ -61,9 +61,10 @@ def line_of(name: str) -> Key[Any]:
 
 
 def _author(body: str) -> str:
-    """Return who sent a turn's input, or set it up."""
+    """Return who sent a turn's input, set it up, or changed what it reports."""
     try:
-        return str(json.loads(body).get("user") or "")
+        fields = json.loads(body)
+        return str(fields.get("user") or fields.get("by") or "")
     except (ValueError, AttributeError):
         return ""
 

@@ -72,7 +72,7 @@ class Key(Generic[P]):
 
     A key that *stays* may lack a lifetime in Redis; a box and a turn only while they wait. *erased* says what
     `bridge forget` deletes if it's about the person: the ``key``, its ``parts`` that name them, the ``turn`` they
-    caused, or what they ``set up``; ``""``: it's about no one.
+    caused, or what they ``set up`` (`bridge.engine.standing`); ``""``: it's about no one.
     """
 
     def __init__(
@@ -121,7 +121,9 @@ class Keys:
     reload = Key[[]]("reload", "string", HEARD, "the latest request to read the operator's file again")
     in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")
     probe = Key[[]]("probe", "string", PROBE, "nothing, to find out which commands the Redis user may run")
-    seen_event = Key[str]("seen:e:<event>", "string", SEEN, "the turn that an event became")
+    seen_event = Key[str]("seen:e:<event>", "string", SEEN,
+                          "the turn that an event became; the bridge's own may name a person who is notified",
+                          erased="key")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a marker that earlier edits are obsolete")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
@@ -198,7 +200,7 @@ class Keys:
                      erased="set up")
     alerts = Key[[]]("alerts", "zset", "forever", "all alerts, by creation time", stays=True)
     approval = Key[str]("approval:<approval>", "hash", "8 days after its end",
-                        "see `bridge.features.approvals.request`", erased="key")
+                        "see `bridge.features.approvals.request`", erased="set up")
     approvals = Key[[]]("approvals", "zset", APPROVALS, "requests that wait for approval, by when something is due")
     service_down = Key[[]]("service_down", "hash", DOWN, "project → since when its service can't be reached")
     incident = Key[str]("incident:<incident>", "hash", "30 days, or an hour after its end",

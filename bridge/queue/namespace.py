@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
@@ -20,6 +20,10 @@ _SLACK_SILENT = timedelta(minutes=1)  # Slack may not resend events that it coul
 log = logging.getLogger(__name__)
 
 
+async def _nothing() -> str:
+    return ""
+
+
 class Namespace:
     """The part of a Redis that belongs to one bot.
 
@@ -29,8 +33,9 @@ class Namespace:
 
     The same step records when Slack last reached a process (*hears_slack*). If that was more than a minute ago, or the
     store was wiped, an outage is recorded, unless *notes_outages* is False; `has_outage`: an outage isn't caught up on
-    yet. After a wipe, messages that had *waited* up to so long may be lost; `wipe` is set for a week. A *process*
-    counts as running from its first `hold` until it calls `leave` or stops calling `hold`.
+    yet. After a wipe, messages that had *waited* up to so long may be lost; `wipe` is set for a week, and says what
+    people had set up, in the words of *counts_set_up*. A *process* counts as running from its first `hold` until it
+    calls `leave` or stops calling `hold`.
     """
 
     def __init__(
@@ -48,12 +53,14 @@ class Namespace:
         hears_slack: Callable[[], bool] = lambda: True,
         notes_outages: bool = True,
         waited: timedelta = timedelta(days=1),
+        counts_set_up: Callable[[], Awaitable[str]] = _nothing,
     ) -> None:
         self.since: datetime | None = None
         self.is_held = False
         self.has_outage = False
         self.wipe: Wipe | None = None
-        self._settings_count = (0, 0)  # schedules, channels with settings
+        self._counts_set_up = counts_set_up
+        self._set_up = ""
         self._session_lifetime = session_lifetime
         self._hears_slack = hears_slack
         self._notes_outages = notes_outages
@@ -89,18 +96,19 @@ class Namespace:
             milliseconds(MARKED),
             epoch_ms(self.since) if self.since else "",
             epoch_ms(now - self._waited),
-            *self._settings_count,
+            self._set_up,
             self._process,
             milliseconds(HEARD),
         )
         try:
+            set_up = await self._counts_set_up()  # before the wipe is noticed, so that it isn't what is left after it
             answer, since, *more = await self._scripts.run("open", *about, *outages)
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
-            clock, has_outage, reports, channels, *wiped = more
+            clock, has_outage, *wiped = more
             self._scripts.clock_ahead = from_epoch_ms(float(clock)) - self._now()
             self.wipe = Wipe.read(wiped, now)
-            self._look_for_a_wipe(from_epoch_ms(since), (int(reports), int(channels)))
+            self._look_for_a_wipe(from_epoch_ms(since), set_up)
             self.has_outage = bool(has_outage)
             await self._scripts.look_for_replicas()
         except BridgeError:
@@ -112,16 +120,15 @@ class Namespace:
         """Notice an outage before the next `hold` does."""
         self.has_outage = True
 
-    def _look_for_a_wipe(self, since: datetime, settings_count: tuple[int, int]) -> None:
+    def _look_for_a_wipe(self, since: datetime, set_up: str) -> None:
         """Log what a wipe deleted, because people have to set it up again."""
         if self.since is not None and since != self.since:
-            reports, channels = self._settings_count
             log.error(
-                "Redis was wiped: set up schedules and channel settings again; "
+                "Redis was wiped: set up again what people had set up; "
                 "sessions are recovered from their threads, and waiting messages from Slack's history",
-                extra={"reports": reports, "channels": channels},
+                extra={"lost": self._set_up},
             )
-        self.since, self._settings_count = since, settings_count
+        self.since, self._set_up = since, set_up
 
     async def leave(self) -> None:
         """Remove this process from the running ones. Raises `StoreUnavailable`."""

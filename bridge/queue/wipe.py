@@ -13,32 +13,31 @@ from typing import Any, Final
 from bridge.queue.scripting import from_epoch_ms
 
 REPORTED_FOR: Final = timedelta(days=7)
-FIELDS: Final = ("wiped", "lost_reports", "lost_channels")
-"""The fields of `bridge.queue.keys.Keys.owner` that `Wipe.read` reads."""
+FIELDS: Final = ("wiped", "lost", "lost_reports", "lost_channels")
+"""The fields of `bridge.queue.keys.Keys.owner` that `Wipe.read` reads; an earlier release wrote the last two."""
 
 CURE: Final = "restore a backup, or set them up again: docs/how-to/back-up-and-restore.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Wipe:
-    """Redis was emptied shortly before *noticed_at*, with so many *reports*, and the settings of so many *channels*."""
+    """Redis was emptied shortly before *noticed_at*. *lost* counts in words what people had set up."""
 
     noticed_at: datetime
-    reports: int
-    channels: int
+    lost: str
 
     @classmethod
     def read(cls, fields: Sequence[Any], now: datetime) -> Wipe | None:
         """Read `FIELDS`; None if there was no recent wipe."""
-        wiped, reports, channels = fields
+        wiped, lost, reports, channels = fields
         if not wiped:
             return None
+        earlier = f"{reports} schedules, {channels} channels with settings" if reports or channels else ""
         noticed_at = from_epoch_ms(wiped)
-        return cls(noticed_at, int(reports or 0), int(channels or 0)) if now - noticed_at < REPORTED_FOR else None
+        return cls(noticed_at, str(lost or earlier)) if now - noticed_at < REPORTED_FOR else None
 
     def in_words(self) -> str:
         """Say when it happened, and what's gone."""
-        reports = f"{self.reports} scheduled report{'' if self.reports == 1 else 's'}"
-        channels = f"the settings of {self.channels} channel{'' if self.channels == 1 else 's'} (default agents, apps)"
         others = "muted threads, earlier statistics, the audit and feedback"
-        return f"wiped before {self.noticed_at:%Y-%m-%dT%H:%M:%SZ}. Gone: {reports}, {channels}, {others}"
+        lost = f"{self.lost}, {others}" if self.lost else others
+        return f"wiped before {self.noticed_at:%Y-%m-%dT%H:%M:%SZ}. Gone: {lost}"

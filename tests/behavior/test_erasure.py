@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from bridge.cli.forget import erase_set_up
+from bridge.engine.standing import Standing, all_counted
+from bridge.features.agents.handles import Handle
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
+from bridge.features.registry import features
 from bridge.features.workflows.inputs import Remembered, remember
 from bridge.ids import InProject, PersonKey
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import BOB, RANDOM
+from bridge.playground.emulator.sample import BOB, CAROL, GENERAL, RANDOM, RUNNERS
 from bridge.queue.erasure import Erased, erase_person, line_of
+from bridge.queue.keys import TABLE
 from bridge.queue.records import Step
 from support.dead_letters import bury
 from support.harness import POST, SALES, Harness
@@ -59,6 +67,18 @@ async def busy(harness: Harness) -> Harness:
     return harness
 
 
+async def set_up(harness: Harness, user: str) -> None:
+    """Set up one of each kind as *user*."""
+    stored = await harness.store.channels.stored(TEAM, RANDOM)
+    settings = stored.settings.with_app(f"A0{user}", AppRule(agent=7, owner=user))
+    assert await harness.store.channels.replace(TEAM, RANDOM, stored, settings)
+    handle = Handle(agent=7, handle=user.lower(), owner=user, team=TEAM)
+    await harness.store.redis.hset(harness.store.scripts.keys.handles(), f"S0{user[-3:]}", handle.model_dump_json())
+    await harness.store.redis.hset(harness.store.scripts.keys.faces(), "7", ":owl:")
+    harness.use_file(f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{CAROL}"]}}\n[[rules]]\n')
+    await harness.type_command("/workflows run 3 approve", user)
+
+
 async def erase(harness: Harness, user: str) -> Erased:
     await erase_set_up(harness.store.scripts, user)
     return await erase_person(harness.store.scripts, user, SESSION_LIFETIME)
@@ -66,12 +86,14 @@ async def erase(harness: Harness, user: str) -> Erased:
 
 async def test_nothing_about_a_person_stays(busy: Harness) -> None:
     for owner in (USER, BOB):
-        stored = await busy.store.channels.stored(TEAM, RANDOM)
-        settings = stored.settings.with_app(f"A0{owner}", AppRule(agent=7, owner=owner))
-        assert await busy.store.channels.replace(TEAM, RANDOM, stored, settings)
+        await set_up(busy, owner)
+    scripts = busy.store.scripts
+    assert [kind.noun for kind in features.standing if not await kind.count(scripts)] == [], "set one up here, too"
+    counted = [kind.counted(await kind.count(scripts)) for kind in features.standing]
+    assert await all_counted(features.standing, scripts) == ", ".join(counted), "what's lost if Redis is emptied"
     before = await contents(busy)
     assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
-        "alert", "audit", "channels", "home", "input", "recent_runs", "recent_threads", "report",
+        "alert", "approval", "audit", "channels", "handles", "home", "input", "recent_runs", "recent_threads", "report",
         "shown", "thread", "typed", "votes",
     }  # fmt: skip
 
@@ -80,9 +102,82 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
     after = await contents(busy)
     assert [key for key, text in after.items() if USER in text] == []
     assert [key for key, text in before.items() if BOB in text and USER not in text and after.get(key) != text] == []
+    assert (await busy.store.redis.hlen(scripts.keys.handles()), await kind_of("handle").count(scripts)) == (2, 2)
+    assert await kind_of("request for approval").count(scripts) == 1, "Bob's"
+
+
+def kind_of(noun: str) -> Standing:
+    (kind,) = [kind for kind in features.standing if kind.noun == noun]
+    return kind
+
+
+def test_what_stays_until_it_is_deleted_is_a_kind_of_what_people_set_up() -> None:
+    known = {line for kind in features.standing for line in kind.keys}
+    permanent = {line.name for line in TABLE if line.lives in {"forever", "until deleted"}}
+
+    assert permanent - known == {"owner", "ready"}, "about no person, channel or project"
+    assert {line.name for line in TABLE if line.erased == "set up"} <= known
+    by_line = {line: [kind for kind in features.standing if line in kind.keys and kind.erase] for line in known}
+    assert [line.name for line in TABLE if line.erased == "set up" and not by_line[line.name]] == []
+
+
+def test_what_is_stored_is_documented() -> None:
+    page = Path("docs/how-to/stored-data.md").read_text(encoding="utf-8")
+
+    assert [kind.plural for kind in features.standing if kind.plural not in page] == []
+
+
+async def test_a_handle_outlives_who_set_it(harness: Harness) -> None:
+    await harness.type_command("/agents handle Support @support")
+    (group,) = await harness.parts().turns.deps.handles.all()
+    assert await erase_set_up(harness.store.scripts, USER)
+
+    await harness.slack.people.change_group(BOB, replace(harness.slack.workspace.groups[group], deleted_at=1))
+    await harness.work()
+
+    (handle,) = (await harness.parts("b").turns.deps.handles.all()).values()
+    assert (handle.handle, handle.owner, handle.trouble) == ("support", "", "disabled")
+
+
+ASKS = '[[rules]]\nmay = ["run"]\napprove = {{by = {by}, count = {count}}}\n[[rules]]\n'
+
+
+@pytest.mark.parametrize(
+    ("by", "count", "approves", "is_told", "then"),
+    [
+        ([BOB, CAROL], 1, False, False, "✅"),
+        ([BOB, CAROL], 2, False, True, "🔐"),
+        ([BOB, CAROL], 2, True, True, "🔐"),
+        ([BOB], 1, False, True, "🔐"),
+        ([RUNNERS, BOB], 1, False, False, "✅"),
+    ],
+)
+async def test_a_colleagues_request_outlives_an_approver(
+    harness: Harness, by: list[str], count: int, *, approves: bool, is_told: bool, then: str
+) -> None:
+    harness.use_file(ASKS.format(by=json.dumps(by), count=count))
+    await harness.type_command("/workflows run 3 hello")
+    (card,) = harness.seen.replies("bridge_approval")
+    if approves:
+        await harness.slack.ui.click(BOB, GENERAL, card.ts, "approval:approve")
+        await harness.work()
+
+    await erase(harness, BOB)
+    assert [key for key, text in (await contents(harness)).items() if BOB in text] == []
+    await harness.work()
+    told = [one.text for one in harness.seen.messages if one.text.startswith("⚠️ Too few")]
+    await harness.slack.ui.click(CAROL, GENERAL, card.ts, "approval:approve")
+    await harness.work()
+
+    assert bool(told) is is_told
+    (card,) = harness.seen.replies("bridge_approval")
+    assert card.text.startswith(then)
+    assert "Bob" not in str(card.blocks)
+    assert len(harness.service.runs) == (then == "✅")
 
 
 async def test_only_keys_that_the_table_names_are_about_people(busy: Harness) -> None:
+    await set_up(busy, USER)
     for key, text in (await contents(busy)).items():
         assert line_of(key.partition(":")[2]).erased or USER not in text, key
 

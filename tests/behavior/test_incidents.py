@@ -308,7 +308,7 @@ async def test_a_paused_alert_is_an_incident(harness: Harness) -> None:
     await harness.store.redis.hset(harness.store.scripts.keys.alert("a1"), "paused", "is_archived")
     await a_minute_later(harness)
 
-    assert [one.text for one in posts(harness)] == ["⚠️ Something scheduled is paused: 1 report, schedule or alert."]
+    assert [one.text for one in posts(harness)] == ["⚠️ Something that people set up is paused: 1 alert."]
 
 
 async def test_a_message_that_waits_is_an_incident(harness: Harness) -> None:

@@ -336,12 +336,12 @@ def test_each_fact_of_redis_is_judged_by_itself(change: dict[str, Any], what: st
 
 
 def test_a_wipe_is_a_warning_with_a_next_step() -> None:
-    wipe = Wipe(datetime(2026, 11, 22, 9, tzinfo=UTC), reports=3, channels=2)
+    wipe = Wipe(datetime(2026, 11, 22, 9, tzinfo=UTC), "3 schedules, 2 alerts")
 
     row = condition_rows(replace(HEALTHY, wipe=wipe), "bridge", US)[-1]
 
     assert (row.what, row.state) == ("data", WARNING)
-    assert "wiped before 2026-11-22T09:00:00Z. Gone: 3 scheduled reports" in row.detail
+    assert "wiped before 2026-11-22T09:00:00Z. Gone: 3 schedules, 2 alerts" in row.detail
     assert "docs/how-to/back-up-and-restore.md" in row.cure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from redis.asyncio import Redis
 from bridge.queue.keys import MARKED
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages, PastOutage
+from bridge.queue.scripting import epoch_ms
 from bridge.queue.wipe import Wipe
 from support.store import BOT, NAMESPACE, PREFIX, START, TEAM, Store, message
 
@@ -87,41 +89,46 @@ async def test_switched_off_an_outage_is_caught_up_when_asked_for(store: Store) 
     assert switched_off.has_outage
 
 
+async def count_alerts(store: Store) -> str:
+    return f"{await store.redis.zcard(f'{PREFIX}alerts')} alerts"
+
+
 async def test_a_wipe_is_logged_and_waiting_messages_are_looked_for(
     redis: Redis, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await redis.hset(f"{PREFIX}defaults", f"{TEAM}:C1", "{}")
-    await store.namespace.hold()
+    namespace = process(store, counts_set_up=partial(count_alerts, store))
+    await redis.zadd(f"{PREFIX}alerts", {"a1": 1, "a2": 2})
+    await namespace.hold()
     store.clock.time += 10 * MINUTE
     await redis.flushdb()
 
-    await store.namespace.hold()
+    await namespace.hold()
 
     found = await latest(store)
     assert found is not None
     assert found.was_wiped
     assert (found.began, found.ended) == (START, START + 10 * MINUTE)
     (record,) = [one for one in caplog.records if "Redis was wiped" in one.message]
-    assert (record.levelname, vars(record)["channels"], vars(record)["reports"]) == ("ERROR", 1, 0)
+    assert (record.levelname, vars(record)["lost"]) == ("ERROR", "2 alerts")
 
 
 async def test_every_process_reports_a_wipe_for_a_week(redis: Redis, store: Store) -> None:
-    await redis.hset(f"{PREFIX}defaults", f"{TEAM}:C1", "{}")
-    await redis.zadd(f"{PREFIX}reports", {"r1": 1, "r2": 2})
-    await store.namespace.hold()
+    namespace = process(store, counts_set_up=partial(count_alerts, store))
+    await redis.zadd(f"{PREFIX}alerts", {"a1": 1, "a2": 2})
+    await namespace.hold()
     await redis.flushdb()
-    await store.namespace.hold()
+    await namespace.hold()
     wiped_at = store.clock()
     store.clock.time += timedelta(days=6)
 
     started_later = process(store)
     await started_later.hold()
-    await store.namespace.hold()
+    await namespace.hold()
 
-    assert started_later.wipe == store.namespace.wipe == Wipe(wiped_at, reports=2, channels=1)
+    assert started_later.wipe == namespace.wipe == Wipe(wiped_at, "2 alerts")
     store.clock.time += timedelta(days=1)
-    await store.namespace.hold()
-    assert store.namespace.wipe is None
+    await namespace.hold()
+    assert namespace.wipe is None
 
 
 async def test_the_first_start_in_an_empty_store_is_no_wipe(redis: Redis, store: Store) -> None:
@@ -134,11 +141,15 @@ async def test_the_first_start_in_an_empty_store_is_no_wipe(redis: Redis, store:
 
 
 def test_a_wipe_shows_its_time_and_losses() -> None:
-    wipe = Wipe(START, reports=2, channels=1)
+    assert Wipe(START, "2 schedules, 1 alert").in_words() == (
+        f"wiped before {START:%Y-%m-%dT%H:%M:%SZ}. Gone: 2 schedules, 1 alert, "
+        "muted threads, earlier statistics, the audit and feedback"
+    )
 
-    assert wipe.in_words() == (
-        f"wiped before {START:%Y-%m-%dT%H:%M:%SZ}. Gone: 2 scheduled reports, the settings of "
-        "1 channel (default agents, apps), muted threads, earlier statistics, the audit and feedback"
+
+def test_a_wipe_that_an_earlier_release_recorded_is_read() -> None:
+    assert Wipe.read([str(epoch_ms(START)), None, "2", "1"], START) == Wipe(
+        START, "2 schedules, 1 channels with settings"
     )
 
 

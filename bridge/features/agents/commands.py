@@ -13,8 +13,8 @@ from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError, SlackRefused
 from bridge.features.agents import asking, forms, layout
-from bridge.features.agents.faces import default_face
-from bridge.features.agents.handles import Handle, HandleTaken, read_handle
+from bridge.features.agents.faces import FACES_SET, default_face
+from bridge.features.agents.handles import HANDLES, Handle, HandleTaken, read_handle
 from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, find_agent, origin_of
@@ -37,6 +37,7 @@ from bridge.slack.scopes import USER_GROUPS
 log = logging.getLogger(__name__)
 
 agents = Feature("agents")
+agents.sets_up(HANDLES, FACES_SET)
 agents.outcomes |= {"handle_trouble": "notified: someone changed the handle in Slack"}
 
 _NONE: Final = frozenset({"none", "off", "remove"})
@@ -163,7 +164,7 @@ async def _tell_of_handles(deps: Deps) -> None:
         return
     for change in changes:
         told, now = list[Write](), change.now
-        if now.trouble:
+        if now.trouble and now.owner:
             project = deps.projects.get(now.project)
             name = await project.catalog.agent_name(now.agent) if project else ""
             what = layout.handle_trouble(now.trouble, name, change.before.handle, now.handle)

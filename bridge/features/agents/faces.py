@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Final
 
 from bridge.config_tables import AgentTable
+from bridge.engine.standing import Standing, size
 from bridge.errors import StoreUnavailable
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
@@ -141,3 +142,6 @@ def is_called(wanted: str, id_: int, name: str) -> bool:
 
 def _field(project: ProjectConnection, agent: int) -> str:
     return f"{project.key}:{agent}" if project.key else str(agent)
+
+
+FACES_SET: Final = Standing(noun="face", plural="faces", keys=("faces",), count=size("faces"), erase=None)

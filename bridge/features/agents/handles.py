@@ -16,13 +16,14 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from bridge.engine.standing import Standing, size
 from bridge.errors import StoreUnavailable
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
-from bridge.queue.records import Write
+from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, as_json
 from bridge.queue.stops import SETTINGS
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import fold
@@ -41,7 +42,7 @@ RENAMED: Final = "renamed"
 
 
 class Handle(BaseModel, frozen=True):
-    """The *handle* of an *agent* of a *project* (``""``: the default one), set by *owner*.
+    """The *handle* of an *agent* of a *project* (``""``: the default one), set by *owner* (``""``: erased since).
 
     *trouble* is what's wrong with its group, if that's known.
     """
@@ -168,13 +169,12 @@ class Handles:
         trouble = "" if change.now.trouble == RENAMED else change.now.trouble
         now = change.now.model_copy(update={"trouble": trouble}).model_dump_json()
         key = self._scripts.keys.handles()
-        return ("if", key, 0, 1 + len(told), change.group, change.stored), ("field", key, 0, change.group, now), *told
+        return only_if(key, {change.group: change.stored}, ("field", key, 0, change.group, now), *told)
 
     async def changed(self) -> None:
         """Have all processes read the handles again."""
         self._known.changed()
-        with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
-            await self._scripts.redis.publish(self._scripts.keys.stops(), SETTINGS)
+        await _publish(self._scripts)
 
     async def _store(self, handles: Mapping[str, Handle], forget: frozenset[str] | set[str] = frozenset()) -> None:
         redis, key = self._scripts.redis, self._scripts.keys.handles()
@@ -186,3 +186,28 @@ class Handles:
                     pipe.hset(key, group, handle.model_dump_json())
                 await pipe.execute()
         await self.changed()
+
+
+async def _publish(scripts: Scripts) -> None:
+    with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
+        await scripts.redis.publish(scripts.keys.stops(), SETTINGS)
+
+
+async def _erase_owner(scripts: Scripts, user: str) -> int:
+    """Take a person's name off the handles that they set: an agent keeps its handle."""
+    key, erased = scripts.keys.handles(), set[str]()
+    while True:
+        stored = await stored_handles(scripts.redis, scripts.keys.namespace)
+        theirs = {group: one for group in stored if (one := Handle.model_validate_json(stored[group])).owner == user}
+        if not theirs:
+            break
+        nobodys = {group: one.model_copy(update={"owner": ""}).model_dump_json() for group, one in theirs.items()}
+        writes = [("field if", key, 0, group, text, stored[group]) for group, text in nobodys.items()]
+        await scripts.run("write", as_json(writes), confirmed=True)
+        erased |= theirs.keys()
+    if erased:
+        await _publish(scripts)
+    return len(erased)
+
+
+HANDLES: Final = Standing(noun="handle", plural="handles", keys=("handles",), count=size("handles"), erase=_erase_owner)

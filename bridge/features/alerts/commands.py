@@ -27,7 +27,7 @@ from bridge.features.alerts import layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
-from bridge.features.alerts.store import MOST_ALERTS, AlertStore
+from bridge.features.alerts.store import ALERTS, MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import before_each_run, opened_here, workflow_by_id
@@ -63,6 +63,7 @@ _EDITS: Final = "edits"
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
 
 alerts = Feature("alerts")
+alerts.sets_up(ALERTS)
 alerts.notice("alert_paused")(partial(paused_notice, layout.KIND))
 alerts.notice("alert_changed")(partial(changed_notice, layout.KIND))
 alerts.every(timedelta(minutes=1))(evaluate_all)

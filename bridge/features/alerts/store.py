@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from bridge.engine.standing import Standing, size
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
-from bridge.features.record_store import RecordStore
+from bridge.features.record_store import RecordStore, erase_of
 from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
 
@@ -71,3 +72,13 @@ class AlertStore(RecordStore[StoredAlert]):
         """Return the writes that snooze an alert *until* a time (ms), until it ``recovers``, or no longer (``""``)."""
         key = self._keys.alert(id_)
         return only_if(key, {"v": "1"}, ("field", key, 0, "snoozed", until))
+
+
+ALERTS: Final = Standing(
+    noun="alert",
+    plural="alerts",
+    keys=("alert", "alerts"),
+    count=size("alerts"),
+    erase=lambda scripts, user: erase_of(AlertStore(scripts), scripts, user),
+    paused=lambda scripts: AlertStore(scripts).paused(),
+)

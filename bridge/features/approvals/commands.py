@@ -13,6 +13,7 @@ from bridge.engine.rules import Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
+from bridge.features.approvals.erasing import APPROVALS_ASKED
 from bridge.features.approvals.layout import What
 from bridge.features.approvals.request import (
     DENIED,
@@ -34,6 +35,8 @@ OVER: Final = "request over"
 
 approvals = Feature("approvals")
 approvals.notice(layout.ENDED)(layout.ended)
+approvals.notice(layout.TOO_FEW)(layout.too_few)
+approvals.sets_up(APPROVALS_ASKED)
 approvals.outcomes |= {
     "approved": "approved a run",
     "denied": "denied a run",
@@ -47,6 +50,7 @@ approvals.outcomes |= {
     "approval gone": "its approval no longer exists",
     "asked to approve": "notified: asked for approval",
     layout.ENDED: "notified: the request for approval ended",
+    layout.TOO_FEW: "notified: too few people are left to approve",
 }
 
 
@@ -377,5 +381,7 @@ async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:
             return Done("reminded")
         return Outcome(what="reminded", reply=layout.reminder(await deps.approvals.shown(deps, stored)))
     stored = await deps.approvals.edit_card(deps, stored.id) or stored
+    if stored.state == WAITING:
+        return Done("its card was redrawn")
     await deps.approvals.edit_notices(deps, stored)
     return Done("request expired" if stored.state == EXPIRED else "the request is over")

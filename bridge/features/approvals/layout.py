@@ -39,6 +39,7 @@ REASON: Final = "reason"
 DECISION: Final = "decision"
 
 ENDED: Final = "approval_ended"
+TOO_FEW: Final = "too_few_approvers"
 """The name of the notice to the asker."""
 
 _NAME: Final = 100
@@ -47,6 +48,7 @@ _MOST_NAMED: Final = 5
 _A_PAGE: Final = 15
 _MOST_CODE: Final = 20  # blocks of an input, of a form's 100 and its 250 kB
 BY_RULES: Final = "people with permission to approve"
+BY_NOBODY_LEFT: Final = "someone whose data was erased"
 _SIGNS: Final = {WAITING: "🔐", APPROVED: "✅", DENIED: "🚫", EXPIRED: "⌛", WITHDRAWN: "↩️", CHANGED: "⚠️"}
 _RULES_CHANGED: Final = "the rules changed"
 _NEW_REQUEST: Final = "Ask again to get a new approval."
@@ -377,6 +379,20 @@ def no_longer_wanted(shown: Shown, card_link: str) -> Reply:
     """Say in such a notice how the request ended."""
     where = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
     return kit.reply(title(shown), kit.section(title(shown)), *where, audience=Audience.CHANNEL)
+
+
+def too_few_notice(stored: StoredRequest) -> str:
+    """Return the `Notice.what` for the asker of a request that too few people are left to approve."""
+    return with_facts(TOO_FEW, stored.request.name, stored.id)
+
+
+def too_few(facts: str = "") -> Reply:
+    """Tell the asker that too few people are left to approve their request."""
+    name, id_ = facts_of(facts, "", "")
+    text = f"⚠️ Too few people are left to approve your request to run {kit.named(name, 80)}."
+    text += " Withdraw it, or ask your admin who may approve it."
+    button = kit.actions(kit.button("Review…", REVIEW, id_, about=name))
+    return kit.reply(text, kit.section(text), button, audience=Audience.CHANNEL)
 
 
 def ended_notice(stored: StoredRequest, state: str, by: str = "", said: str = "") -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Self
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from bridge.errors import RecordNotUnderstood
+from bridge.ids import ERASED_PERSON
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.queue.scripting import from_epoch_ms
 
@@ -80,6 +81,13 @@ class Request(BaseModel, frozen=True):
     said: str = ""
 
     @property
+    def has_too_few(self) -> bool:
+        """Whether too few of the people who may approve it are left; groups and channels count as enough."""
+        if not self.by or any(one[0] in "SCG" for one in self.by):
+            return False
+        return len(set(self.by) - {ERASED_PERSON, "" if self.by_asker else self.asker}) < self.count
+
+    @property
     def remind_at(self) -> datetime:
         """When those who haven't decided are reminded: half-way."""
         return self.asked_at + (self.until - self.asked_at) / 2
@@ -119,6 +127,24 @@ class StoredRequest:
     def approved_by(self) -> tuple[str, ...]:
         """Who has approved it, in order."""
         return tuple(one.user for one in self.decisions if one.what == "approve")
+
+    def without(self, user: str) -> Self:
+        """Return it without a person who isn't its asker: an approval that they gave no longer counts."""
+        by = tuple(ERASED_PERSON if one == user else one for one in self.request.by)
+        decisions = tuple(
+            one._replace(user=ERASED_PERSON) if one.user == user else one
+            for one in self.decisions
+            if self.state != WAITING or one.user != user
+        )
+        reason, _, whose = self.lost.partition(" ")
+        return replace(
+            self,
+            request=self.request.model_copy(update={"by": tuple(dict.fromkeys(by))}),
+            decisions=decisions,
+            said="" if any(one.user == user for one in self.decisions) else self.said,
+            notices=tuple(one for one in self.notices if user not in one),
+            lost=f"{reason} {ERASED_PERSON}" if whose == user else self.lost,
+        )
 
     @property
     def is_intact(self) -> bool:

@@ -21,7 +21,7 @@ from bridge.features.approvals import layout
 from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
 from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
 from bridge.features.approvals.store import DRAFT, ApprovalStore
-from bridge.ids import TurnId
+from bridge.ids import ERASED_PERSON, TurnId
 from bridge.inbound import ApprovalDue, ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
 from bridge.project.models import Workflow
 from bridge.queue.audit import named
@@ -101,15 +101,15 @@ class Approvals:
     async def shown(self, deps: EngineDeps, stored: StoredRequest) -> layout.Shown:
         """Return a request with the names that its card shows."""
         request, names = stored.request, deps.directory.user_name
-        people = {request.asker, *(one.user for one in stored.decisions)} - {""}
+        people = {request.asker, *(one.user for one in stored.decisions)} - {"", ERASED_PERSON}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
-        by = [await self._name(deps, one) for one in request.by]
+        by = [await self._name(deps, one) for one in request.by if one != ERASED_PERSON]
         few = await approvers(deps, request)
         groups = () if few else tuple(one for one in request.by if one.startswith("S"))
         return layout.Shown(
             stored,
             await names(request.asker) if request.asker else "",
-            layout.either(by) or layout.BY_RULES,
+            layout.either(by) or (layout.BY_NOBODY_LEFT if request.by else layout.BY_RULES),
             {user: await names(user) for user in people},
             few,
             groups,

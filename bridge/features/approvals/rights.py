@@ -13,6 +13,7 @@ from bridge.engine.results import try_later
 from bridge.engine.rules import ApprovalTerms, Asked, Rules, Target, Verdict, decide, may_approve
 from bridge.errors import NotAllowed
 from bridge.features.approvals.request import Request
+from bridge.ids import ERASED_PERSON
 
 _FRESH: Final = 1.0  # seconds
 
@@ -81,7 +82,7 @@ async def _decided(deps: EngineDeps, asked: Asked, how: Callable[[Rules, Asked],
 async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:
     """Return the people who may approve a request, if they're few and all known; else nobody."""
     people = set[str]()
-    for one in request.by:
+    for one in (one for one in request.by if one != ERASED_PERSON):
         found = await deps.directory.people_in(one)
         if found is None:
             return ()

@@ -17,7 +17,7 @@ from bridge.errors import NoSuch
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
 from bridge.features.channels import forms, layout
 from bridge.features.channels.layout import SettingChange
-from bridge.features.channels.settings import APP_ID, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
+from bridge.features.channels.settings import APP_ID, CHANNELS, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
 from bridge.features.lookups import (
     agent_by_id,
@@ -44,6 +44,7 @@ from bridge.slack.blockkit.reply import Block
 _NAMED: Final = 3  # apps suggested for a misspelled name
 
 channels = Feature("channels")
+channels.sets_up(*CHANNELS)
 channels.notice(layout.CHANGED)(layout.changed_notice)
 channels.notice(RULE_PAUSED)(layout.rule_paused)
 channels.outcomes |= {

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bridge.config_tables import AppTable, ChannelTable
 from bridge.engine.projects import ServedProjects
+from bridge.engine.standing import Standing, size
 from bridge.project.catalog import Cached
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent, Workflow
@@ -209,3 +210,45 @@ class Channels:
         )
         self._known.changed()
         return bool(answer)
+
+    async def rules(self) -> list[AppRule]:
+        """Return the rules for apps of all channels."""
+        with translated():
+            texts: Any = await self._scripts.redis.hvals(self._scripts.keys.channels())
+        return [rule for text in texts if '"apps"' in text for rule in ChannelSettings.from_text(text).apps.values()]
+
+
+async def _erase_rules(scripts: Scripts, user: str) -> int:
+    """Delete the rules for apps that a person set up."""
+    channels, count = Channels(scripts), 0
+    for team, channel in await channels.all():
+        is_replaced = False
+        while not is_replaced:
+            stored = await channels.stored(team, channel)
+            theirs = [app for app, rule in stored.settings.apps.items() if rule.owner == user]
+            settings = stored.settings
+            for app in theirs:
+                settings = settings.with_app(app, None)
+            is_replaced = not theirs or await channels.replace(team, channel, stored, settings)
+            count += len(theirs) if is_replaced else 0
+    return count
+
+
+async def _count_rules(scripts: Scripts) -> int:
+    return len(await Channels(scripts).rules())
+
+
+async def _paused_rules(scripts: Scripts) -> list[str]:
+    return [rule.paused for rule in await Channels(scripts).rules() if rule.paused]
+
+
+CHANNELS: Final = (
+    Standing(
+        noun="channel with settings", plural="channels with settings", keys=("channels",), count=size("channels"),
+        erase=None,
+    ),
+    Standing(
+        noun="app rule", plural="app rules", keys=("channels",), count=_count_rules, erase=_erase_rules,
+        paused=_paused_rules,
+    ),
+)  # fmt: skip

@@ -26,7 +26,9 @@ KINDS: Final = {
     "token": _Kind("Slack rejected the bot token", "bridge check", "docs/how-to/rotate-secrets.md"),
     "scopes": _Kind("The Slack app lacks a permission", "bridge manifest", "docs/reference/permissions.md"),
     "socket": _Kind("Slack's events don't arrive", "bridge check", "docs/how-to/socket-mode.md"),
-    "paused": _Kind("Something scheduled is paused", "bridge reports", "docs/how-to/let-it-watch.md#what-happens-when"),
+    "paused": _Kind(
+        "Something that people set up is paused", "bridge reports", "docs/how-to/let-it-watch.md#what-happens-when"
+    ),
     "rows": _Kind("The project service sent data I can't read", "bridge check", f"{_NO_ANSWER}#common-problems"),
     "unauthorized": _Kind("Requests were refused with 401", "bridge check", f"{_NO_ANSWER}#common-problems"),
     "reload": _Kind(

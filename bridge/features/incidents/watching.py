@@ -212,19 +212,13 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
     with translated():
         dead = int(await redis.zcard(keys.dead()))
         first: Any = await redis.zrange(keys.dead(), 0, 0, withscores=True)
-        tasks, due, alerts = [
-            await redis.zrange(key, 0, -1) for key in (keys.reports(), keys.due(), keys.alerts())
-        ]  # each at most 1,000
-        there = [keys.report(str(id_)) for id_ in set(tasks) - set(due)] + [keys.alert(str(id_)) for id_ in alerts]
-    reasons = await asked(redis, lambda pipe: [pipe.hget(key, "paused") for key in there])
     if dead:
         since = from_epoch_ms(first[0][1]) if first else now
         found.append(Finding("dead", min(since, now), counted(dead, "dead letter"), str(dead)))
-    if paused := sum(reason not in {None, "", ASKED} for reason in reasons):
-        words = (
-            counted(paused, "report, schedule or alert") if paused == 1 else f"{paused} reports, schedules or alerts"
-        )
-        found.append(Finding("paused", now, words, str(paused)))
+    paused = {kind: len([why for why in await kind.paused(deps.scripts) if why != ASKED]) for kind in deps.standing}
+    if any(paused.values()):
+        words = ", ".join(kind.counted(number) for kind, number in paused.items() if number)
+        found.append(Finding("paused", now, words, words))
     oldest = await oldest_message(deps.scripts)
     if oldest is not None and now - oldest > _WAITS_FOR:
         found.append(Finding("oldest", oldest, f"the oldest for over {_WAITS_FOR.seconds // 60} min"))

@@ -45,7 +45,7 @@ from bridge.features.schedules.schedule import (
     read_run,
 )
 from bridge.features.schedules.slots import continued, due, rights_for, target_of
-from bridge.features.schedules.store import MOST_TASKS, due_task, store_of
+from bridge.features.schedules.store import MOST_TASKS, SCHEDULES, due_task, store_of
 from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, ScheduledTask, Submission
@@ -69,6 +69,7 @@ _NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
 _READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_question, "run": read_run}
 
 schedules = Feature("schedules")
+schedules.sets_up(SCHEDULES)
 for _kind in (layout.REPORT, layout.SCHEDULE):
     schedules.notice(f"{_kind.noun}_paused")(partial(paused_notice, _kind))
     schedules.notice(f"{_kind.noun}_changed")(partial(changed_notice, _kind))

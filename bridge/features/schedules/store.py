@@ -13,10 +13,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bridge.engine.results import PostedReport, PostedTask
+from bridge.engine.standing import Standing, size
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import is_back
-from bridge.features.record_store import RecordStore, asked
+from bridge.features.record_store import RecordStore, asked, erase_of
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Report, ScheduledTask
@@ -106,6 +107,13 @@ class TaskStore(RecordStore[StoredTask]):
         """Return the writes that record that a claimed slot isn't posted."""
         key = self._keys.report(id_)
         return only_if(key, {"v": "1", "skipped": ""}, ("field", key, 0, "skipped", str(epoch_ms(slot))))
+
+    async def paused(self) -> list[str]:
+        """Return why those that are paused are; the index of the others says which these are."""
+        with translated():
+            ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
+            due: Any = await self._redis.zrange(self._keys.due(), 0, -1)
+        return await self.reasons(paused) if (paused := set(ids) - set(due)) else []
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
         """Return the writes that pause a task, and *more*, unless it's already paused or deleted."""
@@ -219,3 +227,17 @@ def due_task(
     if isinstance(spec, ReportSpec):
         return Report(report=task.id, is_asked_for=is_asked_for, **about)
     return ScheduledTask(task=task.id, does=spec.does, is_asked_for=is_asked_for, thread_ts=thread_ts, **about)
+
+
+def _bare(scripts: Scripts) -> TaskStore:
+    return TaskStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound
+
+
+SCHEDULES: Final = Standing(
+    noun="schedule",
+    plural="schedules",
+    keys=("report", "reports", "due"),
+    count=size("reports"),
+    erase=lambda scripts, user: erase_of(_bare(scripts), scripts, user),
+    paused=lambda scripts: _bare(scripts).paused(),
+)

@@ -6,14 +6,15 @@
 --       the longest normal pause between heartbeats (ms), lifetime of recorded refusals (ms), the most to store,
 --       Slack reaches this process ('1'), the longest normal time without any such process (ms; '': don't catch up),
 --       lifetime of an outage (ms), when the store's data began, as far as this process knows (ms; '': unknown),
---       the earliest time of a message that may have been waiting (ms), number of known reports and channel settings,
+--       the earliest time of a message that may have been waiting (ms), what people have set up, in words,
 --       this process or '', how long it's remembered (ms).
--- Returns {'ours', since (ms), this server's clock (ms), catching up ('1'), reports, channel settings,
---          when a wipe was noticed (ms), lost reports, lost channel settings ('' each without a wipe)}
+-- Returns {'ours', since (ms), this server's clock (ms), catching up ('1'), when a wipe was noticed (ms), what people had
+--          set up then, and reports and channel settings, as an earlier release counted them ('' each without a wipe)}
 --         or {'taken', owner}.
 local team, bot, now = ARGV[1], ARGV[2], ARGV[3]
 local owner = owner_key()
-local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive', 'listened', 'wiped', 'lost_reports', 'lost_channels')
+local held = redis.call('HMGET', owner, 'team', 'bot', 'since', 'url', 'alive', 'listened', 'wiped', 'lost', 'lost_reports',
+  'lost_channels')
 if held[1] and (held[1] ~= team or held[2] ~= bot) then
   return {'taken', held[1] .. '/' .. held[2]}
 end
@@ -21,8 +22,8 @@ if not held[1] then
   redis.call('HSET', owner, 'v', 1, 'team', team, 'bot', bot, 'since', now)
   held[3] = now
   if ARGV[11] ~= '' then
-    redis.call('HSET', owner, 'wiped', now, 'lost_reports', ARGV[13], 'lost_channels', ARGV[14])
-    held[7], held[8], held[9] = now, ARGV[13], ARGV[14]
+    redis.call('HSET', owner, 'wiped', now, 'lost', ARGV[13])
+    held[7], held[8] = now, ARGV[13]
     if ARGV[9] ~= '' then note_outage(math.max(tonumber(ARGV[11]), tonumber(ARGV[12])), now, ARGV[10], true) end
   end
 end
@@ -45,12 +46,11 @@ if redis.call('EXISTS', READY) == 0 or #redis.call('XINFO', 'GROUPS', READY) == 
   redis.call('XGROUP', 'CREATE', READY, GROUP, '0', 'MKSTREAM')
 end
 local at = clock()
-if ARGV[15] ~= '' then
-  redis.call('ZADD', processes_key(), at, ARGV[15])
-  redis.call('ZREMRANGEBYSCORE', processes_key(), '-inf', at - tonumber(ARGV[16]))
-  redis.call('PEXPIRE', processes_key(), ARGV[16])
-  redis.call('PEXPIRE', in_force_key(ARGV[15]), ARGV[16])
+if ARGV[14] ~= '' then
+  redis.call('ZADD', processes_key(), at, ARGV[14])
+  redis.call('ZREMRANGEBYSCORE', processes_key(), '-inf', at - tonumber(ARGV[15]))
+  redis.call('PEXPIRE', processes_key(), ARGV[15])
+  redis.call('PEXPIRE', in_force_key(ARGV[14]), ARGV[15])
 end
 return {'ours', held[3], string.format('%d', at), is_catching_up() and '1' or '',
-  redis.call('ZCARD', reports_key()), redis.call('HLEN', channels_key()),
-  held[7] or '', held[8] or '', held[9] or ''}
+  held[7] or '', held[8] or '', held[9] or '', held[10] or ''}

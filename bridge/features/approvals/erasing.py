@@ -1,0 +1,90 @@
+"""Requests for approval when a person is erased: their own are deleted; in those of others, only their name is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from bridge.engine.standing import Standing, size
+from bridge.errors import RecordNotUnderstood
+from bridge.features.approvals import layout
+from bridge.features.approvals.request import WAITING, StoredRequest, notice_field
+from bridge.features.approvals.store import ApprovalStore
+from bridge.inbound import ApprovalDue, Notice
+from bridge.queue.inbox import Inbox
+from bridge.queue.records import Write, only_if
+from bridge.queue.redis.connection import translated
+from bridge.queue.scripting import Scripts, as_json, epoch_ms
+
+_CHANGED: Final = ("body", "decisions", "said", "lost")
+
+
+async def _erase(scripts: Scripts, user: str) -> int:
+    """Erase a person from all requests, those that ended, too. Returns from how many."""
+    keys, count = scripts.keys, 0
+    with translated():
+        found = [str(key) async for key in scripts.redis.scan_iter(keys.approval("*"), count=1000)]
+    for key in found:
+        count += await _erase_from(scripts, key.removeprefix(keys.approval("")), user)
+    return count
+
+
+async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
+    redis, key, store = scripts.redis, scripts.keys.approval(id_), ApprovalStore(scripts)
+    while True:
+        with translated():
+            fields: Any = await redis.hgetall(key)
+        try:
+            stored = StoredRequest.from_redis(id_, fields) if fields else None
+        except RecordNotUnderstood:
+            stored = None
+        if stored is None or stored.request.asker == user:
+            if user not in str(fields):
+                return False
+            deleted: tuple[Write, ...] = (("delete", key, 0), store.forget(id_))
+            await scripts.run("write", as_json(deleted), confirmed=True)
+            return True
+        left = stored.without(user)
+        if left == stored:
+            return False
+        seen = {name: fields.get(name, "") for name in (*_CHANGED, "state")}
+        writes = only_if(key, seen, *_writes(key, fields, left), *_tells(scripts, stored, left))
+        answers = await scripts.run("write", as_json(writes), confirmed=True)
+        if "holds" in answers:
+            gone = [notice_field(*one[:2]) for one in stored.notices if one not in left.notices]
+            with translated():
+                await (redis.hdel(key, *gone) if gone else redis.ping())
+            return True
+
+
+def _writes(key: str, fields: Mapping[str, str], left: StoredRequest) -> list[Write]:
+    lines = (f"{epoch_ms(one.at)} {one.user} {one.what} {one.turn}" for one in left.decisions)
+    now = {"body": left.request.model_dump_json(), "decisions": "\n".join(lines), "said": left.said, "lost": left.lost}
+    return [("field", key, 0, name, now[name]) for name in _CHANGED if now[name] != fields.get(name, "")]
+
+
+def _tells(scripts: Scripts, before: StoredRequest, left: StoredRequest) -> list[Write]:
+    """Return the writes that redraw a waiting request's card and, if too few may approve it now, tell its asker."""
+    request, nothing = left.request, list[Write]()
+    if left.state != WAITING or (left.request, left.decisions) == (before.request, before.decisions):
+        return nothing
+    inbox = Inbox(scripts, consumer="bridge forget", session_lifetime=timedelta(0), now=lambda: datetime.now(UTC))
+    redraw = ApprovalDue(
+        team=request.team, channel=request.channel, user=request.asker, project=request.project, approval=left.id,
+        what="end",
+    )  # fmt: skip
+    writes = [inbox.queues(redraw, why="an approver was erased")]
+    if request.asker and request.has_too_few and not before.request.has_too_few:
+        notice = Notice.direct(request.team, request.asker, layout.too_few_notice(left))
+        writes.append(inbox.queues(notice, why="too few approvers are left"))
+    return writes
+
+
+APPROVALS_ASKED: Final = Standing(
+    noun="request for approval",
+    plural="requests for approval",
+    keys=("approval", "approvals"),
+    count=size("approvals"),
+    erase=_erase,
+)
