@@ -31,6 +31,7 @@ from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import SILENCE, Sockets
 from bridge.engine.standing import all_counted
+from bridge.engine.unknown_names import GateCheck
 from bridge.errors import ConfigurationError, SlackError, SlackRefused, StoreUnavailable
 from bridge.features.registry import features
 from bridge.logs import configure
@@ -100,6 +101,7 @@ class Bridge:
         self._read_config = read_config or partial(no_file, default_project(settings.model_dump(by_alias=True)))
         self._config = self._read_config()
         self._use: Callable[[Config], None] = lambda _: None
+        self._gates: GateCheck | None = None
         self._clients = ProjectClients(settings, wires.project, wires.metrics)
         self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
@@ -174,7 +176,7 @@ class Bridge:
             config=self._config,
             lease=self._lease,
         )
-        self._catch_up, self._use = parts.catch_up, parts.use
+        self._catch_up, self._use, self._gates = parts.catch_up, parts.use, parts.gates
         await self._patience.through_outages(parts.catch_up.mark_threads)
         dispatch = dispatcher(parts.listen(), self._wires.metrics)
         # Objects that exist now stay, so the garbage collector skips them. With these thresholds, it takes 1 to 2% of
@@ -189,6 +191,7 @@ class Bridge:
             # Process the queue until the process drains.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 background = [self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run()]
+                background.append(self._look_at_gates())
                 background.append(self._reload_on_request(Reloads(self._scripts)))
                 if self._guard is not None and self._settings.catch_up == "on":
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
@@ -216,6 +219,7 @@ class Bridge:
                 request, reported = await reloads.requested(self._consumer)
             if is_asked or (request and request != in_force.request):
                 in_force = replace(await self._reload(in_force), request=request or in_force.request)
+            in_force = replace(in_force, unknown=self._gates.unknown if self._gates else ())
             if in_force != reported:
                 with suppress(StoreUnavailable):
                     await reloads.report(self._consumer, in_force)
@@ -236,10 +240,16 @@ class Bridge:
                 "the new configuration was refused; the old one stays in force", extra={"problems": "; ".join(problems)}
             )
             return replace(before, problems=problems)
+        await self._look_at_gates()
         config = self._config
         facts: dict[str, Any] = {"projects": [one.id for one in config.projects], "changed": "; ".join(changed)}
         log.info("the configuration was reloaded", extra=facts | {"needs_restart": list(config.needs_restart)})
         return replace(self._in_force(), changed=changed, needs_restart=config.needs_restart)
+
+    async def _look_at_gates(self) -> None:
+        """Look for rules without an effect, as far as the service and Slack answer soon."""
+        if self._gates is not None:
+            await self._gates.look(self._wires.web.now())
 
     def _in_force(self) -> InForce:
         projects = tuple(one.id for one in self._config.projects)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
 
@@ -31,6 +31,7 @@ from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.rules import rules_of
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.turns import Turns
+from bridge.engine.unknown_names import GateCheck
 from bridge.features.agents.faces import Faces
 from bridge.features.agents.handles import Handles
 from bridge.features.approvals.requesting import Approvals
@@ -59,6 +60,7 @@ from bridge.queue.worker import Shares, Slots, Worker
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
 from bridge.slack.api import Identity
+from bridge.slack.blockkit import kit
 from bridge.slack.files import Files
 from bridge.slack.indicators import Indicators, QueuedReactions
 from bridge.slack.people import Directory
@@ -66,12 +68,15 @@ from bridge.slack.post import Poster
 from bridge.slack.scopes import missing, required_by
 from bridge.slack.user_groups import UserGroups
 
+_MOST_NAMED: Final = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts that run: *listen* builds the Bolt app, the *worker* runs *turns*, the others run on their own.
 
-    *use* takes what the operator's file says, besides the projects, from now on.
+    *gates* says which rules have no effect. *use* takes what the operator's file says, besides the projects, from now
+    on.
     """
 
     listen: Callable[[], AsyncApp]
@@ -81,6 +86,7 @@ class Parts:
     turns: Turns
     queued_reactions: QueuedReactions
     clock: Clock
+    gates: GateCheck
     use: Callable[[Config], None]
     token_watch: TokenWatch
     catch_up: CatchUp
@@ -122,6 +128,8 @@ def build(
     async def ensure_caught_up(thread: ThreadKey) -> None:
         await catch_up.ensure_caught_up(thread)
 
+    served = projects or ServedProjects(only)
+    gates = GateCheck(served, UserGroups(wires.web))
     deps = _deps(
         settings,
         wires,
@@ -131,8 +139,9 @@ def build(
         inbox=inbox,
         limits=in_short,
         ensure_caught_up=ensure_caught_up,
-        projects=projects or ServedProjects(only),
-        troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity)}),
+        projects=served,
+        troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity, gates)}),
+        gates=gates,
         monotonic=monotonic,
         sleep=sleep,
     )
@@ -146,6 +155,7 @@ def build(
         )
         deps.channels.file, deps.faces.file = config.channels, config.agents
         deps.limits.listed = limits_of(config.limits)
+        gates.use(config)
 
     use(config or Config(()))
     queued_reactions = QueuedReactions(
@@ -222,7 +232,7 @@ def build(
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     clock = Clock(deps, features.clocks, features.jobs, patience)
-    return Parts(listen, receiver, stopping, worker, turns, queued_reactions, clock, use, token_watch, catch_up)
+    return Parts(listen, receiver, stopping, worker, turns, queued_reactions, clock, gates, use, token_watch, catch_up)
 
 
 def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> Turns:
@@ -245,8 +255,8 @@ def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, p
     )
 
 
-def _troubles(settings: Settings, wires: Connections, identity: Identity) -> dict[str, str]:
-    """Say what this process knows to be wrong with its token, by the kind of incident (`bridge.features.incidents`)."""
+def _troubles(settings: Settings, wires: Connections, identity: Identity, gates: GateCheck) -> dict[str, str]:
+    """Say what this process knows to be wrong with its token and its file, by the kind of incident."""
     found, token = {}, wires.web.token
     if token.refused_because:
         found["token"] = f"it says {token.refused_because}; messages are queued until it accepts one"
@@ -254,6 +264,8 @@ def _troubles(settings: Settings, wires: Connections, identity: Identity) -> dic
     lacking |= {scope for scope in wires.web.lacking.values() if scope in identity.scopes}  # it was taken away
     if lacking:
         found["scopes"] = ", ".join(sorted(lacking))
+    if gates.unknown:
+        found["names"] = kit.first_of(gates.unknown, _MOST_NAMED, "; ")
     return found
 
 
@@ -269,6 +281,7 @@ def _deps(
     ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
     projects: ServedProjects,
     troubles: Troubles,
+    gates: GateCheck,
     monotonic: Callable[[], float],
     sleep: Callable[[float], Coroutine[Any, Any, None]],
 ) -> Deps:
@@ -311,6 +324,7 @@ def _deps(
         home_sections=features.home_sections,
         needs=features.needs,
         standing=features.standing,
+        gates=gates,
         troubles=troubles,
         team=identity.team,
         ops_channel=settings.ops_channel or "",

@@ -101,7 +101,8 @@ def reload_all(*, as_json: JsonOption = False) -> None:
     """Have every running process read the projects again.
 
     That's bridge.toml, the projects' keys, and their variables in .env, such as PROJECT_API_KEY. A process takes all of
-    it or, if there's a problem, none. SIGHUP does the same for one process.
+    it or, if there's a problem, none. SIGHUP does the same for one process. A rule or limit with a name that nothing
+    has is taken, with exit code 1.
     """
 
     async def ask(scripts: Scripts) -> int:
@@ -114,9 +115,11 @@ def reload_all(*, as_json: JsonOption = False) -> None:
                 break
             await asyncio.sleep(_LOOK_AGAIN)
         refused = [name for name, one in answered.items() if one.problems]
+        unknown = any(one.unknown for one in answered.values())
         if as_json:
             processes = for_programs({name: answered.get(name) for name in reports})
-            out(to_json({"ok": len(answered) == len(reports) > 0 == len(refused), "processes": processes}, indent=2))
+            is_well = len(answered) == len(reports) > 0 == len(refused) and not unknown
+            out(to_json({"ok": is_well, "processes": processes}, indent=2))
         elif not reports:
             say(f"{_NONE_RUNS} It reads its settings when it starts; bridge check finds problems in them.")
         else:
@@ -126,7 +129,7 @@ def reload_all(*, as_json: JsonOption = False) -> None:
             out("\n".join([*lines, f"{taken} of {total} took it."]), signs=True)
         if refused:
             return WRONG_SETTINGS
-        return 0 if reports and len(answered) == len(reports) else CANNOT_RUN
+        return 0 if reports and len(answered) == len(reports) and not unknown else CANNOT_RUN
 
     in_store(ask)
 
@@ -272,8 +275,8 @@ def _states(processes: Mapping[str, InForce | None] | None, found: Config | None
         elif found is None or one.revision != found.revision:
             lines.append(f"  ! {printable(name)}  uses {what}. Run bridge config reload to use this one.")
         else:
-            lines.append(f"  ✓ {printable(name)}  uses this configuration {since}")
-            lines += _restart(one)
+            lines.append(f"  {'!' if one.unknown else '✓'} {printable(name)}  uses this configuration {since}")
+            lines += [*_listed(one.unknown), *_restart(one)]
     return lines if processes else [*lines, f"  {_NONE_RUNS}"]
 
 
@@ -283,7 +286,9 @@ def _answer(name: str, one: InForce | None) -> list[str]:
     if one.problems:
         return [f"  ✗ {printable(name)}  refused it, and still uses the old one", *_listed(one.problems)]
     taken = f"  ✓ {printable(name)}  took it: projects {', '.join(one.projects)}"
-    return [taken, *_listed(one.changed or ("nothing has changed",)), *_restart(one)]
+    if one.unknown:
+        taken = f"  ! {printable(name)}  took it, but {printable(one.unknown[0])}"
+    return [taken, *_listed(one.unknown[1:]), *_listed(one.changed or ("nothing has changed",)), *_restart(one)]
 
 
 def _restart(one: InForce) -> list[str]:

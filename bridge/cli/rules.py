@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
@@ -13,29 +12,22 @@ from bridge.config import Config, Place, ProjectSettings
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Rule, is_listed, never_fits
+from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
 from bridge.errors import ProjectError, SlackError, SlackRefused
 from bridge.project import ProjectClient
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
-from bridge.slack.payloads import objects
+from bridge.slack.user_groups import UserGroups
 
 AREA: Final = "Rules"
 _MOST_LOOKED_UP: Final = 50  # people, and channels
 _READS: Final = {"U": ("users.info", "user"), "W": ("users.info", "user"), "C": ("conversations.info", "channel")}
-_WHAT: Final = {"U": "a person", "W": "a person", "S": "a user group", "C": "a channel", "G": "a channel"}
+_WHAT: Final = {"U": "a person", "W": "a person", "C": "a channel", "G": "a channel"}
 _CURES: Final = dict.fromkeys(
     "CG", "copy the ID again from Slack; a private channel also needs the bot in it (/invite)"
 )
 _UNKNOWN: Final = frozenset({"user_not_found", "channel_not_found", "user_not_visible", "users_not_found"})
-
-
-@dataclass(slots=True)
-class Lists:
-    """The workflows and agents of each project by its ID; a project that doesn't answer has none."""
-
-    workflows: dict[str, Sequence[Workflow]] = field(default_factory=dict)
-    agents: dict[str, Sequence[Agent]] = field(default_factory=dict)
 
 
 async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | None = None) -> list[Row]:
@@ -47,8 +39,8 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | No
         return []
     rules = [Rule.of(one, at + 1, config.line("rules", at)) for at, one in enumerate(config.rules)]
     lists = lists or await _lists(config.projects)
-    rows = [*_never(rules), *await _unknown_to_slack(values, config)]
-    rows += [*_unknown_to_service(config, rules, lists), *_unusable(config, rules, lists)]
+    rows = [*_never(rules), *await _unknown_to_slack(values, config, lists)]
+    rows += [*_unknown(config, lists), *_unusable(config, rules, lists)]
     if not any(row.state == FAILURE for row in rows):
         tables = [kit.counted(len(rules), "rule"), kit.counted(len(config.channels), "channel")]
         tables.append(kit.counted(len(config.limits), "limit"))
@@ -85,12 +77,13 @@ def _ids(config: Config) -> Iterator[tuple[Place, str]]:
             yield from ((("limits", at, "only"), one) for one in limit.only or ())
 
 
-async def _unknown_to_slack(values: Mapping[str, Any], config: Config) -> list[Row]:
+async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Lists) -> list[Row]:
+    """Return rows for people and channels that Slack doesn't know, and read its user groups into *lists*."""
     if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN")):
         return []
     named = [(place, id_) for place, id_ in _ids(config) if id_[0] not in "AD"]
     async with slack_of(values) as web:
-        unknown, trouble = await _look_up(web, {id_ for _place, id_ in named})
+        unknown, trouble = await _look_up(web, {id_ for _place, id_ in named}, lists)
     rows = [
         _row(config, place, f"names {id_}, and Slack doesn't know {_WHAT[id_[0]]} with this ID",
              _CURES.get(id_[0], "copy the ID again from Slack"))
@@ -99,13 +92,12 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config) -> list[R
     return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
 
 
-async def _look_up(web: SlackWeb, ids: set[str]) -> tuple[set[str], list[str]]:
-    """Return the IDs that Slack doesn't know, and why some can't be looked up."""
+async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str], list[str]]:
+    """Return the IDs of people and channels that Slack doesn't know, and why some can't be looked up."""
     unknown, trouble = set[str](), dict[str, None]()
     if groups := {one for one in ids if one.startswith("S")}:
         try:
-            listed = objects((await web.read("usergroups.list", {})).get("usergroups"))
-            unknown |= groups - {str(one.get("id")) for one in listed}
+            lists.groups = await enabled_groups(UserGroups(web))
         except SlackError as exc:
             trouble[f"user groups can't be looked up ({exc.detail})"] = None
     for one in sorted(ids - groups)[:_MOST_LOOKED_UP]:
@@ -128,62 +120,37 @@ async def _lists(projects: Iterable[ProjectSettings]) -> Lists:
     async def read(project: ProjectSettings) -> None:
         try:
             async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
-                lists.workflows[project.id] = await client.get_workflows()
-                lists.agents[project.id] = await client.get_agents()
+                workflows, agents = await client.get_workflows(), await client.get_agents()
+                lists.workflows[project.id], lists.agents[project.id] = workflows, agents
         except ProjectError:  # another row says so
-            lists.workflows.pop(project.id, None)
+            return
 
     await asyncio.gather(*(read(one) for one in projects if one.base_url and one.api_key.get_secret_value()))
     return lists
 
 
-def _unknown_to_service(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
-    """Return rows for names of workflows, agents and projects that fit none."""
-    projects = [(one.id, one.name) for one in config.projects]
-    for rule in rules:
-        at = rule.index - 1
-        for entry in rule.projects:
-            if not any(is_listed([entry], *names) for names in projects):
-                yield _row(config, ("rules", at, "projects"), f"names {kit.quoted(entry, 60)}, which fits no project",
-                           f"use one of {', '.join(id_ for id_, _ in projects)}")  # fmt: skip
-        for name, entries, known in (
-            ("workflows", rule.workflows, lists.workflows), ("agents", rule.agents, lists.agents),
-        ):  # fmt: skip
-            yield from _unfit(config, ("rules", at, name), entries, known, name.removesuffix("s"))
-    for id_, channel in config.channels.items():
-        own = config.of_channel(id_).id
-        if own not in lists.agents:
-            continue
-        agents, workflows = {own: lists.agents[own]}, {own: lists.workflows[own]}
-        if channel.agent not in {None, "none"}:
-            yield from _unfit(config, ("channels", id_, "agent"), [channel.agent or ""], agents, "agent")
-        for app, does in (channel.apps or {}).items():
-            place = ("channels", id_, "apps", app)
-            if does.workflow:
-                yield from _unfit(config, place, [does.workflow], workflows, "workflow")
-            else:
-                yield from _unfit(config, place, [does.agent or ""], agents, "agent")
-    for entry in config.agents:
-        yield from _unfit(config, ("agents", entry), [entry], lists.agents, "agent")
-    for at, limit in enumerate(config.limits):
-        if limit.per == "workflow":
-            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.workflows, "workflow")
-        elif limit.per == "agent":
-            yield from _unfit(config, ("limits", at, "only"), limit.only or (), lists.agents, "agent")
+def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
+    """Return rows for names of workflows, agents, categories, projects and user groups that nothing has."""
+    for one in unknown_names(config, lists):
+        entry = kit.quoted(one.entry, 60)
+        nearest = f"; the nearest is {kit.quoted(one.nearest[0], 60)}" if one.nearest else ""
+        match one.kind:
+            case "project":
+                problem, cure = f"names {entry}, which fits no project", f"use one of {_ids_of(config.projects)}"
+            case "user group":
+                problem = f"names {one.entry}, and Slack doesn't know a user group with this ID"
+                cure = "copy the ID again from Slack"
+            case "category":
+                problem = f"names {entry}, and the service has nothing of this category"
+                cure = f"fix the name{nearest}"
+            case kind:
+                problem = f"names {entry}, and the service has no such {kind}"
+                cure = f"fix the name{nearest}, or use the ID that /{kind}s shows"
+        yield _row(config, one.place, problem, cure)
 
 
-def _unfit(
-    config: Config,
-    place: Place,
-    entries: Iterable[str],
-    known: Mapping[str, Sequence[Workflow] | Sequence[Agent]],
-    kind: str,
-) -> Iterator[Row]:
-    items = [item for listed in known.values() for item in listed]
-    for entry in entries if known else ():
-        if not any(is_listed([entry], str(item.id), item.name) for item in items):
-            problem = f"names {kit.quoted(entry, 60)}, and the service has no such {kind}"
-            yield _row(config, place, problem, f"fix the name, or use the ID that /{kind}s shows")
+def _ids_of(projects: Iterable[ProjectSettings]) -> str:
+    return ", ".join(one.id for one in projects)
 
 
 def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -47,6 +47,7 @@ class Named(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+V = TypeVar("V")
 
 
 class Pick(NamedTuple, Generic[T]):
@@ -134,6 +135,11 @@ def nearest(text: str, candidates: Sequence[T]) -> T | None:
     return found[0] if len(found) == 1 else None
 
 
+def similar(text: str, names: Iterable[str]) -> list[str]:
+    """Return those of *names* that are most like *text*, at most three."""
+    return [name for _key, name in _nearest([name_key(text)], [(name_key(name), name) for name in names])]
+
+
 def _fitting(
     spots: Sequence[_Spot], named: Sequence[tuple[str, T]], fits: Callable[[str, str], bool]
 ) -> tuple[str, list[Pick[T]]]:
@@ -172,7 +178,7 @@ def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pic
     return found
 
 
-def _nearest(typed: Sequence[str], named: Sequence[tuple[str, T]]) -> list[tuple[str, T]]:
+def _nearest(typed: Sequence[str], named: Sequence[tuple[str, V]]) -> list[tuple[str, V]]:
     """Return those with the names most similar to any of the beginnings of the *typed* text."""
     names = {name[:_COMPARED]: (name, candidate) for name, candidate in named[:_COMPARED_NAMES]}
     scores = dict.fromkeys(names, 0.0)

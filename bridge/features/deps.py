@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HomeSection, NeedsOf
 from bridge.engine.standing import Standing
+from bridge.engine.unknown_names import GateCheck
 from bridge.features.agents.faces import Faces
 from bridge.features.agents.handles import Handles
 from bridge.features.approvals.requesting import Approvals
@@ -29,9 +30,10 @@ from bridge.project.connection import ProjectConnection
 class Deps(EngineDeps):
     """The parts of a bridge that handlers use.
 
-    *troubles* are what this process knows to be wrong, *team* is the bot's workspace, and *ops_channel* the channel for
-    incidents, or ``""``. *store_since* returns since when the store has data. *workspace* is the workspace's address in
-    Slack. *long_run* is how long a run takes before its card offers to notify people.
+    *gates* looks for rules without an effect. *troubles* are what this process knows to be wrong, *team* is the bot's
+    workspace, and *ops_channel* the channel for incidents, or ``""``. *store_since* returns since when the store has
+    data. *workspace* is the workspace's address in Slack. *long_run* is how long a run takes before its card offers to
+    notify people.
     """
 
     approvals: Approvals
@@ -49,6 +51,7 @@ class Deps(EngineDeps):
     home_sections: Sequence[HomeSection]
     needs: Sequence[NeedsOf]
     standing: Sequence[Standing]
+    gates: GateCheck
     troubles: Troubles
     team: str = ""
     ops_channel: str = ""

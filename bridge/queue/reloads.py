@@ -21,8 +21,9 @@ from bridge.queue.scripting import Scripts
 class InForce:
     """What a process uses: the *revision* of its configuration, and the *projects*, *since* when.
 
-    *problems* say why it refused what it last read, for *request* if that's why it did; else *changed* says in words
-    what was new, and *needs_restart* names the variables whose new values it doesn't use yet.
+    *unknown* says which of its rules and limits name what doesn't exist. *problems* say why it refused what it last
+    read, for *request* if that's why it did; else *changed* says in words what was new, and *needs_restart* names the
+    variables whose new values it doesn't use yet.
     """
 
     revision: str
@@ -32,6 +33,7 @@ class InForce:
     request: str = ""
     changed: tuple[str, ...] = ()
     needs_restart: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class Reloads:
@@ -79,6 +81,7 @@ def _read(text: str | None) -> InForce | None:
             str(found["request"]),
             tuple(found.get("changed", ())),
             tuple(found.get("needs_restart", ())),
+            tuple(found.get("unknown", ())),
         )
     except (ValueError, TypeError, KeyError):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +19,7 @@ from bridge.features.incidents.incident import TRIES_EVERY
 from bridge.features.registry import features
 from bridge.inbound import IncidentChange
 from bridge.playground.emulator.faults import Error, Http
-from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
+from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM, RUNNERS
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.parts import Place
 from support.harness import POST, SUPPORT, Harness, Posted
@@ -309,6 +310,69 @@ async def test_a_paused_alert_is_an_incident(harness: Harness) -> None:
     await a_minute_later(harness)
 
     assert [one.text for one in posts(harness)] == ["⚠️ Something that people set up is paused: 1 alert."]
+
+
+GATE = '[[rules]]\nmay = ["run", "ask"]\n{}\n[[rules]]\n'
+OPEN = "⚠️ Part of bridge.toml has no effect: {}."
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ('workflows = ["Imprt"]\nrefuse = true', "rule 1 names no workflow: “Imprt”; nearest: “Import”"),
+        ('workflows = ["Imprt"]\nconfirm = true', "rule 1 names no workflow: “Imprt”; nearest: “Import”"),
+        ('workflows = ["Imp*", 99]\napprove = {count = 2}', "rule 1 names no workflow: “99”"),
+        ('agents = ["Suport"]\nrefuse = true', "rule 1 names no agent: “Suport”; nearest: “Support”"),
+        ('categories = ["billing"]\nrefuse = true', "rule 1 names no category: “billing”"),
+        ('who = ["S0GONE"]\nrefuse = true', "rule 1 names no user group: “S0GONE”"),
+        ('approve = {by = ["S0GONE"]}', "rule 1 names no user group: “S0GONE”"),
+        ('projects = ["data"]\nrefuse = true', "rule 1 names no project: “data”; nearest: “default”"),
+        ('[[limits]]\nper = "agent"\nonly = ["Suport"]\nturns = 5',
+         "limit 1 names no agent: “Suport”; nearest: “Support”"),
+        ('workflows = ["Import"]\nrefuse = true', ""),
+        ('workflows = ["Imprt"]', ""),
+        ("who = ['S0RUNNERS']\nrefuse = true", ""),
+    ],
+)  # fmt: skip
+async def test_a_gate_that_names_nothing_is_an_incident_and_logged(
+    harness: Harness, caplog: pytest.LogCaptureFixture, gate: str, said: str
+) -> None:
+    harness.use_file(GATE.format(gate))
+    await a_minute_later(harness)
+
+    assert [one.text for one in posts(harness)] == ([OPEN.format(said)] if said else [])
+    assert [vars(one)["problem"] for one in caplog.records if "has no effect" in one.message] == (
+        [said] if said else []
+    )
+
+
+async def test_a_gate_opened_by_a_rename_is_an_incident_until_it_holds_again(harness: Harness) -> None:
+    harness.use_file(GATE.format('workflows = ["Import"]\nagents = ["Support"]\nwho = ["S0RUNNERS"]\nrefuse = true'))
+    workflow, group = harness.service.workflows[0], harness.slack.workspace.groups[RUNNERS]
+    await a_minute_later(harness)
+    assert posts(harness) == []
+
+    harness.service.workflows[0] = workflow | {"name": "Imports"}
+    await harness.slack.people.change_group(BOB, replace(group, deleted_at=1))
+    harness.monotonic += 10  # lists are cached for a few seconds
+    await a_minute_later(harness)
+
+    (post,) = posts(harness)
+    renamed = "rule 1 names no workflow: “Import”; nearest: “Imports”"
+    assert post.text == OPEN.format(f"{renamed}; rule 1 names no user group: “S0RUNNERS”")
+
+    harness.slack.faults.on("usergroups.list", Error("fatal_error"))
+    harness.service.always = httpx.Response(500)
+    harness.monotonic += 10
+    await a_minute_later(harness)
+    assert [one.text for one in posts(harness) if "no effect" in one.text] == [post.text], "what isn't known stays"
+
+    harness.slack.faults.clear()
+    harness.service.always, harness.service.workflows[0] = None, workflow
+    await harness.slack.people.change_group(BOB, replace(group, deleted_at=0))
+    harness.monotonic += 10
+    await a_minute_later(harness)
+    assert "✅ Part of bridge.toml has no effect: over after" in posts(harness)[0].text
 
 
 async def test_a_message_that_waits_is_an_incident(harness: Harness) -> None:

@@ -266,6 +266,30 @@ async def test_a_reload_is_taken_by_all_processes(system: System, tmp_path: Path
     assert all(is_logged(bridge, "the configuration was reloaded") for bridge in bridges)
 
 
+async def test_a_gate_with_a_typo_is_said_at_the_start_and_by_a_reload(system: System, tmp_path: Path) -> None:
+    file = tmp_path / "bridge.toml"
+    gate = '[[rules]]\nmay = ["run"]\nworkflows = ["{}"]\nrefuse = true\n[[rules]]\n'
+    file.write_text(gate.format("Greet a custmer"), encoding="utf-8")
+    bridge = await system.start_bridge(BRIDGE_CONFIG=str(file))
+    problem = "rule 1 names no workflow: “Greet a custmer”; nearest: “Greet a customer”"
+
+    await wait_until(lambda: is_logged(bridge, "has no effect"), "the start's log says it")
+    code, text, _ = await says(system, tmp_path, "config", "reload")
+    also, data, _ = await says(system, tmp_path, "config", "reload", "--json")
+    _, shown, _ = await says(system, tmp_path, "config", "show", BRIDGE_CONFIG=str(file))
+    file.write_text(gate.format("Greet a customer"), encoding="utf-8")
+    mended, _, _ = await says(system, tmp_path, "config", "reload")
+
+    logged = is_logged(bridge, "has no effect")
+    assert logged is not None
+    assert (logged["level"], logged["problem"]) == ("error", problem)
+    assert (code, also, mended) == (1, 1, 0)
+    assert f"took it, but {problem}\n" in text
+    assert json.loads(data)["ok"] is False
+    assert [one["in_force"]["unknown"] for one in json.loads(data)["processes"]] == [[problem]]
+    assert problem in shown
+
+
 async def test_a_process_that_refuses_a_reload_keeps_the_old_one(system: System, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from bridge.cli.access import Asking, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
-from bridge.cli.rules import Lists, rule_rows
+from bridge.cli.rules import rule_rows
 from bridge.config import Config, default_project, read_config
 from bridge.engine.rules import rules_of
+from bridge.engine.unknown_names import Lists
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.project.models import Agent, Workflow
 from bridge.settings import well_formed
@@ -58,6 +59,8 @@ async def test_a_sound_file_has_one_row(emulated: EmulatedSlack, tmp_path: Path)
         ('[[rules]]\nworkflows = ["Refunds *"]', 2, "rules.workflows names “Refunds *”, and the service has no such"),
         ("[[rules]]\nworkflows = [9]", 2, "rules.workflows names “9”, and the service has no such workflow"),
         ('[[rules]]\nagents = ["Sales"]', 2, "rules.agents names “Sales”, and the service has no such agent"),
+        ('[[rules]]\ncategories = ["billing"]', 2, "rules.categories names “billing”, and the service has nothing of"),
+        ('[[limits]]\nper = "agent"\nonly = ["Sales"]\nturns = 5', 3, "limits.only names “Sales”, and the service has"),
         ('[[rules]]\nprojects = ["data"]', 2, "rules.projects names “data”, which fits no project"),
         ('[channels.C0GENERAL]\nagent = "Sales"', 2, "channels.C0GENERAL.agent names “Sales”, and the service has no"),
         ('[agents.Sales]\nface = ":fox_face:"', 1, "agents.Sales names “Sales”, and the service has no such agent"),

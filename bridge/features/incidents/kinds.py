@@ -31,6 +31,9 @@ KINDS: Final = {
     ),
     "rows": _Kind("The project service sent data I can't read", "bridge check", f"{_NO_ANSWER}#common-problems"),
     "unauthorized": _Kind("Requests were refused with 401", "bridge check", f"{_NO_ANSWER}#common-problems"),
+    "names": _Kind(
+        "Part of bridge.toml has no effect", "bridge check", "docs/how-to/rules-and-approvals.md"
+    ),
     "reload": _Kind(
         "bridge.toml was refused; the earlier one stays in use", "bridge config show", "docs/reference/bridge-toml.md"
     ),

@@ -49,7 +49,11 @@ _MOST_NAMED: Final = 3
 
 
 async def report_troubles(deps: Deps) -> None:
-    """Report what this process knows to be wrong. Raises `StoreUnavailable`."""
+    """Look whether gates of the operator's file hold, and report what this process knows to be wrong.
+
+    Raises `StoreUnavailable`.
+    """
+    await deps.gates.look(deps.now())
     if not deps.ops_channel:
         return
     now, troubles = deps.now(), deps.troubles

@@ -1,0 +1,201 @@
+"""Names in the operator's file that nothing has: a typo, or what was renamed or deleted since.
+
+A rule that refuses, confirms or asks for approval, and a limit, are *gates*: with such a name, they silently don't
+hold. So `GateCheck` looks at the start, after a reload and while the bridge runs; `bridge check` looks at all names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, Literal, NamedTuple
+
+from bridge.config import Config, Place, ProjectSettings
+from bridge.config_tables import RuleTable
+from bridge.engine.access import target_of
+from bridge.engine.picking import similar
+from bridge.engine.projects import ServedProjects
+from bridge.engine.rules import is_listed
+from bridge.errors import ProjectError, SlackError
+from bridge.project.models import Agent, Workflow
+from bridge.slack.blockkit import kit
+from bridge.slack.user_groups import UserGroups
+
+log = logging.getLogger(__name__)
+
+LOOKS_EVERY: Final = timedelta(seconds=30)
+_SOON: Final = 5.0  # seconds; what doesn't answer by then is looked up the next time
+
+Kind = Literal["workflow", "agent", "category", "project", "user group"]
+
+
+@dataclass(slots=True)
+class Lists:
+    """What there is: the workflows and agents of each project by its ID, and the user groups' IDs.
+
+    A project that didn't answer isn't in there, and without an answer of Slack's, *groups* is None.
+    """
+
+    workflows: dict[str, Sequence[Workflow]] = field(default_factory=dict)
+    agents: dict[str, Sequence[Agent]] = field(default_factory=dict)
+    groups: frozenset[str] | None = None
+
+
+class UnknownName(NamedTuple):
+    """An *entry* at a *place* in the file that should name a *kind* of thing; *nearest* are similar names."""
+
+    place: Place
+    kind: Kind
+    entry: str
+    nearest: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """Say which rule or limit names nothing: ``rule 1 names no workflow: “Imprt”; nearest: “Import”``."""
+        table, at, *_ = self.place
+        nearest = f"; nearest: {', '.join(kit.quoted(one, 60) for one in self.nearest)}" if self.nearest else ""
+        number = f" {at + 1}" if isinstance(at, int) else ""
+        return f"{str(table).removesuffix('s')}{number} names no {self.kind}: {kit.quoted(self.entry, 60)}{nearest}"
+
+
+def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> Iterator[UnknownName]:
+    """Return the names that nothing in *lists* has; what isn't in there isn't known, and counts as there."""
+    for at, rule in enumerate(config.rules):
+        if not gates_only or _is_gate(rule):
+            yield from _in_rule(config, ("rules", at), rule, lists)
+    for at, limit in enumerate(config.limits):
+        place, only = ("limits", at, "only"), limit.only or ()
+        match limit.per:
+            case "workflow" | "agent":
+                yield from _unlisted(place, limit.per, only, _of(config.projects, limit.per, lists))
+            case "person" | "group":
+                yield from _unknown_groups(place, only, lists)
+    if not gates_only:
+        yield from _in_channels(config, lists)
+        agents = _of(config.projects, "agent", lists)
+        for entry in config.agents:
+            yield from _unlisted(("agents", entry), "agent", [entry], agents)
+
+
+def _is_gate(rule: RuleTable) -> bool:
+    return bool(rule.refuse or rule.confirm or rule.approve)
+
+
+def _in_rule(config: Config, place: Place, rule: RuleTable, lists: Lists) -> Iterator[UnknownName]:
+    named = [(one.id, one.name) for one in config.projects]
+    for entry in rule.projects or ():
+        if not any(is_listed([entry], *names) for names in named):
+            yield UnknownName((*place, "projects"), "project", entry, _nearest(entry, (id_ for id_, _ in named)))
+    projects = [one for one in config.projects if not rule.projects or is_listed(rule.projects, one.id, one.name)]
+    if projects:
+        workflows, agents = _of(projects, "workflow", lists), _of(projects, "agent", lists)
+        yield from _unlisted((*place, "workflows"), "workflow", rule.workflows or (), workflows)
+        yield from _unlisted((*place, "agents"), "agent", rule.agents or (), agents)
+        if rule.categories and workflows is not None and agents is not None:
+            known = {target.category for one in (*workflows, *agents) if (target := target_of(one))} - {""}
+            for entry in rule.categories:
+                if not is_listed([entry], *known):
+                    yield UnknownName((*place, "categories"), "category", entry, _nearest(entry, known))
+    yield from _unknown_groups((*place, "who"), rule.who or (), lists)
+    yield from _unknown_groups((*place, "approve"), (rule.approve and rule.approve.by) or (), lists)
+
+
+def _in_channels(config: Config, lists: Lists) -> Iterator[UnknownName]:
+    for id_, channel in config.channels.items():
+        own = [config.of_channel(id_)]
+        workflows, agents = _of(own, "workflow", lists), _of(own, "agent", lists)
+        if channel.agent not in {None, "none"}:
+            yield from _unlisted(("channels", id_, "agent"), "agent", [channel.agent or ""], agents)
+        for app, does in (channel.apps or {}).items():
+            place = ("channels", id_, "apps", app)
+            if does.workflow:
+                yield from _unlisted(place, "workflow", [does.workflow], workflows)
+            else:
+                yield from _unlisted(place, "agent", [does.agent or ""], agents)
+
+
+def _of(
+    projects: Iterable[ProjectSettings], kind: Literal["workflow", "agent"], lists: Lists
+) -> list[Workflow | Agent] | None:
+    """Return what there is of a kind in *projects*; None if not all of them answered."""
+    known: Mapping[str, Sequence[Workflow | Agent]] = lists.workflows if kind == "workflow" else lists.agents
+    ids = [one.id for one in projects]
+    return [item for id_ in ids for item in known[id_]] if all(id_ in known for id_ in ids) else None
+
+
+def _unlisted(
+    place: Place, kind: Kind, entries: Iterable[str], known: Sequence[Workflow | Agent] | None
+) -> Iterator[UnknownName]:
+    for entry in entries if known is not None else ():
+        if not any(is_listed([entry], str(item.id), item.name) for item in known or ()):
+            yield UnknownName(place, kind, entry, _nearest(entry, (item.name for item in known or ())))
+
+
+def _unknown_groups(place: Place, entries: Iterable[str], lists: Lists) -> Iterator[UnknownName]:
+    for entry in entries:
+        if entry.startswith("S") and lists.groups is not None and entry not in lists.groups:
+            yield UnknownName(place, "user group", entry)
+
+
+def _nearest(entry: str, names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(similar(entry.replace("*", " "), names))
+
+
+async def enabled_groups(groups: UserGroups) -> frozenset[str]:
+    """Return the IDs of Slack's user groups; a disabled one has no members that count. Raises `SlackError`."""
+    return frozenset(id_ for id_, group in (await groups.all()).items() if not group.is_disabled)
+
+
+class GateCheck:
+    """Looks for gates that don't hold because of a name. *unknown* says what was found last, in words."""
+
+    def __init__(self, projects: ServedProjects, groups: UserGroups) -> None:
+        self.unknown: tuple[str, ...] = ()
+        self._projects = projects
+        self._groups = groups
+        self._config = Config(())
+        self._looked_at: datetime | None = None
+
+    def use(self, config: Config) -> None:
+        """Check this *config* from now on."""
+        self._config, self.unknown, self._looked_at = config, (), None
+
+    async def look(self, now: datetime) -> None:
+        """Look what's unknown, unless that was just done. What can't be looked up stays as it was found last."""
+        if self._looked_at is not None and now - self._looked_at < LOOKS_EVERY:
+            return
+        self._looked_at, config = now, self._config
+        lists = Lists(groups=None if config.groups else frozenset())
+        needs_lists = any(_is_gate(one) and (one.workflows or one.agents or one.categories) for one in config.rules)
+        needs_lists |= any(one.only is not None and one.per in {"workflow", "agent"} for one in config.limits)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SOON):
+                await asyncio.gather(*(self._read(one.id, lists) for one in config.projects if needs_lists))
+                lists.groups = await self._known_groups() if config.groups else lists.groups
+        if config is not self._config:
+            return
+        found = [one.in_words() for one in unknown_names(config, lists, gates_only=True)]
+        for problem in (one for one in found if one not in self.unknown):
+            log.error("a rule or limit names what doesn't exist, so it has no effect", extra={"problem": problem})
+        is_whole = lists.groups is not None and (not needs_lists or len(lists.agents) == len(config.projects))
+        self.unknown = tuple(found if is_whole else dict.fromkeys([*self.unknown, *found]))
+
+    async def _read(self, id_: str, lists: Lists) -> None:
+        """Read what a project has into *lists*, unless its service doesn't answer."""
+        project = next((one for one in self._projects if one.id == id_), None)
+        try:
+            if project:
+                workflows, agents = await project.catalog.get_workflows(), await project.catalog.get_agents()
+                lists.workflows[id_], lists.agents[id_] = workflows, agents
+        except ProjectError as exc:
+            log.info("names in the operator's file can't be checked", extra={"why": type(exc).__name__})
+
+    async def _known_groups(self) -> frozenset[str] | None:
+        try:
+            return await enabled_groups(self._groups)
+        except SlackError as exc:
+            log.info("user groups in the operator's file can't be checked", extra={"detail": exc.detail})
+            return None
