@@ -182,8 +182,16 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_queued_messages(
         other = await system.mention(BOB, RANDOM, "waiting there")
         await system.answered(RANDOM, other)  # the answer says that the service is down
 
-        await system.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", "7")
-        await wait_for_heartbeat(system)  # the bridge has read the settings
+        settings = '{"agent": 7, "apps": {"A0JIRA": {"agent": 7, "name": "Jira", "owner": "U0BOB"}}, "v": 1}'
+        await system.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", settings)
+        for listed in ("reports", "alerts", "approvals"):
+            await system.redis.zadd(f"{prefix}{listed}", {"x1": 2e12, "x2": 2e12})
+        for kept in ("handles", "faces"):
+            await system.redis.hset(
+                f"{prefix}{kept}", "x", '{"agent": 7, "handle": "x", "owner": "U0BOB", "team": "T"}'
+            )
+        for _ in range(2):  # what the first one counts may be from before
+            await wait_for_heartbeat(system)
         await system.redis.flushall()
         await wait_until(lambda: b"Redis was wiped" in bridge.log, "the bridge notices")
         await system.project.start()
@@ -201,7 +209,8 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_queued_messages(
             await command_output(system, tmp_path, "check", code=1),  # without a project
         ]
 
-    assert all("the settings of 1 channel (default agents, apps)" in " ".join(one.split()) for one in notice)
+    lost = ("1 channel with settings", "1 app rule", "1 handle", "1 face", "2 schedules", "2 alerts", "2 requests for")
+    assert [one for one in lost for said in notice if one not in " ".join(said.split())] == [], notice
     assert all("docs/how-to/back-up-and-restore.md" in one for one in notice)
     asked = {body["message"]: body.get("sessionId") for body in system.bodies()}
     assert asked["waiting here"] == session
