@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, Self
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
+from bridge import ids
 from bridge.errors import RecordNotUnderstood
-from bridge.ids import ERASED_PERSON
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.queue.scripting import from_epoch_ms
 
@@ -85,7 +85,7 @@ class Request(BaseModel, frozen=True):
         """Whether too few of the people who may approve it are left; groups and channels count as enough."""
         if not self.by or any(one[0] in "SCG" for one in self.by):
             return False
-        return len(set(self.by) - {ERASED_PERSON, "" if self.by_asker else self.asker}) < self.count
+        return len(set(self.by) - {ids.ERASED_PERSON, "" if self.by_asker else self.asker}) < self.count
 
     @property
     def remind_at(self) -> datetime:
@@ -130,9 +130,9 @@ class StoredRequest:
 
     def without(self, user: str) -> Self:
         """Return it without a person who isn't its asker: an approval that they gave no longer counts."""
-        by = tuple(ERASED_PERSON if one == user else one for one in self.request.by)
+        by = tuple(ids.ERASED_PERSON if one == user else one for one in self.request.by)
         decisions = tuple(
-            one._replace(user=ERASED_PERSON) if one.user == user else one
+            one._replace(user=ids.ERASED_PERSON) if one.user == user else one
             for one in self.decisions
             if self.state != WAITING or one.user != user
         )
@@ -143,7 +143,7 @@ class StoredRequest:
             decisions=decisions,
             said="" if any(one.user == user for one in self.decisions) else self.said,
             notices=tuple(one for one in self.notices if user not in one),
-            lost=f"{reason} {ERASED_PERSON}" if whose == user else self.lost,
+            lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,
         )
 
     @property

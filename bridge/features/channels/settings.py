@@ -214,8 +214,13 @@ class Channels:
     async def rules(self) -> list[AppRule]:
         """Return the rules for apps of all channels."""
         with translated():
-            texts: Any = await self._scripts.redis.hvals(self._scripts.keys.channels())
-        return [rule for text in texts if '"apps"' in text for rule in ChannelSettings.from_text(text).apps.values()]
+            texts: Any = await self._scripts.redis.hgetall(self._scripts.keys.channels())
+        return [
+            rule
+            for text in texts.values()
+            if '"apps"' in text
+            for rule in ChannelSettings.from_text(text).apps.values()
+        ]
 
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:
