@@ -56,7 +56,7 @@ class UnknownName(NamedTuple):
     def in_words(self) -> str:
         """Say which rule or limit names nothing: ``rule 1 names no workflow: “Imprt”; nearest: “Import”``."""
         table, at, *_ = self.place
-        nearest = f"; nearest: {', '.join(kit.quoted(one, 60) for one in self.nearest)}" if self.nearest else ""
+        nearest = f"; nearest: {', '.join(kit.quoted(name, 60) for name in self.nearest)}" if self.nearest else ""
         number = f" {at + 1}" if isinstance(at, int) else ""
         return f"{str(table).removesuffix('s')}{number} names no {self.kind}: {kit.quoted(self.entry, 60)}{nearest}"
 
@@ -71,6 +71,8 @@ def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> 
         match limit.per:
             case "workflow" | "agent":
                 yield from _unlisted(place, limit.per, only, _of(config.projects, limit.per, lists))
+            case "project":
+                yield from _unknown_projects(config, place, only)
             case "person" | "group":
                 yield from _unknown_groups(place, only, lists)
     if not gates_only:
@@ -85,17 +87,18 @@ def _is_gate(rule: RuleTable) -> bool:
 
 
 def _in_rule(config: Config, place: Place, rule: RuleTable, lists: Lists) -> Iterator[UnknownName]:
-    named = [(one.id, one.name) for one in config.projects]
-    for entry in rule.projects or ():
-        if not any(is_listed([entry], *names) for names in named):
-            yield UnknownName((*place, "projects"), "project", entry, _nearest(entry, (id_ for id_, _ in named)))
-    projects = [one for one in config.projects if not rule.projects or is_listed(rule.projects, one.id, one.name)]
+    yield from _unknown_projects(config, (*place, "projects"), rule.projects or ())
+    projects = [
+        project
+        for project in config.projects
+        if not rule.projects or is_listed(rule.projects, project.id, project.name)
+    ]
     if projects:
         workflows, agents = _of(projects, "workflow", lists), _of(projects, "agent", lists)
         yield from _unlisted((*place, "workflows"), "workflow", rule.workflows or (), workflows)
         yield from _unlisted((*place, "agents"), "agent", rule.agents or (), agents)
         if rule.categories and workflows is not None and agents is not None:
-            known = {target.category for one in (*workflows, *agents) if (target := target_of(one))} - {""}
+            known = {target.category for item in (*workflows, *agents) if (target := target_of(item))} - {""}
             for entry in rule.categories:
                 if not is_listed([entry], *known):
                     yield UnknownName((*place, "categories"), "category", entry, _nearest(entry, known))
@@ -122,7 +125,7 @@ def _of(
 ) -> list[Workflow | Agent] | None:
     """Return what there is of a kind in *projects*; None if not all of them answered."""
     known: Mapping[str, Sequence[Workflow | Agent]] = lists.workflows if kind == "workflow" else lists.agents
-    ids = [one.id for one in projects]
+    ids = [project.id for project in projects]
     return [item for id_ in ids for item in known[id_]] if all(id_ in known for id_ in ids) else None
 
 
@@ -132,6 +135,12 @@ def _unlisted(
     for entry in entries if known is not None else ():
         if not any(is_listed([entry], str(item.id), item.name) for item in known or ()):
             yield UnknownName(place, kind, entry, _nearest(entry, (item.name for item in known or ())))
+
+
+def _unknown_projects(config: Config, place: Place, entries: Iterable[str]) -> Iterator[UnknownName]:
+    for entry in entries:
+        if not any(is_listed([entry], project.id, project.name) for project in config.projects):
+            yield UnknownName(place, "project", entry, _nearest(entry, (project.id for project in config.projects)))
 
 
 def _unknown_groups(place: Place, entries: Iterable[str], lists: Lists) -> Iterator[UnknownName]:
@@ -169,23 +178,24 @@ class GateCheck:
             return
         self._looked_at, config = now, self._config
         lists = Lists(groups=None if config.groups else frozenset())
-        needs_lists = any(_is_gate(one) and (one.workflows or one.agents or one.categories) for one in config.rules)
-        needs_lists |= any(one.only is not None and one.per in {"workflow", "agent"} for one in config.limits)
+        gates = [rule for rule in config.rules if _is_gate(rule)]
+        needs_lists = any(gate.workflows or gate.agents or gate.categories for gate in gates)
+        needs_lists |= any(limit.only and limit.per in {"workflow", "agent"} for limit in config.limits)
         with suppress(TimeoutError):
             async with asyncio.timeout(_SOON):
-                await asyncio.gather(*(self._read(one.id, lists) for one in config.projects if needs_lists))
+                await asyncio.gather(*(self._read(project.id, lists) for project in config.projects if needs_lists))
                 lists.groups = await self._known_groups() if config.groups else lists.groups
         if config is not self._config:
             return
-        found = [one.in_words() for one in unknown_names(config, lists, gates_only=True)]
-        for problem in (one for one in found if one not in self.unknown):
+        problems = dict.fromkeys(name.in_words() for name in unknown_names(config, lists, gates_only=True))
+        for problem in problems.keys() - set(self.unknown):
             log.error("a rule or limit names what doesn't exist, so it has no effect", extra={"problem": problem})
         is_whole = lists.groups is not None and (not needs_lists or len(lists.agents) == len(config.projects))
-        self.unknown = tuple(found if is_whole else dict.fromkeys([*self.unknown, *found]))
+        self.unknown = tuple(problems if is_whole else dict.fromkeys([*self.unknown, *problems]))
 
     async def _read(self, id_: str, lists: Lists) -> None:
         """Read what a project has into *lists*, unless its service doesn't answer."""
-        project = next((one for one in self._projects if one.id == id_), None)
+        project = next((project for project in self._projects if project.id == id_), None)
         try:
             if project:
                 workflows, agents = await project.catalog.get_workflows(), await project.catalog.get_agents()

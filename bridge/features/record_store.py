@@ -119,7 +119,7 @@ class RecordStore(Generic[T]):
 
 async def erase_of(store: RecordStore[R], scripts: Scripts, user: str) -> int:
     """Delete what a person set up; returns how much that was. Raises `StoreUnavailable`."""
-    theirs = [one.id for one in await store.all() if one.spec.owner == user]
+    theirs = [record.id for record in await store.all() if record.spec.owner == user]
     for id_ in theirs:
         await scripts.run("write", as_json(store.delete(id_)), confirmed=True)
     return len(theirs)

@@ -198,10 +198,11 @@ async def _erase_owner(scripts: Scripts, user: str) -> int:
     key, erased = scripts.keys.handles(), set[str]()
     while True:
         stored = await stored_handles(scripts.redis, scripts.keys.namespace)
-        theirs = {group: one for group in stored if (one := Handle.model_validate_json(stored[group])).owner == user}
+        handles = {group: Handle.model_validate_json(text) for group, text in stored.items()}
+        theirs = {group: handle for group, handle in handles.items() if handle.owner == user}
         if not theirs:
             break
-        nobodys = {group: one.model_copy(update={"owner": ""}).model_dump_json() for group, one in theirs.items()}
+        nobodys = {group: handle.model_copy(update={"owner": ""}).model_dump_json() for group, handle in theirs.items()}
         writes = [("field if", key, 0, group, text, stored[group]) for group, text in nobodys.items()]
         await scripts.run("write", as_json(writes), confirmed=True)
         erased |= theirs.keys()

@@ -52,14 +52,14 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
         writes = only_if(key, seen, *_writes(key, fields, left), *_tells(scripts, stored, left))
         answers = await scripts.run("write", as_json(writes), confirmed=True)
         if "holds" in answers:
-            gone = [notice_field(*one[:2]) for one in stored.notices if one not in left.notices]
+            gone = [notice_field(*notice[:2]) for notice in stored.notices if notice not in left.notices]
             with translated():
                 await (redis.hdel(key, *gone) if gone else redis.ping())
             return True
 
 
 def _writes(key: str, fields: Mapping[str, str], left: StoredRequest) -> list[Write]:
-    lines = (f"{epoch_ms(one.at)} {one.user} {one.what} {one.turn}" for one in left.decisions)
+    lines = (f"{epoch_ms(made.at)} {made.user} {made.what} {made.turn}" for made in left.decisions)
     now = {"body": left.request.model_dump_json(), "decisions": "\n".join(lines), "said": left.said, "lost": left.lost}
     return [("field", key, 0, name, now[name]) for name in _CHANGED if now[name] != fields.get(name, "")]
 
