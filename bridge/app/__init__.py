@@ -105,7 +105,7 @@ class Bridge:
         self._clients = ProjectClients(settings, wires.project, wires.metrics)
         self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
-        self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics)
+        self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics, wires.web.clock)
         self._consumer = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._identity: Identity | None = None
         self._namespace: Namespace | None = None
@@ -219,7 +219,8 @@ class Bridge:
                 request, reported = await reloads.requested(self._consumer)
             if is_asked or (request and request != in_force.request):
                 in_force = replace(await self._reload(in_force), request=request or in_force.request)
-            in_force = replace(in_force, unknown=self._gates.unknown if self._gates else ())
+            unknown = self._gates.unknown if self._gates else ()
+            in_force = replace(in_force, unknown=unknown, clock=self._wires.web.clock.off_redis)
             if in_force != reported:
                 with suppress(StoreUnavailable):
                     await reloads.report(self._consumer, in_force)
@@ -362,7 +363,7 @@ class Bridge:
             slack = _reach(is_up=self._sockets.is_up)
         else:
             slack = _reach(is_up=self._guard is None or not self._guard.refuses_by_clock)
-        clock = self._wires.web.clock_trouble
+        clock = self._wires.web.clock.trouble
         if not clock and self._guard is not None and self._guard.refuses_by_clock:
             clock = "this machine's clock seems wrong, so requests from Slack are refused"
         return Readiness(

@@ -256,10 +256,12 @@ def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, p
 
 
 def _troubles(settings: Settings, wires: Connections, identity: Identity, gates: GateCheck) -> dict[str, str]:
-    """Say what this process knows to be wrong with its token and its file, by the kind of incident."""
+    """Say what this process knows to be wrong with its token, clock and file, by the kind of incident."""
     found, token = {}, wires.web.token
     if token.refused_because:
         found["token"] = f"it says {token.refused_because}; messages are queued until it accepts one"
+    if wires.web.clock.off_redis:
+        found["clock"] = wires.web.clock.off_redis
     lacking = {scope.name for scope in missing(identity.scopes, required_by(settings.runners))[0] if identity.scopes}
     lacking |= {scope for scope in wires.web.lacking.values() if scope in identity.scopes}  # it was taken away
     if lacking:

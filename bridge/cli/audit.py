@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from typing import Final
 
 from bridge.cli.names import DisplayNames, opened_names
@@ -37,9 +36,10 @@ def audit(
 
     Includes refused requests and outcomes. Message text isn't recorded.
     """
-    beginning = datetime.now(UTC) - length_of_time(since)
+    length = length_of_time(since)
 
     async def show(scripts: Scripts) -> int:
+        beginning = scripts.clock.now() - length
         entries, is_empty = audit_since(scripts, beginning), True
         if as_json:
             async for entry in entries:

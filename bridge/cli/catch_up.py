@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
@@ -34,7 +33,7 @@ def catch_up(
         raise typer.BadParameter(f"“{since}” is too long ago: use at most {BOUND.days}d", param_hint="--since")
 
     async def look(scripts: Scripts) -> int:
-        outages, now = Outages(scripts), datetime.now(UTC)
+        outages, now = Outages(scripts), scripts.clock.now()
         if length is not None:
             await outages.note(now - length, now)
         outage = await outages.latest()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
@@ -98,7 +97,7 @@ def drop(turn: Id, *, as_json: JsonOption = False) -> None:
 
 
 def _letters(scripts: Scripts) -> DeadLetters:
-    return DeadLetters(scripts, lambda: datetime.now(UTC))
+    return DeadLetters(scripts, scripts.clock.now)
 
 
 def _report(turn: str, result: str, words: str, *, is_well: bool, as_json: bool) -> int:

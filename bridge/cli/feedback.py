@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Final
 
 from bridge.cli.names import DisplayNames, opened_names
@@ -25,9 +24,10 @@ def feedback(
 
     Shows totals for each agent or, with --json, each vote.
     """
-    beginning = datetime.now(UTC) - length_of_time(since)
+    length = length_of_time(since)
 
     async def show(scripts: Scripts) -> int:
+        beginning = scripts.clock.now() - length
         votes = [vote async for vote in votes_since(scripts, beginning)]
         if as_json:
             lines = [to_json(vote) for vote in votes]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -77,8 +76,8 @@ def import_list(
 
     async def set_all(scripts: Scripts) -> int:
         listing = WholeListing.parse(text)
-        written = await write_listing(scripts, listing, datetime.now(UTC))
-        of_alerts = await write_alerts(scripts, listing.alerts, datetime.now(UTC))
+        written = await write_listing(scripts, listing, scripts.clock.now())
+        of_alerts = await write_alerts(scripts, listing.alerts, scripts.clock.now())
         schedules = f", {counted(written.schedules, 'other schedule')}" if written.schedules else ""
         channels = counted(written.channels, "channel")
         schedules += f", {counted(of_alerts, 'alert')}" if of_alerts else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.cli.catch_up import in_words
@@ -33,7 +33,7 @@ def status(
         if as_json:
             out(for_programs(found, outage))
         else:
-            out(table(found, datetime.now(UTC), outage, await owner_of(scripts)), signs=True)
+            out(table(found, scripts.clock.now(), outage, await owner_of(scripts)), signs=True)
         return 0
 
     in_store(show)
@@ -47,6 +47,7 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
             "is_running": one.is_running,
             "last_heard_seconds": one.last_heard and one.last_heard.total_seconds(),
             "work": one.work,
+            "clock": one.clock,
         }
         for one in found.processes
     ]
@@ -62,6 +63,8 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
         else:
             seen = f"not seen for {_spoken(one.last_heard) if one.last_heard else 'more than an hour'}"
         lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
+        if one.is_running and one.clock:
+            lines.append(f"      ! {printable(one.clock)}. Synchronize it (NTP).")
         for work in one.work:
             age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             kind, _, rest = work.lane.partition(":")

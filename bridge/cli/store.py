@@ -56,6 +56,7 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
             url = await stack.enter_async_context(embedded_redis(values["BRIDGE_DATA_DIR"]))
             place = f"the embedded Redis in {values['BRIDGE_DATA_DIR']}"
         scripts = Scripts(await stack.enter_async_context(connect(url)), namespace, Metrics())
+        await scripts.ask_clock()
         say(f"Reading namespace {namespace} in {place}: {await _use_of(scripts, namespace)}")
         yield scripts
 

@@ -65,6 +65,7 @@ class Clock:
 
     async def claim_slots(self) -> int:
         """Claim the slots that are due now, and return their number. Raises `StoreUnavailable`."""
+        await self._deps.scripts.ask_clock()
         count = 0
         for due in self._clocks:
             for slot in await due(self._deps, _MOST):
@@ -100,12 +101,14 @@ class Clock:
 
     async def do(self, job: Job) -> None:
         """Do *job*, unless another process claimed this period. A failure is only logged, and retried later."""
-        number = int(self._deps.now().timestamp() // job.period.total_seconds())
-        redis, key = self._deps.scripts.redis, self._deps.scripts.keys.claimed(job.name, number)
+        redis = self._deps.scripts.redis
         try:
             if job.is_everywhere:
                 await job.handler(self._deps)
                 return
+            await self._deps.scripts.ask_clock()
+            number = int(self._deps.now().timestamp() // job.period.total_seconds())
+            key = self._deps.scripts.keys.claimed(job.name, number)
             with translated():
                 if not await redis.set(key, self._deps.inbox.consumer, nx=True, px=milliseconds(CLAIMED)):
                     return

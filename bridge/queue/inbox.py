@@ -306,7 +306,7 @@ class Inbox:
             "came": Delivery(now, self.consumer, event, retry, arrival.why).to_line(),
             "worker": worker,
             "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits
-            "deadline": self._scripts.redis_time(now, arrival.within) if arrival.within else None,
+            "deadline": self._scripts.redis_time(arrival.within) if arrival.within else None,
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
             "said_at": said_at,
             "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent

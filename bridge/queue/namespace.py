@@ -100,13 +100,14 @@ class Namespace:
             self._process,
             milliseconds(HEARD),
         )
+        asked = self._scripts.clock.elapsed()
         try:
             set_up = await self._counts_set_up()  # before the wipe is noticed, so that it isn't what is left after it
             answer, since, *more = await self._scripts.run("open", *about, *outages)
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
             clock, has_outage, *wiped = more
-            self._scripts.clock_ahead = from_epoch_ms(float(clock)) - self._now()
+            self._scripts.clock.hear_redis(from_epoch_ms(float(clock)), asked)
             self.wipe = Wipe.read(wiped, now)
             self._look_for_a_wipe(from_epoch_ms(since), set_up)
             self.has_outage = bool(has_outage)
@@ -141,7 +142,7 @@ class Namespace:
         Returns how many consumers were deleted.
         """
         now, lifetime = self._now(), self._session_lifetime
-        oldest, idle = self._scripts.redis_time(now, -self._audit_lifetime), epoch_ms(now - lifetime) // 1000
+        oldest, idle = self._scripts.redis_time(-self._audit_lifetime), epoch_ms(now - lifetime) // 1000
         return int(
             await self._scripts.run("forget", milliseconds(_CONSUMER_GONE), oldest, idle, milliseconds(lifetime))
         )

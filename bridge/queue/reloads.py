@@ -23,7 +23,7 @@ class InForce:
 
     *unknown* says which of its rules and limits name what doesn't exist. *problems* say why it refused what it last
     read, for *request* if that's why it did; else *changed* says in words what was new, and *needs_restart* names the
-    variables whose new values it doesn't use yet.
+    variables whose new values it doesn't use yet. *clock* says how wrong its machine's clock is, if it is.
     """
 
     revision: str
@@ -34,6 +34,7 @@ class InForce:
     changed: tuple[str, ...] = ()
     needs_restart: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    clock: str = ""
 
 
 class Reloads:
@@ -82,6 +83,7 @@ def _read(text: str | None) -> InForce | None:
             tuple(found.get("changed", ())),
             tuple(found.get("needs_restart", ())),
             tuple(found.get("unknown", ())),
+            str(found.get("clock", "")),
         )
     except (ValueError, TypeError, KeyError):
         return None

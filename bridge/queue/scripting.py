@@ -25,6 +25,7 @@ from redis.asyncio import Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import MovedError, NoScriptError, RedisError, ResponseError
 
+from bridge.common_clock import CommonClock
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
@@ -180,12 +181,12 @@ class Scripts:
     fails, to be repeated.
     """
 
-    def __init__(self, redis: Redis, namespace: str, metrics: Metrics) -> None:
+    def __init__(self, redis: Redis, namespace: str, metrics: Metrics, clock: CommonClock | None = None) -> None:
         self.redis = redis
         self.keys = Keys(namespace)
         self.has_replicas = False
         self._denied = ""  # the command for replicas that an ACL forbids
-        self.clock_ahead = timedelta(0)  # how far this server's clock is ahead of ours
+        self.clock = clock or CommonClock()
         self._metrics = metrics
         self._batches = Batches(redis)
 
@@ -241,6 +242,15 @@ class Scripts:
             log.warning("the Redis user can't wait for replicas: allow the command", extra={"command": denied})
         self.has_replicas, self._denied = has_replicas, denied
 
-    def redis_time(self, now: datetime, later: timedelta) -> int:
-        """Return the time *later* than *now* by the server's clock, in ms."""
-        return epoch_ms(now + self.clock_ahead + later)
+    async def ask_clock(self) -> None:
+        """Ask this server for its time, unless it was heard lately. Raises `StoreUnavailable`."""
+        if self.clock.is_fresh:
+            return
+        asked = self.clock.elapsed()
+        with translated():
+            seconds, microseconds = await self.redis.time()
+        self.clock.hear_redis(datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds), asked)
+
+    def redis_time(self, later: timedelta) -> int:
+        """Return the time *later* than now by this server's clock, in ms."""
+        return epoch_ms(self.clock.by_redis() + later)

@@ -16,6 +16,7 @@ from redis.exceptions import ResponseError
 from bridge.ids import Lane, ThreadKey
 from bridge.queue.keys import GROUP, Keys
 from bridge.queue.redis.connection import translated
+from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import Scripts, from_epoch_ms
 from bridge.queue.wipe import FIELDS, Wipe
 
@@ -36,11 +37,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A bridge process: its *name*, how long ago its last heartbeat was (None: over an hour), and its work."""
+    """A bridge process: its *name*, how long ago its last heartbeat was (None: over an hour), and its work.
+
+    *clock* says how wrong its machine's clock is, if it is.
+    """
 
     name: str
     last_heard: timedelta | None
     work: tuple[Work, ...]
+    clock: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -87,17 +92,19 @@ async def status_of(scripts: Scripts) -> Status:
             found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)))
             work.setdefault(one["consumer"], []).append(found)
         heard = await last_heard(redis, keys)
+        reports = await Reloads(scripts).reports(dict.fromkeys([*heard, *work]))
         parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
         return Status(
             processes=tuple(
-                Process(name, heard.get(name), tuple(work.get(name, ()))) for name in dict.fromkeys([*heard, *work])
+                Process(name, heard.get(name), tuple(work.get(name, ())), report.clock if report else "")
+                for name, report in reports.items()
             ),
             lanes=await redis.xlen(keys.ready()),
             parked=len(parked - held),
             held=len(parked & held),  # else its stopped turn is still being finished
             approvals=await redis.zcard(keys.approvals()),
             dead=await redis.zcard(keys.dead()),
-            wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), datetime.now(UTC)),
+            wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), scripts.clock.now()),
         )
 
 

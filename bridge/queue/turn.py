@@ -31,9 +31,9 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
+from bridge.common_clock import since_boot
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
@@ -177,10 +177,6 @@ class QueuedTurn:
         return result  # type: ignore[no-any-return]
 
 
-_BOOT_TIME: Final = getattr(time, "CLOCK_BOOTTIME", None)
-_since_boot = time.monotonic if _BOOT_TIME is None else partial(time.clock_gettime, _BOOT_TIME)
-
-
 class Elapsed:
     """The default clock of leases: seconds that also pass while the machine is suspended.
 
@@ -190,7 +186,7 @@ class Elapsed:
     """
 
     def __init__(self, *clocks: Callable[[], float]) -> None:
-        self._clocks = clocks or (_since_boot, time.time)
+        self._clocks = clocks or (since_boot, time.time)
         self._read = [clock() for clock in self._clocks]
         self._elapsed = 0.0
 

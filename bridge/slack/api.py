@@ -22,7 +22,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
+from bridge.common_clock import CommonClock
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.json_reader import Json, read_json
 from bridge.metrics import Metrics
@@ -38,7 +38,6 @@ from bridge.slack.payloads import items, mapping
 
 log = logging.getLogger(__name__)
 
-_UTC_NOW: Final = partial(datetime.now, UTC)
 RESPONSE_URL = "response_url"
 """The method named in a `SlackError` about a post by response_url."""
 UPLOAD_URL = "upload_url"
@@ -53,14 +52,12 @@ _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
 _LEAST_TO_START = 1.0  # seconds; with less left, a call isn't started
 RESERVE = 2.0  # seconds, at least, for a call after waiting for its channel
-_CLOCKS_AGREE = timedelta(seconds=30)  # an answer takes up to 10 s, and its date is in whole seconds
 _CLOCK_WRONG = timedelta(minutes=5)  # what Slack's signatures tolerate
 _CLOCK_ASKED_EVERY = 1.0  # seconds; only signed requests ask, but someone may repeat one
 _CLOCK_SECONDS = 2.0  # Slack waits at most 3 s for an answer
 
 Sleep = Callable[[float], Awaitable[None]]
 Monotonic = Callable[[], float]
-Clock = Callable[[], datetime]
 Guard = Callable[[timedelta], Awaitable[None]]
 """Raises what forbids an effect that starts now and may take this long."""
 
@@ -161,17 +158,16 @@ class SlackWeb:
     """Calls the Web API with one bot token; create it with `opened`."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics, clock: Clock
+        self, session: aiohttp.ClientSession, base_url: str, token: str, metrics: Metrics, clock: CommonClock
     ) -> None:
         self._session = session
-        self._clock = clock
+        self.clock = clock
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._metrics = metrics
         self.token = BotToken(token)
         self.lacking: dict[str, str] = {}
         """The scopes that Slack last missed, by method."""
         self._last_date = ""  # the last answer's Date header
-        self._clock_ahead = timedelta(0)
         self._is_clock_known = False
         self._ask_clock_at = time.monotonic()
         self._asking_clock = asyncio.Lock()
@@ -182,19 +178,8 @@ class SlackWeb:
         self.client.proxy = self._proxy(self._base_url)
 
     def now(self) -> datetime:
-        """Return the time by Slack's clock: this machine's, corrected by Slack's last answer.
-
-        Times from Slack (a message's ``ts``, a search's ``oldest``) must be compared with this one.
-        """
-        return self._clock() - self._clock_ahead
-
-    @property
-    def clock_trouble(self) -> str:
-        """Say how wrong this machine's clock is, if it's wrong by more than five minutes."""
-        if abs(self._clock_ahead) <= _CLOCK_WRONG:
-            return ""
-        which = "ahead of" if self._clock_ahead > timedelta(0) else "behind"
-        return f"this machine's clock is {abs(round(self._clock_ahead.total_seconds()))} s {which} Slack's"
+        """Return the time; Slack's answers correct it."""
+        return self.clock.now()
 
     async def ask_clock(self, stamp: int = 0) -> bool:
         """Ask Slack for its time, unless that was just done. Returns whether it's known.
@@ -233,6 +218,7 @@ class SlackWeb:
         used = token or self.token.value
         headers = {} if url else {"Authorization": f"Bearer {used}"}
         timeout = aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, seconds))
+        asked_at = self.clock.elapsed()
         address, proxy = (url, self._proxy(url)) if url else (self._base_url + method, self.client.proxy)
         try:
             try:
@@ -243,7 +229,7 @@ class SlackWeb:
             except (aiohttp.ClientError, OSError) as exc:
                 raise _translated(method, exc) from exc
             if not url and response.status == HTTPStatus.OK:
-                self._follow_clock(response.headers.get("Date", ""))
+                self._follow_clock(response.headers.get("Date", ""), asked_at)
             answer = _judge(method, response.status, response.headers, body, is_api=not url)
         except SlackError as exc:
             self._metrics.slack_calls.labels(method, _outcome(exc)).inc()
@@ -258,21 +244,14 @@ class SlackWeb:
         self._metrics.slack_calls.labels(method, "ok").inc()
         return answer
 
-    def _follow_clock(self, date: str) -> None:
-        """Compare this machine's clock with the *date* of one of Slack's answers."""
+    def _follow_clock(self, date: str, asked_at: float) -> None:
+        """Compare the clock with the *date* of one of Slack's answers, which was asked for at *asked_at*."""
         if date == self._last_date:  # it has whole seconds, and parsing it takes 10 µs
             return
-        self._last_date = date
-        moment, now, was_wrong = _moment(date), self._clock(), abs(self._clock_ahead) > _CLOCK_WRONG
-        ahead = now - (moment or now)
-        self._clock_ahead = ahead if abs(ahead) > _CLOCKS_AGREE else timedelta(0)
+        self._last_date, moment = date, _moment(date)
         self._is_clock_known = moment is not None
-        is_wrong = abs(self._clock_ahead) > _CLOCK_WRONG
-        if is_wrong and not was_wrong:
-            seconds = round(ahead.total_seconds())
-            log.warning("this machine's clock is wrong: synchronize it (NTP)", extra={"seconds_ahead": seconds})
-        elif was_wrong and not is_wrong:
-            log.info("this machine's clock agrees with Slack's again")
+        if moment is not None:
+            self.clock.hear_slack(moment, asked_at)
 
     def _proxy(self, url: str) -> str | None:
         origin = "/".join(url.split("/", 3)[:3])
@@ -369,11 +348,10 @@ class SlackWeb:
 
 
 @asynccontextmanager
-async def opened(base_url: str, token: str, metrics: Metrics, *, clock: Clock = _UTC_NOW) -> AsyncIterator[SlackWeb]:
-    """Open the session, and close it at the end.
-
-    *clock* is this machine's.
-    """
+async def opened(
+    base_url: str, token: str, metrics: Metrics, *, clock: CommonClock | None = None
+) -> AsyncIterator[SlackWeb]:
+    """Open the session, and close it at the end."""
     # Running turns bound the number of calls. Slack closes a connection after a minute without a request; keep-alive
     # is shorter, so that a request rarely meets a closing connection.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
@@ -382,7 +360,7 @@ async def opened(base_url: str, token: str, metrics: Metrics, *, clock: Clock = 
         cookie_jar=aiohttp.DummyCookieJar(),
         middlewares=(_refuse_redirect,),
     ) as session:
-        yield SlackWeb(session, base_url, token, metrics, clock)
+        yield SlackWeb(session, base_url, token, metrics, clock or CommonClock())
 
 
 class _Redirected(aiohttp.ClientResponseError):

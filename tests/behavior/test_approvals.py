@@ -263,7 +263,7 @@ async def test_a_click_after_the_deadline_doesnt_count_before_its_slot(asked: Ha
 
 async def test_the_script_compares_the_deadline_with_its_own_clock(asked: Harness) -> None:
     process = asked.store.process()
-    asked.store.scripts.clock_ahead -= timedelta(days=3000)  # the worker's clock is early, Redis' isn't
+    asked.store.process_clock.redis_ahead -= timedelta(days=3000)  # the worker's clock is early, Redis' isn't
     await press(asked)
 
     assert asked.service.runs == []

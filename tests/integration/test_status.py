@@ -15,6 +15,8 @@ from support.real_redis import RealRedis
 from support.system import System, open_system
 from support.waiting import wait_until
 
+OFF = "this machine's clock is 7,200 s ahead of Redis'"
+
 
 async def status(system: System, folder: Path, *words: str) -> str:
     """The command's output, given only the Redis URL."""
@@ -44,6 +46,24 @@ async def test_status_shows_each_process_with_its_work(system: System, tmp_path:
     assert "running, 1 in progress" in table
     assert f"/archives/{GENERAL}/p{root.replace('.', '')}  waiting for the project service, accepted " in table
     assert "a question" not in table
+
+
+async def test_a_wrong_clock_is_reported_everywhere(system: System, tmp_path: Path) -> None:
+    right = await system.start_bridge()
+    wrong = system.bridge()
+    wrong.timing = {"ahead": 7200}
+    await (await wrong.start()).ready()
+
+    async def is_shown() -> bool:
+        return OFF in await status(system, tmp_path)
+
+    await wait_until(is_shown, "the status shows it")
+    found = [one["clock"] for one in json.loads(await status(system, tmp_path, "--json"))["processes"]]
+    _, ready = await wrong.state()
+
+    assert sorted(found) == ["", OFF]
+    assert ready["clock_trouble"] == OFF
+    assert (right.log.count(b"clock is wrong"), wrong.log.count(b"clock is wrong")) == (0, 1)
 
 
 async def test_a_process_that_exited_cleanly_is_not_shown(system: System, tmp_path: Path) -> None:

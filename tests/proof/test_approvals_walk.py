@@ -71,7 +71,7 @@ class Walk:
 
     def move_clock(self, name: str) -> None:
         self.store.clock.time = START + timedelta(hours=CLOCK[name])
-        self.store.scripts.clock_ahead = datetime.now(UTC) - self.store.clock.time
+        self.store.process_clock.redis_ahead = datetime.now(UTC) - self.store.clock.time
 
     async def take(self, what: str, worker: int) -> None:
         """Have a worker, a process of its own, take a turn from whoever holds it."""

@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property
@@ -51,6 +52,7 @@ from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import ProjectConnection
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Held
+from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Lease, WorkPaused
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
@@ -60,7 +62,7 @@ from bridge.slack.payloads import Dispatch
 from support.sample_posts import US
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
 from support.slack_requests import FORM, JSON, Headers, Response, no_socket, request, signed
-from support.store import NAMESPACE, SESSION_LIFETIME, Process, Store, open_store
+from support.store import NAMESPACE, SESSION_LIFETIME, Process, ProcessClock, Store, open_store
 from support.waiting import wait_until
 
 SUPPORT = {"id": 7, "name": "Support", "model": "m"}
@@ -313,6 +315,7 @@ class Harness:
         self.seen = Seen(self.slack)
         self.metrics = self.wires.metrics
         self._parts: dict[str, Parts] = {}
+        self._machines: dict[str, tuple[Connections, Scripts]] = {}
         self._listening: Dispatch | None = None
         self._connected: dict[str, ProjectConnection] = {}
         self.store.make = self._process
@@ -345,10 +348,11 @@ class Harness:
     def parts(self, name: str = "a") -> Parts:
         """The parts of process *name*, built when first used."""
         if name not in self._parts:
+            wires, scripts = self._machines.get(name, (self.wires, self.store.scripts))
             self._parts[name] = build(
                 self._settings(),
-                self.wires,
-                self.store.scripts,
+                wires,
+                scripts,
                 self.identity,
                 self.store.namespace,
                 consumer=name,
@@ -360,6 +364,13 @@ class Harness:
                 sleep=self.sleep,
             )
         return self._parts[name]
+
+    def machine(self, name: str) -> ProcessClock:
+        """Give process *name* a machine of its own, which is new here; return its clock."""
+        clock, web = ProcessClock(self.store.clock), copy(self.wires.web)
+        web.clock = clock
+        self._machines[name] = replace(self.wires, web=web), Scripts(self.store.redis, NAMESPACE, self.metrics, clock)
+        return clock
 
     def use_file(self, text: str) -> None:
         """Use this operator's file from now on, in all processes; its projects are those of `serve`."""
@@ -719,7 +730,7 @@ async def open_harness(redis: Redis, **environ: str) -> AsyncIterator[Harness]:
     async with (
         project,
         slack,
-        opened(slack.api_url, BOT_TOKEN, metrics, clock=store.clock) as web,
+        opened(slack.api_url, BOT_TOKEN, metrics, clock=store.process_clock) as web,
         LocalServer(
             guard := Guard(SIGNING_SECRET, metrics, now=lambda: web.now().timestamp(), ask_clock=web.ask_clock)
         ) as door,

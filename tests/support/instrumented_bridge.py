@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import httpx_aiohttp
 
 from bridge.app import Bridge, Connections, projects
 from bridge.cli.running import config_of, run
+from bridge.common_clock import CommonClock
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
@@ -25,8 +26,10 @@ from support.kill_points import SEPARATOR, InstrumentedTransport, KillPoints, in
 from support.ports import NO_TLS
 
 
-async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, timedelta]) -> int:
-    """Run a bridge as `bridge.app.serve` does, on instrumented wires."""
+async def serve(
+    settings: Settings, points: KillPoints, timing: Mapping[str, timedelta], ahead: timedelta = timedelta(0)
+) -> int:
+    """Run a bridge as `bridge.app.serve` does, on instrumented wires; its machine's clock is *ahead*."""
     configure(settings.log_format, settings.log_level)
     draining = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, draining.set)
@@ -44,10 +47,11 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
         run_timeout=settings.run_timeout,
         observe=metrics.upstream,
     )
+    token, clock = settings.slack_bot_token.get_secret_value(), CommonClock(lambda: datetime.now(UTC) + ahead)
     async with (
         instrumented(connect(url), points) as redis,
         instrumented(blocking_connection(url), points) as blocking,
-        opened(settings.slack_api_url, settings.slack_bot_token.get_secret_value(), metrics) as web,
+        opened(settings.slack_api_url, token, metrics, clock=clock) as web,
         project,
     ):
         if web.client.session is not None:
@@ -60,7 +64,7 @@ async def serve(settings: Settings, points: KillPoints, timing: Mapping[str, tim
 def run_until_killed(kill_at: str, point_log: str, timing: Mapping[str, float]) -> int:
     """Run the bridge that the environment configures until *kill_at*; write the points passed to *point_log*, if any.
 
-    *timing* has seconds for arguments of `Bridge`.
+    *timing* has seconds for arguments of `serve` and `Bridge`.
     """
     lasting = {name: timedelta(seconds=seconds) for name, seconds in timing.items()}
     file = os.open(point_log or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -75,4 +79,4 @@ def run_until_killed(kill_at: str, point_log: str, timing: Mapping[str, float]) 
         return True
 
     points = KillPoints(kill_at, lambda point: os.write(file, f"{point}\n".encode()) and None, may)
-    return run(lambda: serve(load(os.environ), points, lasting))
+    return run(lambda: serve(load(os.environ), points, lasting, lasting.pop("ahead", timedelta(0))))

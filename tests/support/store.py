@@ -10,6 +10,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from bridge.common_clock import CommonClock
 from bridge.engine.said_once import SaidOnce
 from bridge.features.channels.settings import Channels, ChannelSettings
 from bridge.features.conversations.sessions import Sessions
@@ -64,6 +65,26 @@ class Clock:
         return self.time
 
 
+class ProcessClock(CommonClock):
+    """The clock of a process: for it, Redis' and Slack's show the tests' time, and its machine's is *ahead* of that.
+
+    What scripts compare with Redis' real time is converted, with `SPARE`.
+    """
+
+    def __init__(self, clock: Clock, ahead: timedelta = timedelta(0)) -> None:
+        super().__init__(machine=lambda: clock() + self.is_ahead, elapsed=lambda: clock().timestamp())
+        self._clock = clock
+        self.is_ahead = ahead
+        self.redis_ahead = timedelta(0)
+
+    def hear_redis(self, moment: datetime, asked: float) -> None:
+        self.redis_ahead = moment - self._clock() + SPARE
+        super().hear_redis(self._clock(), asked)
+
+    def by_redis(self) -> datetime:
+        return self._clock() + self.redis_ahead
+
+
 @dataclass
 class Process:
     """One process's use of the store."""
@@ -106,6 +127,7 @@ class Store:
     channels: Channels
     namespace: Namespace
     clock: Clock
+    process_clock: ProcessClock
     processes: dict[str, Process] = field(default_factory=dict)
     limits: Sequence[Quota] = ()
     audit_lifetime: timedelta = timedelta(0)
@@ -235,14 +257,14 @@ async def open_store(
 ) -> Store:
     """Open a store in the namespace of the tests."""
     clock = clock or Clock()
-    scripts = Scripts(redis, NAMESPACE, metrics or Metrics())
+    process_clock = ProcessClock(clock)
+    scripts = Scripts(redis, NAMESPACE, metrics or Metrics(), process_clock)
     namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=clock, audit_lifetime=audit_lifetime)
     store = Store(
         redis, scripts, Sessions(scripts, session_lifetime=SESSION_LIFETIME), SaidOnce(scripts), Channels(scripts),
-        namespace, clock, limits=limits, audit_lifetime=audit_lifetime,
+        namespace, clock, process_clock, limits=limits, audit_lifetime=audit_lifetime,
     )  # fmt: skip
     await namespace.hold()
-    scripts.clock_ahead += SPARE
     return store
 
 

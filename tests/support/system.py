@@ -43,8 +43,9 @@ class BridgeProcess:
     """``bridge serve`` as a process; *log* is its output so far.
 
     *pages* are the public pages it served just before it shut down. *timing* has seconds for arguments of
-    `bridge.app.Bridge`, such as ``lease``. With a *point_log* it writes the points of `support.kill_points` that it
-    passes to that file, and kills itself at *kill_at* (``""``: never).
+    `bridge.app.Bridge`, such as ``lease``, and for how far its machine's clock is ``ahead``. With a *point_log* it
+    writes the points of `support.kill_points` that it passes to that file, and kills itself at *kill_at* (``""``:
+    never).
     """
 
     environ: Mapping[str, str]

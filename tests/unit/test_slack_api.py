@@ -67,7 +67,7 @@ async def test_slack_is_asked_for_its_clock_at_most_every_ten_seconds(
 
     assert known == [True, True]
     assert len(asked(emulated, "auth.test")) == 1
-    assert "s behind Slack's" in web.clock_trouble
+    assert "s behind Slack's" in web.clock.trouble
     assert [record.message for record in caplog.records] == ["this machine's clock is wrong: synchronize it (NTP)"]
 
 

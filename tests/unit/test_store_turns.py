@@ -239,7 +239,7 @@ async def test_only_the_first_message_of_a_thread_may_choose_its_agent(store: St
 
 
 async def test_a_put_after_its_deadline_is_not_stored(store: Store) -> None:
-    store.scripts.clock_ahead -= SPARE + timedelta(seconds=10)  # the server receives the command ten seconds late
+    store.process_clock.redis_ahead -= SPARE + timedelta(seconds=10)  # the server receives the command ten seconds late
     before = await store.dump()
 
     with pytest.raises(StoreUnavailable):
@@ -462,7 +462,7 @@ async def test_entries_expire(redis: Redis) -> None:
     await redis.xadd(AUDIT, {"v": "1", "user": "U9"}, id=f"{long_ago}-0")
     await redis.xadd(AUDIT, {"v": "1", "user": USER}, id=f"{long_ago + 86_400_000 * 2}-0")
     await redis.expire(AUDIT, 60)
-    store.scripts.clock_ahead = timedelta(0)
+    store.process_clock.redis_ahead = timedelta(0)
 
     await store.namespace.prune_dead_consumers()
 

@@ -155,7 +155,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
         decision = {
             "approval": stored.id, "what": what, "user": turn.user, "digest": request.digest, "terms": terms,
             "count": request.count, "said": said, "now": str(epoch_ms(now)),
-            "deadline": self._scripts.redis_time(now, request.until - now), "lives_ms": milliseconds(APPROVAL),
+            "deadline": self._scripts.redis_time(request.until - now), "lives_ms": milliseconds(APPROVAL),
             "ends": list(ends), "changed": list(changed),
         }  # fmt: skip
         answer = await turn.run("features.approvals.decide", as_json(decision))

@@ -23,6 +23,7 @@ KINDS: Final = {
     "memory": _Kind("Redis is running out of memory", "bridge check", "docs/how-to/size.md"),
     "replicas": _Kind("Redis has no working replica", "bridge check", "docs/explanation/guarantees.md"),
     "store": _Kind("Redis couldn't be used", "bridge check", f"{_NO_ANSWER}#if-nobody-gets-an-answer"),
+    "clock": _Kind("A machine's clock is wrong", "bridge status", f"{_NO_ANSWER}#common-problems"),
     "token": _Kind("Slack rejected the bot token", "bridge check", "docs/how-to/rotate-secrets.md"),
     "scopes": _Kind("The Slack app lacks a permission", "bridge manifest", "docs/reference/permissions.md"),
     "socket": _Kind("Slack's events don't arrive", "bridge check", "docs/how-to/socket-mode.md"),
