@@ -219,7 +219,10 @@ _Count = Annotated[int | None, Field(ge=1, le=_MOST_COUNTED, strict=True)]
 
 
 class LimitTable(TomlTable):
-    """``[[limits]]``: how much may be done in an hour or a day. Each limit counts on its own; all must hold."""
+    """``[[limits]]``: how much may be done in an hour or a day. All must hold.
+
+    Another number keeps what was used.
+    """
 
     per: Annotated[Per, one_of(*get_args(Per))] = Field(examples=['"person"'])
     """What is counted together: each `person`, user `group`, `channel`, `agent`, `workflow` or `project`."""

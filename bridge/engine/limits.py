@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -71,7 +71,7 @@ async def used_limits(scripts: Scripts, now: datetime) -> list[UsedLimit]:
     keys, redis = scripts.keys, scripts.redis
     with translated():
         listed: Any = await redis.zrangebyscore(keys.limits(), epoch_ms(now), "+inf")
-        limits = [json.loads(one) for one in listed]
+        limits = list({limit[0]: limit for limit in map(json.loads, listed)}.values())  # by counter, the latest number
         async with redis.pipeline(transaction=False) as pipe:
             for id_, *_facts in limits:
                 pipe.hget(keys.used(id_), "n")
@@ -95,8 +95,11 @@ class Limit:
     called: str = ""
 
     def quota(self, amount: int, *subject: str) -> Quota:
-        """Return what counts for *subject*; its counter's name says nothing about whom it counts for."""
-        facts = json.dumps([self.per, *subject, *sorted(self.only or ()), self.every, self.unit, self.most])
+        """Return what counts for *subject*; its counter's name says nothing about whom it counts for.
+
+        Another number, or another list of whom it's about, doesn't change the counter.
+        """
+        facts = json.dumps([self.per, *subject, self.every, self.unit])
         id_, is_own = hashlib.sha256(facts.encode()).hexdigest()[:32], self.unit == ARRIVALS and self.per != "thread"
         words, of_anyone = _in_words(self.per, self.most, self.unit, self.every)
         return Quota(
@@ -109,6 +112,14 @@ def _in_words(per: str, most: int, unit: str, every: str) -> tuple[str, str]:
     """Name a limit for those whose it is, and for anyone."""
     limit = f"limit of {kit.counted(most, _UNITS[unit])} per {every}"
     return f"{_WHOSE.get(per, '')} {limit}", f"{'an' if per[0] == 'a' else 'a'} {per}'s {limit}"
+
+
+def strictest(quotas: Iterable[Quota]) -> tuple[Quota, ...]:
+    """Return the strictest quota of each counter: limits on the same thing share one, which counts once."""
+    found: dict[str, Quota] = {}
+    for quota in quotas:
+        found[quota.id] = min(found.get(quota.id, quota), quota, key=lambda one: one.most)
+    return tuple(found.values())
 
 
 def limits_of(tables: Sequence[LimitTable]) -> tuple[Limit, ...]:
@@ -162,14 +173,14 @@ class Limiter:
 
     async def of_question(self, turn: Turn, agent: Agent | None, text: str, *, person: str = "") -> tuple[Quota, ...]:
         """Return what a question for *agent* counts for; *person* is the owner of what asks it, if it's an app."""
-        return tuple([one async for one in self._of(turn, "turns", len(text), agent, person or turn.user)])
+        return strictest([one async for one in self._of(turn, "turns", len(text), agent, person or turn.user)])
 
     async def of_run(self, turn: Turn, workflow: Workflow, given: Any) -> tuple[Quota, ...]:
         """Return what a run of *workflow* with this input counts for."""
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
         found = [one async for one in self._of(turn, "runs", len(text), workflow, turn.user)]
         mine = (turn.team, turn.user, turn.project_key)
-        return (*found, *(one.quota(1, *mine) for one in self.in_short if one.unit == "runs"))
+        return strictest([*found, *(one.quota(1, *mine) for one in self.in_short if one.unit == "runs")])
 
     async def _of(
         self, turn: Turn, unit: str, characters: int, target: Workflow | Agent | None, person: str

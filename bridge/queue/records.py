@@ -145,6 +145,7 @@ Write = (
     | tuple[Literal["field"], str, int, str, str]
     | tuple[Literal["field if"], str, int, str, str, str]
     | Max
+    | tuple[Literal["give back"], str, int, str]
     | tuple[Literal["push"], str, int, str, int]
     | tuple[Literal["rank"], str, int, str, int, int]
     | tuple[Literal["unrank"], str, int, str]

@@ -128,6 +128,12 @@ class QueuedTurn:
         """Make *writes* in the same step as the outcome."""
         self.staged += writes
 
+    def give_back(self, limits: Sequence[Quota]) -> None:
+        """Stage that the request doesn't count for *limits*, since it surely had no effect."""
+        self.near = None
+        if limits:
+            self.stage(("give back", self.journal.key_of(self.id), 0, as_json(counted(limits))))
+
     async def run(self, script: str, *args: str | int) -> Any:
         """Run a feature's *script*, which begins with the fence of this turn, and is repeatable. Raises `LaneLost`."""
         return await self.journal.behind_fence(self.taken, script, *args)
@@ -266,6 +272,10 @@ class Journal:
         self._consumer = consumer
         self._session_ms = milliseconds(session_lifetime)
         self._now = now
+
+    def key_of(self, turn: TurnId) -> str:
+        """Return the key of a turn's record."""
+        return self._scripts.keys.turn(turn)
 
     async def take(self, held: Held, *, begins: bool = True) -> Head | None:
         """Read the head of a lane; None if it's empty.

@@ -124,3 +124,70 @@ async def test_counters_name_nobody_and_expire(harness: Harness) -> None:
     (key,) = [one async for one in redis.scan_iter("*used:*")]
     assert ALICE not in str(key)
     assert 0 < await redis.pttl(key) <= 3_600_000
+
+
+@pytest.mark.parametrize("limit", ["", "[[limits]]\nper = 'person'\nruns = 1", "[[limits]]\nper = 'project'\nruns = 1"])
+@pytest.mark.parametrize(
+    ("failure", "counts"),
+    [
+        (REFUSED, False),
+        (httpx.ConnectTimeout("slow"), False),
+        (httpx.Response(429), False),
+        (httpx.Response(503, headers={"Retry-After": "1"}), False),
+        (httpx.Response(404), False),
+        (httpx.Response(422), False),
+        (httpx.Response(500), True),
+        (httpx.ReadTimeout("slow"), True),
+        (httpx.ReadError("lost"), True),
+    ],
+)
+async def test_a_run_that_surely_did_not_start_does_not_count(
+    harness: Harness, failure: httpx.Response | Exception, limit: str, *, counts: bool
+) -> None:
+    if limit:
+        harness.use_file(limit)
+    else:
+        harness.configure(BRIDGE_USER_RUNS_PER_HOUR="1")
+    harness.service.run_answers = [failure] * 9  # some are tried again
+    await run(harness, "3 a")
+    before = told(harness)
+
+    harness.service.run_answers = []
+    harness.service.runs.clear()
+    for line in ("3 b", "3 c"):
+        await run(harness, line)
+
+    assert harness.service.runs == ([] if counts else ["b"])
+    assert [one for one in before if "used up" in one] == (before if counts else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "used", "after", "left"),
+    [
+        ("runs = 3", 2, "runs = 2", 0),
+        ("runs = 3", 3, "runs = 4", 1),
+        ("runs = 3", 1, "runs = 3\nonly = [ALICE]", 2),
+        ("runs = 3\nonly = [ALICE]", 1, "runs = 2", 1),
+        ("runs = 3", 2, 'runs = 3\nevery = "day"', 3),  # that counts something else
+        ("runs = 3", 1, "runs = 3\n[[limits]]\nper = 'person'\nruns = 2", 1),  # the stricter one of two holds
+    ],
+)
+async def test_a_changed_limit_keeps_what_was_used(
+    harness: Harness, before: str, used: int, after: str, left: int
+) -> None:
+    for number, limit in ((used, before), (6, after)):
+        harness.service.runs.clear()
+        harness.use_file('[[limits]]\nper = "person"\n' + limit.replace("ALICE", f'"{ALICE}"'))
+        for _ in range(number):
+            await run(harness, "3 hello")
+
+    assert len(harness.service.runs) == left
+
+
+async def test_a_changed_setting_keeps_what_was_used(harness: Harness) -> None:
+    for most in "324":
+        harness.configure(BRIDGE_USER_RUNS_PER_HOUR=most)
+        for _ in range(2):
+            await run(harness, "3 hello")
+
+    assert len(harness.service.runs) == 4

@@ -3,8 +3,8 @@
 Two workers send requests that count for one limit. SENT and the count are one script: a request beyond the limit is
 refused and waits for the next window, which begins with its first count. A request that surely didn't arrive is taken
 back in the script that queues it again. In between, a worker is killed (what it sent may have arrived), loses its lane,
-Redis runs a script a second time, the window ends, and the operator's file is edited: to another number, which is
-another counter.
+Redis runs a script a second time, the window ends, and the operator's file is edited: to another number of the same
+counter.
 
 The promises: no more requests arrive within a window than the limit that was in force when they were sent allows; what
 arrived or may have arrived counts; and a request that never arrived doesn't use the limit up.
@@ -34,22 +34,22 @@ class World(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request: its *step*, its worker, the counter and the window it counts in, and how often it was sent."""
+    """A request: its *step*, its worker, the number it was held to, the window it counts in, and where it arrived."""
 
     step: str = "queued"  # queued, sent (about to be), missed, arrived, unknown
     worker: int = -1
-    counter: int = 0
+    held_to: int = 0
     window: int = 0
-    arrived_in: tuple[tuple[int, int], ...] = ()  # the counter and its window, for the promises
+    arrived_in: tuple[tuple[int, int], ...] = ()  # that number and the window, for the promises
 
 
 class Place(NamedTuple):
-    """The state. *used* and *window* are of the counters before and after an edit; *read* is what a worker read."""
+    """The state. *used* is counted in the *window*; *in_force* is 1 after an edit; *read* is what a worker read."""
 
     left: World
     requests: tuple[Request, ...]
-    used: tuple[int, int] = (0, 0)
-    window: tuple[int, int] = (0, 0)
+    used: int = 0
+    window: int = 0
     in_force: int = 0
     read: tuple[int, ...] = (0,) * WORKERS  # only a mutant's: how much was used when the worker looked
     has_read: tuple[bool, ...] = (False,) * WORKERS
@@ -71,7 +71,7 @@ MUTANTS: Final[dict[str, str]] = {
     "counted when it arrived": "a worker is killed",
     "counted twice": "a request doesn't arrive",
     "taken back from any window": "the window ends",
-    "taken back from the counter in force": "the file is edited",
+    "each number has a counter": "the file is edited",
 }
 """The precautions that are left out, and a scenario that shows it."""
 
@@ -85,35 +85,29 @@ def steps(s: Place, without: str) -> Iterator[tuple[str, Place]]:
                 yield f"{worker} takes {at}", _put(s, at, one._replace(worker=worker))
         elif one.worker >= 0:
             yield from _work(s, at, one, without)
-    if s.left.windows:
-        for counter in range(2):
-            if s.used[counter]:
-                ended = s._replace(
-                    used=_with(s.used, counter, 0), window=_with(s.window, counter, s.window[counter] + 1)
-                )
-                yield f"the window of {counter} ends", ended._replace(left=_less(s, "windows"))
+    if s.left.windows and s.used:
+        yield "the window ends", s._replace(used=0, window=s.window + 1, left=_less(s, "windows"))
     if s.left.edits:
-        yield "the file is edited", s._replace(in_force=1, left=_less(s, "edits"))
+        used = 0 if without == "each number has a counter" else s.used
+        yield "the file is edited", s._replace(in_force=1, used=used, left=_less(s, "edits"))
 
 
 def _work(s: Place, at: int, one: Request, without: str) -> Iterator[tuple[str, Place]]:
     worker = one.worker
     if one.step == "queued" and without == "looked at apart from the count" and not s.has_read[worker]:
-        seen = s._replace(
-            read=_with(s.read, worker, s.used[s.in_force]), has_read=_with(s.has_read, worker, value=True)
-        )
+        seen = s._replace(read=_with(s.read, worker, s.used), has_read=_with(s.has_read, worker, value=True))
         yield f"{worker} looks at the limit", seen
     elif one.step == "queued":
         yield f"{worker} writes SENT of {at}", _sent(s, at, one, without)
     elif one.step == "sent":
         arrived = _put(s, at, one._replace(step="arrived", worker=-1, arrived_in=(*one.arrived_in, _place_of(one))))
         if without == "counted when it arrived":
-            arrived = _count(arrived, one.counter, 1)
+            arrived = _count(arrived, 1)
         yield f"{at} arrives", arrived
         if s.left.misses:
             yield f"{at} doesn't arrive", _put(s, at, one._replace(step="missed"))._replace(left=_less(s, "misses"))
         if s.left.repeats:
-            again = _count(s, one.counter, 1) if without == "counted twice" else s
+            again = _count(s, 1) if without == "counted twice" else s
             yield f"Redis writes SENT of {at} twice", again._replace(left=_less(s, "repeats"))
     elif one.step == "missed":
         back = _put(s, at, one._replace(step="queued", worker=-1))
@@ -135,30 +129,29 @@ def _work(s: Place, at: int, one: Request, without: str) -> Iterator[tuple[str, 
 
 def _sent(s: Place, at: int, one: Request, without: str) -> Place:
     """Check the limit and count, in one script; a refused one is over."""
-    used = s.used[s.in_force]
+    used = s.used
     if without == "looked at apart from the count":
         used = s.read[one.worker]
         s = s._replace(read=_with(s.read, one.worker, 0), has_read=_with(s.has_read, one.worker, value=False))
     if used >= s.left.most[s.in_force]:
         return _put(s, at, one._replace(step="refused", worker=-1))
-    after = _put(s, at, one._replace(step="sent", counter=s.in_force, window=s.window[s.in_force]))
-    return after if without == "counted when it arrived" else _count(after, s.in_force, 1)
+    after = _put(s, at, one._replace(step="sent", held_to=s.in_force, window=s.window))
+    return after if without == "counted when it arrived" else _count(after, 1)
 
 
 def _taken_back(s: Place, one: Request, without: str) -> Place:
     if without == "not taken back":
         return s
-    counter = s.in_force if without == "taken back from the counter in force" else one.counter
-    is_ours = without.startswith("taken back from") or s.window[counter] == one.window
-    return _count(s, counter, -1) if is_ours else s
+    is_ours = without == "taken back from any window" or s.window == one.window
+    return _count(s, -1) if is_ours else s
 
 
 def _place_of(one: Request) -> tuple[int, int]:
-    return one.counter, one.window
+    return one.held_to, one.window
 
 
-def _count(s: Place, counter: int, amount: int) -> Place:
-    return s._replace(used=_with(s.used, counter, s.used[counter] + amount))
+def _count(s: Place, amount: int) -> Place:
+    return s._replace(used=s.used + amount)
 
 
 def _put(s: Place, at: int, one: Request) -> Place:
@@ -176,16 +169,13 @@ def _less(s: Place, what: str) -> World:
 def broken(s: Place) -> str:
     """Describe the promise that a state breaks, if any."""
     arrived = [place for one in s.requests for place in one.arrived_in]
-    for counter, window in set(arrived):
-        if arrived.count((counter, window)) > s.left.most[counter]:
+    for window in {window for _number, window in arrived}:
+        numbers = [number for number, one in arrived if one == window]
+        if len(numbers) > s.left.most[max(numbers)]:  # the one that was in force for the last of them
             return "more arrived in a window than its limit allows"
-    for counter in range(2):
-        here = (counter, s.window[counter])
-        # Sent and not known to be missed, or killed before it was taken back: it may have arrived.
-        counts = [one for one in s.requests if one.step not in {"queued", "refused"} and _place_of(one) == here]
-        if s.used[counter] != len(counts):
-            return "what counts isn't what arrived, or may have"
-    return ""
+    # Sent and not known to be missed, or killed before it was taken back: it may have arrived.
+    counts = [one for one in s.requests if one.step not in {"queued", "refused"} and one.window == s.window]
+    return "" if s.used == len(counts) else "what counts isn't what arrived, or may have"
 
 
 def search(world: World, without: str = "") -> Found:

@@ -104,7 +104,6 @@ async def run(
         undo = (*undo, deps.homes.settled(person, turn.id))
         limits = await deps.limits.of_run(turn, workflow, given)
         result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo, limits=limits)
-        await say_if_near(deps.slack, turn)
     except AlreadyUsed:
         if permit:
             return permit.used
@@ -114,7 +113,9 @@ async def run(
     has_started = isinstance(result, RunResult) or result.may_have_happened
     if not has_started:
         turn.stage(*undo)
-    elif replaces is not None:
+        turn.give_back(limits)
+    await say_if_near(deps.slack, turn)
+    if has_started and replaces is not None:
         try:
             await deps.slack.whisper(recipient_of(turn.body), replaces)
         except SlackError as exc:

@@ -364,6 +364,16 @@ local function look_at_head(id, consumer, times_delivered, how)
   return {'turn', id, redis.call('HGETALL', key), conversation, times_delivered}
 end
 
+-- Take back what the request of a turn was counted for, once; a window that has begun since isn't touched.
+local function give_back(key, limits)
+  local window = string.gmatch(redis.call('HGET', key, 'counted') or '', '%S+')
+  for _, limit in ipairs(limits) do
+    local counter = used_key(limit[1])
+    if redis.call('HGET', counter, 'since') == window() then redis.call('HINCRBY', counter, 'n', -limit[4]) end
+  end
+  redis.call('HDEL', key, 'counted')
+end
+
 -- Make one write (`Write` in bridge.queue.records).
 local function make(write)
   local how, key, ms = write[1], write[2], write[3]
@@ -390,6 +400,7 @@ local function make(write)
       'body', write[8], 'came', write[9])
     redis.call('RPUSH', box_key(write[5]), write[4])
     activate(write[5])
+  elseif how == 'give back' then answer = give_back(key, cjson.decode(write[4]))
   elseif how == 'append' then -- to a stream, trimmed to about write[4] entries
     answer = redis.call('XADD', key, 'MAXLEN', '~', write[4], '*', unpack(write, 5))
   else error('no such write: ' .. how) end

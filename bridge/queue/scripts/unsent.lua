@@ -8,11 +8,7 @@ if redis.call('HGET', key, 'step') == 'sent' then
   redis.call('HSET', key, 'step', 'queued')
   redis.call('HINCRBY', key, 'unsent', 1)
   apply(ARGV[5])
-  local window = string.gmatch(redis.call('HGET', key, 'counted') or '', '%S+')
-  for _, limit in ipairs(ARGV[6] ~= '' and cjson.decode(ARGV[6]) or {}) do -- a window that has begun since isn't touched
-    local counter = used_key(limit[1])
-    if redis.call('HGET', counter, 'since') == window() then redis.call('HINCRBY', counter, 'n', -limit[4]) end
-  end
+  give_back(key, ARGV[6] ~= '' and cjson.decode(ARGV[6]) or {})
 end
 redis.call('HDEL', key, 'by')
 return 'ok'
