@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from itertools import pairwise
+from zoneinfo import ZoneInfo, available_timezones
 
+from cronsim import CronSim
 from hypothesis import given, settings, strategies as st
 
 from bridge.errors import BadSchedule
 from bridge.features.schedules.schedule import Schedule, next_due, read_report
 from bridge.slack.blockkit.folding import fold
 from support.spelling import spelled
-from support.tables import each
 
-BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 PIECES = [
     "every", "each", "at", "on", "the", "of", "and", ",", "to", "-", "–", "monday", "Mondays", "mon", "thu", "mon-fri",  # noqa: RUF001
     "sun-", "weekdays", "weekend", "daily", "day", "weekly", "week", "monthly", "month", "1st", "31st", "99th", "last",
@@ -27,20 +28,63 @@ def utc(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@each("zone", ["UTC", BERLIN, NEW_YORK, LORD_HOWE, "Pacific/Apia", "Asia/Kathmandu"])
-@each("words", ["daily 02:30", 'cron "*/30 1-3 * * *"', "monthly 31 01:15"])
-def test_each_local_slot_of_a_year_occurs_once_in_order(words: str, zone: str) -> None:
-    schedule, clock = read_report(words).schedule, ZoneInfo(zone)
-    due, end, shown = utc("2026-01-01T00:00"), utc("2027-01-02T00:00"), []
-    while (due := next_due(schedule, clock, due)) < end:
-        shown.append(due)
+FIXED = ["30 2 * * *", "0 0 * * *", "10,40 0-3 * * *", "59 23 * * *"]
+ELAPSED = [
+    "*/5 * * * *",
+    "0 * * * *",
+    "45 */2 * * *",
+    "5-59/20 1-3 * * *",
+    "*/10 2 * * *",
+    "*/30 0 * * 0",
+    "1 0-23/3 1-5 * *",
+]
 
-    walls = [moment.astimezone(clock).replace(tzinfo=None) for moment in shown]
-    assert shown == sorted(set(shown))
-    assert len(set(walls)) == len(walls)
-    assert {wall.date() for wall in walls} >= {
-        (utc("2026-01-02T12:00") + timedelta(days=day)).date() for day in range(364) if not words.startswith("monthly")
+
+def changes_of(zone: ZoneInfo) -> Iterator[datetime]:
+    """Yield when a zone's clock changes, in UTC, in 2026."""
+    for day in range(365):
+        begin = utc("2026-01-01T00:00") + timedelta(days=day)
+        minutes = [begin + timedelta(minutes=minute) for minute in (0, 1440)]
+        if len({one.astimezone(zone).utcoffset() for one in minutes}) > 1:
+            steps = [begin + timedelta(minutes=minute) for minute in range(1441)]
+            yield next(
+                two for one, two in pairwise(steps) if len({x.astimezone(zone).utcoffset() for x in (one, two)}) > 1
+            )
+
+
+def expected(cron: str, zone: ZoneInfo, minutes: list[datetime]) -> list[datetime]:
+    """Look at each minute: what has a wildcard or a step is due whenever the clock shows it, the rest once a time."""
+    matches, found, shown = CronSim(cron, datetime(2026, 1, 1)), [], set[datetime]()  # noqa: DTZ001 - walls
+    last = minutes[0].astimezone(zone).replace(tzinfo=None, fold=0) - timedelta(minutes=1)
+    for moment in minutes:
+        wall = moment.astimezone(zone).replace(tzinfo=None, fold=0)
+        skipped = max(0, (wall - last) // timedelta(minutes=1) - 1)
+        walls = [wall - timedelta(minutes=back) for back in range((skipped if cron in FIXED else 0) + 1)]
+        if any(
+            one.minute in matches.minutes and one.hour in matches.hours and matches.match_day(one.date())
+            and one not in shown for one in walls
+        ):  # fmt: skip
+            found.append(moment)
+        shown |= set(walls) if cron in FIXED else set()
+        last = wall
+    return found
+
+
+def test_slots_are_those_of_debians_cron_in_every_zone() -> None:
+    changes = {
+        (change, *(at.astimezone(zone).replace(tzinfo=None) for at in (change - timedelta(minutes=1), change))): zone
+        for zone in map(ZoneInfo, sorted(available_timezones()))
+        for change in changes_of(zone)
     }
+    assert len(changes) > 20
+    for (change, *_walls), zone in changes.items():
+        begin = change - timedelta(hours=5)
+        minutes = [begin + timedelta(minutes=minute) for minute in range(600)]
+        for cron in [*FIXED, *ELAPSED]:
+            due, found = begin - timedelta(minutes=1), list[datetime]()
+            while (due := next_due(Schedule("", (cron,)), zone, due)) <= minutes[-1]:
+                found.append(due)
+            assert found == expected(cron, zone, minutes), (cron, zone, change)
 
 
 @given(typed=st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=9).map(" ".join))

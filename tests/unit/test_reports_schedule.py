@@ -65,12 +65,14 @@ DUE = [
     ('cron "*/20 * * * *"', BERLIN, "2026-03-29T01:00", "2026-03-29T01:20"),
     ("daily 02:30", NEW_YORK, "2026-03-08T05:00", "2026-03-08T07:00"),
     ("daily 02:15", LORD_HOWE, "2026-10-03T12:00", "2026-10-03T15:30"),  # the gap is half an hour, up to 02:30
-    # autumn: 02:00-03:00 occurs twice on 25 October; the first one counts
+    # autumn: 02:00-03:00 occurs twice on 25 October; the first one counts, but for wildcards and steps
     ("daily 02:30", BERLIN, "2026-10-24T12:00", "2026-10-25T00:30"),
     ("daily 02:30", BERLIN, "2026-10-25T00:30", "2026-10-26T01:30"),
     ("daily 02:30", BERLIN, "2026-10-25T00:59", "2026-10-26T01:30"),  # between the two
-    ('cron "* * * * *"', BERLIN, "2026-10-25T00:59", "2026-10-25T02:00"),
-    ('cron "*/20 * * * *"', BERLIN, "2026-10-25T01:10", "2026-10-25T02:00"),
+    ('cron "* * * * *"', BERLIN, "2026-10-25T00:59", "2026-10-25T01:00"),
+    ('cron "*/20 * * * *"', BERLIN, "2026-10-25T01:10", "2026-10-25T01:20"),
+    ('cron "0 * * * *"', BERLIN, "2026-10-25T00:00", "2026-10-25T01:00"),
+    ('cron "0,30 1-4 * * *"', BERLIN, "2026-10-25T00:30", "2026-10-25T02:00"),
     ("daily 01:30", NEW_YORK, "2026-11-01T05:30", "2026-11-02T06:30"),
     ("daily 01:45", LORD_HOWE, "2026-04-04T12:00", "2026-04-04T14:45"),
 ]

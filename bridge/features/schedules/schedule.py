@@ -5,8 +5,10 @@ input is added in quotation marks, or as JSON. `bridge.errors.BadSchedule` names
 that a form can show it at the right field.
 
 A task is due by the wall clock of a time zone. A schedule is one or more cron expressions; each of their times is a
-**slot**. A slot that the clock skips in spring is due in the first minute after the gap (and merges with another slot
-of that minute); one that occurs twice in autumn is due the first time. So each slot has a unique moment.
+**slot**. When clocks change, it's as in Debian's cron: an expression with a wildcard or a step in its minutes or hours
+goes on in elapsed time, in the hour that comes twice as in any other; the times of any other happen once. One that the
+clock skips is due in the first minute after the gap (and merges with another slot of that minute); one that occurs
+twice is due the first time. So each slot has a unique moment.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from bridge.slack.blockkit.failures import where_json_breaks
 from bridge.slack.blockkit.folding import fold, without_end
 from bridge.slack.blockkit.json_text import typed_input
 
-_MINUTE: Final = timedelta(minutes=1)
+_SECOND, _MINUTE, _A_DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 _CRON_FIELDS: Final = 5
 _LONGEST_CRON: Final = 100  # characters; enough for any real expression
 _MOST_WORDS: Final = 100  # of a schedule; who pastes a page there means something else
@@ -220,8 +222,7 @@ class StoredTask:
 
 def next_due(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime:
     """Return the first moment later than *after* at which a task is due, in UTC."""
-    local = after.astimezone(zone).replace(tzinfo=None, fold=0)
-    return min(next(due for due in _slots(cron, zone, local) if due > after) for cron in schedule.crons)
+    return min(_next_slot(cron, zone, after.astimezone(UTC)) for cron in schedule.crons)
 
 
 def last_due(schedule: Schedule, zone: ZoneInfo, first: datetime, until: datetime) -> datetime:
@@ -243,16 +244,38 @@ def is_too_late(schedule: Schedule, zone: ZoneInfo, slot: datetime, at: datetime
     return (at - slot) * 2 >= next_due(schedule, zone, slot) - slot
 
 
-def _slots(cron: str, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:
-    """Yield the slots, in UTC, whose wall-clock time is later than *after*.
+def _next_slot(cron: str, zone: ZoneInfo, after: datetime) -> datetime:
+    """Return the first slot of an expression later than *after*, both in UTC."""
+    if not set("*/") & set("".join(cron.split()[:2])):
+        slots = (slot.astimezone(UTC) for slot in CronSim(cron, after.astimezone(zone)))
+        return next(slot for slot in slots if slot > after)
+    # CronSim with a zone misses slots after a change by half an hour, so it gets the wall clock between two changes.
+    while True:
+        begin = after + _SECOND
+        offset = _offset(zone, begin)
+        slot = next(CronSim(cron, after.replace(tzinfo=None) + offset)).replace(tzinfo=UTC) - offset
+        change = _change(zone, begin, slot)
+        if change is None:
+            return slot
+        after = change - _SECOND
 
-    Each is the first moment at which the clock shows the slot's time or, if it skips that, the first time it shows
-    afterwards.
-    """
-    for wall in CronSim(cron, after):  # without a zone, so no time is skipped or repeated
-        while (due := wall.replace(tzinfo=zone).astimezone(UTC)).astimezone(zone).replace(tzinfo=None, fold=0) != wall:
-            wall += _MINUTE  # noqa: PLW2901 - the clock skips that minute
-        yield due
+
+def _change(zone: ZoneInfo, begin: datetime, end: datetime) -> datetime | None:
+    """Return when the clock changes first after *begin*, and not after *end*; None if it doesn't."""
+    offset = _offset(zone, begin)
+    while begin < end:
+        later = min(begin + _A_DAY, end)
+        if _offset(zone, later) != offset:
+            while later - begin > _SECOND:
+                middle = begin + (later - begin) // 2
+                begin, later = (middle, later) if _offset(zone, middle) == offset else (begin, middle)
+            return later.replace(microsecond=0)
+        begin = later
+    return None
+
+
+def _offset(zone: ZoneInfo, moment: datetime) -> timedelta:
+    return moment.astimezone(zone).utcoffset() or timedelta(0)
 
 
 class When(NamedTuple):
