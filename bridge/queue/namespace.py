@@ -86,24 +86,30 @@ class Namespace:
 
         With *hears_slack*, Slack is about to reach this process.
         """
-        # A starting process was down, however briefly.
-        gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
-        now = self._now()
-        about = self._team, self._bot, epoch_ms(now), self._workspace, gap, milliseconds(RESENT_WITHIN), REFUSING_LENGTH
-        outages = (
-            int(hears_slack or self._hears_slack()),
-            milliseconds(_SLACK_SILENT) if self._notes_outages else "",
-            milliseconds(MARKED),
-            epoch_ms(self.since) if self.since else "",
-            epoch_ms(now - self._waited),
-            self._set_up,
-            self._process,
-            milliseconds(HEARD),
-        )
-        asked = self._scripts.clock.elapsed()
         try:
+            await self._scripts.ask_clock()
+            # A starting process was down, however briefly.
+            gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
             set_up = await self._counts_set_up()  # before the wipe is noticed, so that it isn't what is left after it
-            answer, since, *more = await self._scripts.run("open", *about, *outages)
+            now, asked = self._now(), self._scripts.clock.elapsed()
+            answer, since, *more = await self._scripts.run(
+                "open",
+                self._team,
+                self._bot,
+                epoch_ms(now),
+                self._workspace,
+                gap,
+                milliseconds(RESENT_WITHIN),
+                REFUSING_LENGTH,
+                int(hears_slack or self._hears_slack()),
+                milliseconds(_SLACK_SILENT) if self._notes_outages else "",
+                milliseconds(MARKED),
+                epoch_ms(self.since) if self.since else "",
+                epoch_ms(now - self._waited),
+                self._set_up,
+                self._process,
+                milliseconds(HEARD),
+            )
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
             clock, has_outage, *wiped = more

@@ -11,9 +11,11 @@ from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
 from bridge.features.registry import features
 from bridge.playground.emulator.sample import BOB, BRIDGE, CAROL, DM_BOB, GENERAL
-from bridge.queue.scripting import epoch_ms
+from bridge.queue.namespace import Namespace
+from bridge.queue.outages import Outages
+from bridge.queue.scripting import Scripts, epoch_ms
 from support.harness import Harness
-from support.store import START, TEAM
+from support.store import BOT, NAMESPACE, PREFIX, START, TEAM
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 REPORT, EVALUATE, WATCH = [
@@ -109,3 +111,17 @@ async def test_a_wrong_clock_is_an_incident_until_its_right(harness: Harness) ->
 
     assert shown == [[], ["⚠"], ["✅"]]
     assert not clock.trouble
+
+
+@pytest.mark.parametrize("hours", [2, -1])
+async def test_a_wrong_clock_is_no_outage(harness: Harness, hours: int) -> None:
+    clock = harness.machine("b")
+    scripts = Scripts(harness.store.redis, NAMESPACE, harness.metrics, clock)
+    namespace = Namespace(scripts, name=NAMESPACE, team=TEAM, bot=BOT, now=clock.now)
+
+    clock.is_ahead = timedelta(hours=hours)
+    await namespace.hold()
+
+    alive, listened = await harness.store.redis.hmget(f"{PREFIX}owner", "alive", "listened")
+    assert {alive, listened} == {str(epoch_ms(START))}
+    assert await Outages(scripts).latest() is None
