@@ -150,7 +150,9 @@ class InboundMessage(_Inbound):
     outside of a thread. *is_mention*: it mentions the bot; *is_direct*: it's in the direct message with the bot;
     *is_typed*: it was written in one of Slack's own clients, which only people use. An app's post has that *app*'s ID
     (``A…``, or only its bot's, ``B…``), its *app_name*, and the *owner* of the rule that answers it, the only person
-    who can be notified in private. *meant* is the ID of the project whose name its first word seems to misspell.
+    who can be notified in private; *bot* is its bot's ID (``B…``), and *rule* what the channel calls that rule's sender
+    (`bridge.features.channels.senders`). A person's message that an app posted with their own token has that app's ID
+    in *via*. *meant* is the ID of the project whose name its first word seems to misspell.
     """
 
     is_request: ClassVar[bool] = True
@@ -172,6 +174,9 @@ class InboundMessage(_Inbound):
     parts: tuple[MessagePart, ...] = ()
     app: str = ""
     app_name: str = ""
+    bot: str = ""
+    rule: str = ""
+    via: str = ""
     owner: str = ""
     was_found: bool = False  # it was found in Slack's history after an outage
     is_late: bool = False  # long after it was written
@@ -199,6 +204,14 @@ class InboundMessage(_Inbound):
     def thread(self) -> ThreadKey:
         """The thread this message is in, or starts."""
         return ThreadKey(self.team, self.channel, self.thread_ts or self.ts)
+
+    @property
+    def may_be_a_persons(self) -> bool:
+        """Whether its app may have posted it with a person's own token: then it's shown as that person's.
+
+        It has that person's ID beside the app's and a bot's, as the posts of an app's own bot user have that user's.
+        """
+        return self.app != "" and self.user.startswith(("U", "W"))
 
     @property
     def is_root(self) -> bool:

@@ -149,10 +149,12 @@ def limits_in_short(*, thread_turns: int, app_turns: int, user_turns: int, user_
 def of_arrival(limits: Sequence[Limit], arrival: Arrival) -> list[Quota]:
     """Return what of *limits* an arrival counts for."""
     inbound, app = arrival.inbound, arrival.app
+    if not app and isinstance(inbound, InboundMessage):
+        app = inbound.via
     subjects = {
         "thread": str(arrival.thread or ""),
         "app": f"{inbound.team}:{inbound.channel}:{app}" if app else "",
-        "person": "" if app else f"{inbound.team}:{inbound.user}",
+        "person": "" if arrival.app else f"{inbound.team}:{inbound.user}",
     }
     return [one.quota(1, subjects[one.per]) for one in limits if one.unit == ARRIVALS and subjects[one.per]]
 

@@ -30,8 +30,9 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMessage:
-    """A message in a thread, by *user* (an ID) or by *app* (a name); *text* has Slack's escapes.
+    """A message in a thread, by *user* (an ID), if it's shown as theirs, or by *app* (a name); *text* has escapes.
 
+    Both are known of what an app posted with a person's own token, which is the person's, or as its own bot user.
     *is_own*: the bot wrote it, as an agent's earlier answer or a run's card.
     """
 
@@ -198,7 +199,7 @@ class History:
                         case {"event_type": "bridge_run"}:
                             is_answer = True
                     content = _content(message)
-                    if content and content.user and not is_own:
+                    if content and content.user and not (is_own or message.get("bot_id")):
                         authors[ts] = content.user
                     if ts == place.thread_ts:  # Slack returns the root with every page
                         root = content if not after else None
@@ -317,11 +318,11 @@ def _content(message: Mapping[str, Any]) -> ThreadMessage | None:
     """Read a message by a person or an app; None for messages about a join, a topic and the like."""
     if str(message.get("subtype") or "") not in _CONTENT_SUBTYPES or message.get("hidden"):
         return None
-    app = text(message, "username") or text(mapping(message.get("bot_profile")), "name")
+    chosen = text(message, "username")  # by the app, which is shown instead of its user's name
     own, parts = contents.read(message)
     content = ThreadMessage(
-        user="" if message.get("bot_id") and app else str(message.get("user") or ""),
-        app=app,
+        user="" if chosen or message.get("subtype") == "bot_message" else text(message, "user"),
+        app=chosen or text(mapping(message.get("bot_profile")), "name"),
         text=with_escapes(own, parts),
         files=tuple(file.name for file in files_in(parts)),
     )

@@ -94,7 +94,7 @@ PROFILE = {"id": "B7", "app_id": "A7", "name": "Alertmanager", "team_id": "T1"}
     ],
 )
 def test_a_message_of_an_app_names_the_app(more: dict[str, Any], changes: dict[str, Any]) -> None:
-    assert parsed({**SAID, **more}) == MESSAGE.model_copy(update={"source": "app", **changes})
+    assert parsed({**SAID, **more}) == MESSAGE.model_copy(update={"source": "app", "bot": "B7", **changes})
 
 
 # The example of https://docs.slack.dev/reference/events/message/bot_message, and shapes that chat.postMessage returns

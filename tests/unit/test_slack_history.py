@@ -134,7 +134,7 @@ async def test_own_answers_and_run_cards_are_read_on_request(emulated: EmulatedS
         (said(1, "down!", subtype="bot_message", bot_id="B2", username="Alarm", user=""),
          ThreadMessage("", "Alarm", "down!")),
         (said(1, "", bot_id="B2", bot_profile={"name": "Alarm"}, attachments=[{"fallback": "CPU at 99 %"}]),
-         ThreadMessage("", "Alarm", "CPU at 99 %")),
+         ThreadMessage("U1", "Alarm", "CPU at 99 %")),
         (said(1, "all of you", subtype="thread_broadcast"), ThreadMessage("U1", "", "all of you")),
         (said(1, "has joined", subtype="channel_join"), None),
         (said(1, "secret", hidden=True), None),

@@ -78,9 +78,7 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
             return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
     if event.get("subtype") == _IN_A_CANVAS:
         found = _parse_message(body, event, {**event, "subtype": None}, identity)
-        if isinstance(found, Ignored):
-            return found
-        return Ignored(Reason.NO_RULE.about(found.app)) if found.app else CanvasMention(found)
+        return found if isinstance(found, Ignored) else CanvasMention(found)
     parsed = _parse_message(body, event, event, identity)
     # After any edit that adds or retains a mention, Slack sends another ``app_mention``, with the old ts:
     # https://github.com/slackapi/bolt-js/issues/960
@@ -137,7 +135,7 @@ def _parse_message(
     return InboundMessage(
         team=identity.team,
         channel=channel,
-        user=user or bot,
+        user=bot if message.get("subtype") == "bot_message" else user or bot,
         user_team=text(message, "user_team")
         or text(message, "source_team")
         or text(message, "team")
@@ -156,6 +154,7 @@ def _parse_message(
         source="app" if app else "typed",
         app=app,
         app_name=(text(message, "username") or text(profile, "name")) if app else "",
+        bot=bot if app else "",
         looks_at=_seen_channel(message) if "app_context" in message else "",
     )
 
@@ -223,7 +222,7 @@ class MessageListeners:
         try:
             async with in_time(kind, self.metrics):
                 message = parsed.message if isinstance(parsed, Edited) else parsed
-                is_of_app = isinstance(message, InboundMessage) and message.app != ""
+                is_of_app = isinstance(message, InboundMessage) and message.app != "" and not message.may_be_a_persons
                 if refusals.writer and not (is_of_app or isinstance(parsed, Ignored)):
                     await refusals.write()  # the decision may depend on them
                 match parsed:

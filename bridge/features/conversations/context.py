@@ -99,5 +99,6 @@ class Context:
 
     def _quoted(self, message: ThreadMessage, names: Mapping[str, str]) -> Quoted:
         text = message_text(kit.cut(message.text, _MOST_READ), bot_user=self.bot_user, names=names)
-        name = message.app or names.get(message.user) or message.user or kit.SOMEONE
+        known = names.get(message.user, "")
+        name = (known if known != message.user else "") or message.app or message.user or kit.SOMEONE
         return Quoted(f"{name} (this bot)" if message.is_own else name, text, message.files)

@@ -18,7 +18,7 @@ from bridge.engine.decisions import Reason, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
-from bridge.errors import ProjectError, SlackUnreachable
+from bridge.errors import ProjectError, SlackRefused, SlackUnreachable
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
@@ -57,6 +57,7 @@ LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode r
 _LATE_AFTER = timedelta(minutes=1)
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
+_PEOPLE = frozenset({"member", "guest", "stranger"})  # kinds of `bridge.slack.people.Person`
 _SETTLED = frozenset(
     {
         Reason.NO_RULE,
@@ -116,6 +117,7 @@ class Receiver:
 
         Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
         """
+        message = await self._by_its_author(message)
         if message.app:
             return await self._receive_from_app(await self.addressing.assign(message))
         if not message.text.strip() and not message.parts:
@@ -161,6 +163,22 @@ class Receiver:
         if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
         return received
+
+    async def _by_its_author(self, message: InboundMessage) -> InboundMessage:
+        """Return *message* as a person's if an app posted it with that person's own token.
+
+        Only ``users.info`` tells it from a post of the app's bot user: both have a ``user``, a ``bot_id`` and a
+        ``bot_profile``. Raises `SlackUnreachable`, and Slack sends it again.
+        """
+        if not message.may_be_a_persons:
+            return message
+        try:
+            author = await self.access.directory.person(message.user)
+        except SlackRefused:
+            return message
+        if author.kind not in _PEOPLE:
+            return message
+        return message.model_copy(update={"app": "", "app_name": "", "bot": "", "via": message.app, "source": "typed"})
 
     async def _by_handle(self, message: InboundMessage) -> tuple[InboundMessage, int | None]:
         """Return *message* as a mention of the bot if it has an agent's handle, and that agent."""
@@ -271,6 +289,9 @@ class Receiver:
 
         Raises `StoreUnavailable`, and `SlackError` if the person can't be checked.
         """
+        message = await self._by_its_author(message)
+        if message.app:
+            return Received("ignored", Reason.NO_RULE.about(message.app))
         return await self._notify(message, await self.access.refusal(message) or "canvas", "refused")
 
     async def edited(self, message: InboundMessage, *, may_be_new: bool = False) -> Received:
@@ -280,7 +301,7 @@ class Receiver:
         about like the message itself, and becomes its turn. With *may_be_new*, as the edit may have added the mention,
         that holds as long as messages are remembered, else only while Slack retries.
         """
-        agent = None
+        agent, message = None, await self._by_its_author(message)
         if _HANDLE in message.text and not message.app:
             message, agent = await self._by_handle(message)
         message = await self.addressing.assign(message)
@@ -372,7 +393,8 @@ class Receiver:
             version=message.edited_ts,
             is_last=_is_last(message),
             was_found=message.was_found,
-            is_limited=line is None or bool(message.meant),  # !stop must work even in a thread that a loop has filled
+            # !stop must work even in a thread that a loop has filled
+            is_limited=line is None or bool(message.meant) or (message.via != "" and line != STOP),
             is_auto=is_auto,
             may_choose=not (message.is_root or message.parts) if line is None else in_order,
         )

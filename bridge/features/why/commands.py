@@ -88,10 +88,11 @@ async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> _Found | Non
 
     def is_meant(one: Mapping[str, Any], *, is_theirs: bool, is_command: bool) -> bool:
         is_earlier = float(timestamp(one, "ts") or "inf") < float(asked.ts)
-        is_written = not_written(one) is None and not one.get("bot_id") and text(one, "user") != deps.bot_user
+        by = text(one, "user")
+        is_written = not_written(one) is None and (not one.get("bot_id") or by == asked.user) and by != deps.bot_user
         typed = _COMMAND.match(fold(text(one, "text"), _LONGEST).text)
         is_other = typed is None or (is_command and typed["name"] != "why")
-        return is_earlier and is_written and is_other and (not is_theirs or text(one, "user") == asked.user)
+        return is_earlier and is_written and is_other and (not is_theirs or by == asked.user)
 
     is_command = (True,) if asked.is_root else (False, True)
     preferred = [partial(is_meant, is_theirs=theirs, is_command=one) for one in is_command for theirs in (True, False)]
@@ -137,7 +138,9 @@ async def _read(
     if found is None:
         return None
     said, ts, root = contents.read(found), timestamp(found, "ts"), timestamp(found, "thread_ts")
-    author = "" if text(found, "bot_id") else text(found, "user")
+    author = text(found, "user")
+    if text(found, "bot_id") and author != turn.user and await deps.directory.is_bot(author):
+        author = ""
     message = InboundMessage(
         team=turn.team, channel=place.channel, user=deps.bot_user if history.identity.wrote(found) else author,
         user_team=turn.body.user_team, text=said.text, parts=said.parts, ts=ts, source="typed",
