@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from bridge.setting_types import duration, one_of
 from bridge.slack.blockkit.folding import name_key, shortcode_of
+from bridge.slack.senders import read_key
 
 Act = Literal["ask", "run", "schedule", "report", "alert", "settings", "approve", "trace"]
 """What a rule is about. *settings* are a channel's, and agents' faces; *trace* is what ``!why`` shows."""
@@ -158,7 +159,7 @@ class RuleTable(TomlTable):
 
 
 class AppTable(TomlTable):
-    """``apps.A…``: what an app's posts start there."""
+    """``apps.A…``: what an app's posts start there. An agent also gets what they're edited to."""
 
     agent: Annotated[_Name | None, Field(examples=['"Support"'])] = None
     """The agent that answers, by ID or name."""
@@ -166,11 +167,15 @@ class AppTable(TomlTable):
     """The workflow that runs, by ID or name."""
     name: Annotated[str | None, Field(examples=['"Monitoring"'])] = None
     """What the app is called."""
+    edits: bool = Field(False, strict=True, examples=["true"])
+    """Whether the workflow also runs when the app edits its post."""
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         if (self.agent is None) == (self.workflow is None):
             raise ValueError("needs an agent or a workflow: write it as {agent = 7} or {workflow = 3}")
+        if self.edits and self.workflow is None:
+            raise ValueError("has edits, which is for workflows: remove it, as agents always get edited posts")
         return self
 
 
@@ -190,12 +195,16 @@ class ChannelTable(TomlTable):
     ] = None
     """Which replies in a thread go to its agent without a mention: `auto`, `all` or `mentions`."""
     apps: Annotated[dict[str, AppTable] | None, Field(examples=['{A0123456789 = {agent = "Support"}}'])] = None
-    """What apps' posts start, by app ID (A…)."""
+    """What apps' posts start, by the ID of an app (A…) or a bot (B…), whatever name it posts under; with a name, as in
+    `"A0123456789 Grafana"`, only what it posts under that name."""
 
     @model_validator(mode="after")
     def _has_app_ids(self) -> Self:
-        if any(not re.fullmatch(r"A[A-Z0-9]{2,30}", app, re.ASCII) for app in self.apps or ()):
+        keys = [read_key(app) for app in self.apps or ()]
+        if not all(keys):
             raise ValueError("has an invalid app: use app IDs such as apps.A0123456789")
+        if len(set(keys)) < len(keys):
+            raise ValueError("has the same app twice: remove one")
         return self
 
 

@@ -150,8 +150,8 @@ class InboundMessage(_Inbound):
     outside of a thread. *is_mention*: it mentions the bot; *is_direct*: it's in the direct message with the bot;
     *is_typed*: it was written in one of Slack's own clients, which only people use. An app's post has that *app*'s ID
     (``A…``, or only its bot's, ``B…``), its *app_name*, and the *owner* of the rule that answers it, the only person
-    who can be notified in private; *bot* is its bot's ID (``B…``), and *rule* what the channel calls that rule's sender
-    (`bridge.features.channels.senders`). A person's message that an app posted with their own token has that app's ID
+    who can be notified in private; *bot* is its bot's ID (``B…``), and *rule* the key of that rule
+    (`bridge.slack.senders`). A person's message that an app posted with their own token has that app's ID
     in *via*. *meant* is the ID of the project whose name its first word seems to misspell.
     """
 

@@ -194,8 +194,9 @@ class Settings(BaseSettings):
     """How many messages one thread may send to its agent per minute; any beyond that aren't sent, and a notice says so.
     0: no limit."""
     app_turns: Annotated[int, whole(1, 1_000_000, 10)] = _setting("BRIDGE_APP_TURNS_PER_MINUTE", "10")
-    """How many posts by one app may start an agent or a workflow per minute in a channel whose settings allow it; any
-    beyond that are ignored, so that two bots can't answer each other endlessly. 1 or more."""
+    """How many posts by one app may start an agent or a workflow per minute in a channel whose settings allow it, and
+    how many messages it may send with a person's own token; any beyond that are ignored, so that two bots can't answer
+    each other endlessly. 1 or more."""
     user_turns: _Limit = _setting("BRIDGE_USER_TURNS_PER_MINUTE", "0")
     """How many messages one person may send to a project's agents per minute. 0: no limit."""
     user_runs: _Limit = _setting("BRIDGE_USER_RUNS_PER_HOUR", "0")

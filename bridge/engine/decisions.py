@@ -220,6 +220,13 @@ class Reason(StrEnum):
     ROOT_COMES = f"{NOT_YET}its thread's first message was refused, so Slack is asked to resend both", _RESENT
     READ_AGAIN = f"{NOT_YET}it's read again once its thread's first message arrives, within ten minutes", _RESENT
     NO_RULE = "posted by an app without a rule here ({})", _NO_RULE
+    OTHER_NAME = (
+        "posted under a name without a rule here, by an app with one ({})",
+        Meaning(
+            "This channel's rule is for another name that this app posts under.",
+            "Add one for this name with /agents channel ask or /agents channel run.",
+        ),
+    )
     APP_IN_THREAD = (
         "posted by an app in a thread",
         Meaning("An app posted this in a thread, and I only answer people there.", "Mention me yourself."),

@@ -191,7 +191,8 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
         settings = await deps.channels.in_force(turn.channel, stored.settings)
-        rule = settings.of(turn.project_key).apps.get(message.app)
+        key = message.rule or message.app  # as an earlier release stored it
+        rule = settings.of(turn.project_key).apps.get(key)
         if rule is None:
             return Done("its app no longer has a rule here")
         if "apps" in deps.channels.fixed(turn.channel):
@@ -206,10 +207,10 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
         if reason is None:
             return None
         hour = int(deps.now().timestamp()) // 3600  # it's paused at once: this only spares turns at the same moment
-        event = f"{RULE_PAUSED}:{turn.team}:{turn.channel}:{message.app}:{hour}"
+        event = f"{RULE_PAUSED}:{turn.team}:{turn.channel}:{key}:{hour}"
         about = (RULE_PAUSED, rule.name or message.app_name or message.app)
         await notify_of_pause(deps, turn, rule.owner, reason, about, event=event)
-        paused = stored.settings.with_app(message.app, rule.model_copy(update={"paused": reason}))
+        paused = stored.settings.with_app(key, rule.model_copy(update={"paused": reason}))
         if await deps.channels.replace(turn.team, turn.channel, stored, paused):
             return Done(f"its app's rule is paused: {reason}")
 

@@ -16,7 +16,8 @@ from bridge.slack import contents
 from bridge.slack.api import Deadline, Identity, SlackWeb
 from bridge.slack.blockkit.content_words import files_in, with_escapes
 from bridge.slack.parts import Place, tagged_parts
-from bridge.slack.payloads import items, mapping, next_cursor, objects, text, timestamp
+from bridge.slack.payloads import app_of, items, mapping, next_cursor, objects, text, timestamp
+from bridge.slack.senders import Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,25 +268,20 @@ class History:
             return ""
         return f"{end - (end - begin) * _AIMED_AT / replies:.6f}" if replies >= min(_SHORT) else ""
 
-    async def apps_in(self, channel: str) -> dict[str, str]:
-        """Return the other apps that recently posted in *channel* (not in threads), name by app ID.
+    async def senders_in(self, channel: str) -> list[Sender] | None:
+        """Return the other apps and bots that recently posted in *channel* (not in threads), as people see them.
 
-        Returns ``{}`` if the channel can't be read.
+        Returns None if the channel can't be read.
 
         https://docs.slack.dev/reference/methods/conversations.history
         """
         arguments = {"channel": channel, "limit": _PAGE}
-        found: dict[str, str] = {}
         try:
             page = await self.web.read("conversations.history", arguments, seconds=max(self.deadline.left(), 1.0))
         except SlackError:
-            return found
-        for message in map(mapping, items(page.get("messages"))):
-            profile = mapping(message.get("bot_profile"))
-            app = text(message, "app_id") or text(profile, "app_id")
-            if app and app not in found and not self.identity.wrote(message):
-                found[app] = text(message, "username") or text(profile, "name") or app  # the name that Slack shows
-        return found
+            return None
+        posts = (one for one in map(mapping, items(page.get("messages"))) if not self.identity.wrote(one))
+        return list(dict.fromkeys(sender_of(one) for one in posts if app_of(one)))
 
     async def _read_pages(
         self, place: Place, oldest: str = "", latest: str = ""
@@ -307,6 +303,14 @@ class History:
             yield messages, bool(arguments["cursor"])
             if not arguments["cursor"]:
                 return
+
+
+def sender_of(message: Mapping[str, Any]) -> Sender:
+    """Return the sender of an app's *message*, with the name that Slack shows."""
+    profile = mapping(message.get("bot_profile"))
+    app, bot = text(message, "app_id") or text(profile, "app_id"), text(message, "bot_id") or text(profile, "id")
+    user = "" if message.get("subtype") == "bot_message" else text(message, "user")
+    return Sender(app, bot, text(message, "username") or text(profile, "name"), user)
 
 
 def _is_number(value: int | str) -> bool:

@@ -16,8 +16,9 @@ from bridge.latest import Latest
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.mrkdwn import Mentions
-from bridge.slack.payloads import mapping, next_cursor, objects
+from bridge.slack.payloads import mapping, next_cursor, objects, text
 from bridge.slack.scopes import USER_GROUPS
+from bridge.slack.senders import Sender
 
 _NAMES_SECONDS = 600.0
 _REFUSED_SECONDS = 60.0  # Slack would refuse again
@@ -38,7 +39,7 @@ class Person:
     """A person according to ``users.info``. *is_home*: this is their workspace (None: unknown).
 
     *kind* is ``member``, ``guest`` (multi-channel or single-channel), ``bot``, ``deactivated`` or ``stranger`` (from
-    another company). *time_zone* is like ``Europe/Berlin``, ``""`` if unknown.
+    another company). *time_zone* is like ``Europe/Berlin``, ``""`` if unknown. A bot may have an *app* and a *bot* ID.
     https://docs.slack.dev/reference/objects/user-object
     """
 
@@ -46,6 +47,8 @@ class Person:
     is_home: bool | None
     kind: str
     time_zone: str = ""
+    app: str = ""
+    bot: str = ""
 
 
 class Directory:
@@ -115,13 +118,16 @@ class Directory:
         except (SlackError, TimeoutError):
             return False
 
-    async def app_of(self, bot: str) -> str:
-        """Return the ID of the app (``A…``) of this bot (``B…``); ``""`` if Slack doesn't say it soon enough."""
+    async def sender(self, sender: Sender) -> Sender:
+        """Complete a *sender* with the app of its bot, and the bot's name, as far as Slack says that soon enough."""
+        if not sender.bot or (sender.app and sender.name):
+            return sender
         try:
             async with asyncio.timeout(_SOON):
-                return await self._apps.get(bot)
+                app, name = await self._apps.get(sender.bot)
         except (SlackError, TimeoutError):
-            return ""
+            return sender
+        return sender._replace(app=sender.app or app, name=sender.name or name)
 
     async def in_group(self, user: str, group: str, *, at_most: float | None = None) -> bool:
         """Whether *user* is in the user group (``S…``). Raises `SlackError` if that's unknown."""
@@ -231,6 +237,8 @@ class Directory:
             is_home=_is_home(about, self._identity),
             kind=_kind_of(about),
             time_zone=time_zone if isinstance(time_zone, str) else "",
+            app=text(profile, "api_app_id"),
+            bot=text(profile, "bot_id"),
         )
 
     async def _channel_name(self, channel: str) -> str:
@@ -283,10 +291,10 @@ class Directory:
             raise SlackRefused("conversations.info", "channel_unknown")
         return _is_public(about)
 
-    async def _app(self, bot: str) -> str:
-        """Return the ID of a bot's app. https://docs.slack.dev/reference/methods/bots.info."""
-        answer = await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)
-        return str(mapping(answer.get("bot")).get("app_id") or "")
+    async def _app(self, bot: str) -> tuple[str, str]:
+        """Return the ID of a bot's app, and the bot's name. https://docs.slack.dev/reference/methods/bots.info."""
+        about = mapping((await self._web.read("bots.info", {"bot": bot}, seconds=_CALL_SECONDS)).get("bot"))
+        return text(about, "app_id"), text(about, "name")
 
     async def _handles(self, _all: str) -> Mapping[str, str]:
         """Return the handles of all user groups by ID. https://docs.slack.dev/reference/methods/usergroups.list."""

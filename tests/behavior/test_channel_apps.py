@@ -21,6 +21,7 @@ from support.tables import each
 
 APP, ITS_BOT = "A0OTHERBOT", "B0OTHERBOT"
 QUEUED = Received("queued")
+ANY_NAME = "That includes everything this app posts, under any name."
 ASKS = AppRule(agent=7, name="Alerts", owner=USER)
 RUNS = AppRule(workflow=3, name="Alerts", owner=USER)
 
@@ -224,11 +225,15 @@ async def done(harness: Harness, text: str) -> str:
         (
             f"channel run Import {APP}",
             {"workflow": 3},
-            "Posts from Alerts now run the workflow “Import” in this channel.",
+            f"Posts from Alerts now run the workflow “Import” in this channel. {ANY_NAME}",
         ),
         ('channel run 3 "Alerts"', {"workflow": 3}, "Posts from Alerts now run the workflow “Import” in this channel."),
         ("channel ask Support @alerts", {"agent": 7}, "Support now answers posts from Alerts in this channel."),
-        ("channel ask Support A0OTHER", {"agent": 7}, "Support now answers posts from A0OTHER in this channel."),
+        (
+            "channel ask Support A0OTHER",
+            {"agent": 7},
+            f"Support now answers posts from A0OTHER in this channel. {ANY_NAME}",
+        ),
     ],
 )
 async def test_an_app_is_set_by_its_id_or_its_name(
@@ -239,7 +244,7 @@ async def test_an_app_is_set_by_its_id_or_its_name(
     assert await done(harness, line) == "Settings saved."
 
     (app, kept), *_ = (await harness.store.channels.get(TEAM, CHANNEL)).apps.items()
-    assert kept == AppRule(**rule, owner=USER, name="Alerts" if app == APP else "")
+    assert kept == AppRule(**rule, owner=USER, name="Alerts" if app.startswith(APP) else "")
     assert [one.words for one in harness.seen.messages] == [f"{notice} Changed by Alice Adler."]
 
 
@@ -308,11 +313,11 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     check_view(view)
     drawn = {block["block_id"]: block["element"].get("initial_option", {}).get("value") for block in view["blocks"][1:]}
     assert drawn[f"app:{APP}"] == "workflow:3"
-    assert drawn["app:A2"] is None
+    assert drawn["app:A2 deploys"] is None
 
     values = {
         "agent": "none", "answers": "mentions", "replies": "auto",
-        f"app:{APP}": "workflow:3", "app:A2": "agent:7", "other": "A3NEW", "app:": "workflow:3",
+        f"app:{APP}": "workflow:3", "app:A2 deploys": "agent:7", "other": "A3NEW", "app:": "workflow:3",
     }  # fmt: skip
     sent = Submission(team=TEAM, channel=CHANNEL, user=BOB, form="default", values=values)
     await harness.store.process().inbox.put(sent)
@@ -321,7 +326,7 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     assert (await harness.store.channels.get(TEAM, CHANNEL)) == ChannelSettings(
         apps={
             APP: RUNS,  # the owner is unchanged
-            "A2": AppRule(agent=7, name="Deploys", owner=BOB),
+            "A2 deploys": AppRule(agent=7, name="Deploys", owner=BOB),
             "A3NEW": AppRule(workflow=3, owner=BOB),
         }
     )
@@ -338,6 +343,8 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
             {"other": "Alerts", "app:": "agent:7"},
             FormErrors({"other": "“Alerts” isn't an app ID. Use one such as A0123456789."}),
         ),
+        ({"other": "B12", "app:": "agent:7"}, {"B12": ("agent", 7)}),
+        ({"other": "A12 Grafana", "app:": "agent:7"}, {"A12 grafana": ("agent", 7)}),
         ({"other": "A12", "app:": ""}, FormErrors({"app:": "Choose what to do with its posts."})),
         ({"other": "", "app:": "agent:7"}, FormErrors({"other": "Enter the app's ID."})),
     ],

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from bridge.features.channels.settings import AppRule
+from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, OTHER_BOT
+from bridge.slack.senders import WEBHOOKS
 from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, TEAM, ts
 
@@ -121,3 +124,112 @@ async def test_a_thread_names_the_person_not_the_app_that_carried_the_message(ha
 
     assert "Bob Brandt" in harness.service.messages[0]
     assert "Voice desk" not in harness.service.messages[0]
+
+
+WEBHOOK = {"user": None, "subtype": "bot_message", "bot_id": "B0HOOK", "app_id": WEBHOOKS}
+OTHER = {
+    "user": OTHER_BOT, "bot_id": "B0OTHERBOT", "app_id": "A0OTHERBOT",
+    "bot_profile": {"id": "B0OTHERBOT", "app_id": "A0OTHERBOT", "name": "Other Bot", "team_id": TEAM},
+}  # fmt: skip
+LEGACY = {"user": None, "subtype": "bot_message", "bot_id": "B0LEGACY", "username": "Workflow"}
+"""The bot of a workflow, which has no app."""
+
+
+def has_posted(harness: Harness, at: int, **post: Any) -> None:
+    """Let an app have posted in the channel."""
+    known = {"subtype", "username", "bot_id", "app_id", "bot_profile"}
+    harness.write(ts(-at), "before", user=post["user"] or OTHER_BOT, **{one: post[one] for one in known & set(post)})
+
+
+async def typed(harness: Harness, line: str) -> str:
+    """Type a command as a message, so that mentions have IDs; return what's said about it, to whomever."""
+    before = len(harness.seen.messages), len(harness.seen.ephemerals)
+    at = ts(900 + len(harness.seen.ephemerals))
+    await arrives(harness, f"<@{BOT}> !agents {line}", at, client_msg_id="c")
+    said = harness.seen.messages[before[0] :] + harness.seen.ephemerals[before[1] :]
+    return " ".join(one.words for one in said)
+
+
+@pytest.mark.parametrize(
+    ("sender", "fits", "others"),
+    [
+        (
+            "Alertmanager",
+            [{**WEBHOOK, "username": "Alertmanager"}, {**WEBHOOK, "username": "alertmanager ", "bot_id": "B0HOOK2"}],
+            [{**WEBHOOK, "username": "Grafana"}, {**OTHER, "username": "Alertmanager"}],
+        ),
+        ("Workflow", [LEGACY], [{**LEGACY, "username": "Other"}, {**LEGACY, "bot_id": "B0LEGACY2"}]),
+        ("B0LEGACY", [LEGACY, {**LEGACY, "username": "Other"}], [{**LEGACY, "bot_id": "B0LEGACY2"}]),
+        ("Other Bot", [OTHER, {**OTHER, "bot_profile": None}], [{**OTHER, "username": "Grafana"}]),
+        ("A0OTHERBOT", [OTHER, {**OTHER, "username": "Grafana"}], [WEBHOOK]),
+        ("B0OTHERBOT", [OTHER, {**OTHER, "app_id": ""}], [WEBHOOK]),
+        (f"<@{OTHER_BOT}>", [OTHER], [WEBHOOK]),
+        (f"{WEBHOOKS} Alertmanager", [{**WEBHOOK, "username": "Alertmanager"}], [{**WEBHOOK, "username": "Grafana"}]),
+    ],
+)
+@pytest.mark.parametrize("does", ["run 3", "ask 7"])
+async def test_a_rule_is_for_the_sender_that_people_see(
+    harness: Harness, does: str, sender: str, fits: list[dict[str, Any]], others: list[dict[str, Any]]
+) -> None:
+    for at, post in enumerate(
+        [{**WEBHOOK, "username": "Alertmanager"}, {**WEBHOOK, "username": "Grafana"}, LEGACY, OTHER]
+    ):
+        has_posted(harness, at + 1, **post)
+
+    assert "Settings saved" in await typed(harness, f"channel {does} {sender}")
+    for number, post in enumerate([*fits, *others]):
+        await arrives(harness, f"post {number}", f"1700000{number}50.000100", **post)
+
+    started = [*harness.service.messages, *harness.service.runs]
+    assert [str(one).split("\n")[0] for one in started] == [f"post {number}" for number in range(len(fits))]
+
+    assert "Settings saved" in await typed(harness, f"channel ignore {sender}")
+    await arrives(harness, "once more", "1700000990.000100", **fits[0])
+    assert len([*harness.service.messages, *harness.service.runs]) == len(fits)
+
+
+async def test_what_a_rule_cannot_tell_apart_is_said(harness: Harness) -> None:
+    has_posted(harness, 1, **WEBHOOK, username="Alertmanager")
+    has_posted(harness, 2, **WEBHOOK, username="Grafana")
+
+    assert "under any name, such as Alertmanager, Grafana." in await typed(harness, f"channel ask 7 {WEBHOOKS}")
+    assert "Every incoming webhook" in await typed(harness, "channel ask 7 Grafana")
+
+
+async def test_two_apps_of_one_name_are_told_apart_by_id(harness: Harness) -> None:
+    has_posted(harness, 1, **{**OTHER, "username": "Alerts"})
+    has_posted(harness, 2, **{**LEGACY, "username": "Alerts"})
+
+    said = await typed(harness, "channel ask 7 alerts")
+
+    assert "Several apps post here as “alerts”: A0OTHERBOT" in said
+    assert "B0LEGACY" in said
+
+
+async def test_a_channel_that_cannot_be_read_is_the_reason(harness: Harness) -> None:
+    harness.slack.faults.on("conversations.history", Error("missing_scope"))
+
+    assert "can't read this channel's posts" in await typed(harness, "channel ask 7 Grafana")
+
+
+async def test_a_rule_of_an_earlier_release_is_for_its_app(harness: Harness) -> None:
+    await harness.store.set_channel(apps={"A0OTHERBOT": AppRule(agent=7, name="Alerts", owner=ALICE)})
+
+    await arrives(harness, "down", **{**OTHER, "username": "Anything"})
+    assert "now ignore posts from Alerts" in await typed(harness, "channel ignore Alerts")
+    await arrives(harness, "down", "1700000990.000100", **OTHER)
+
+    assert len(harness.service.messages) == 1
+
+
+async def test_the_operators_file_names_senders(harness: Harness) -> None:
+    harness.use_file(
+        f'[channels.{GENERAL}]\napps = {{"{WEBHOOKS} Alertmanager" = {{agent = 7}}, B0LEGACY = {{workflow = 3}}}}'
+    )
+
+    for number, post in enumerate(
+        [{**WEBHOOK, "username": "Alertmanager"}, {**WEBHOOK, "username": "Grafana"}, LEGACY]
+    ):
+        await arrives(harness, f"post {number}", f"1700000{number}50.000100", **post)
+
+    assert [*harness.service.messages, *harness.service.runs] == ["post 0", "post 2"]

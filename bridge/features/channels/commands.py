@@ -5,7 +5,9 @@ They affect everyone there, so only people who may run workflows can change them
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from bridge.engine.feature import Feature, MenuQuery
@@ -13,11 +15,11 @@ from bridge.engine.projects import remember
 from bridge.engine.results import Form, Result, shown
 from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
-from bridge.errors import NoSuch
+from bridge.errors import NoSuch, SlackError
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
 from bridge.features.channels import forms, layout
 from bridge.features.channels.layout import SettingChange
-from bridge.features.channels.settings import APP_ID, CHANNELS, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
+from bridge.features.channels.settings import CHANNELS, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
 from bridge.features.lookups import (
     agent_by_id,
@@ -39,7 +41,9 @@ from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
+from bridge.slack.senders import Sender, key_of, read_key, sender_id
 
 _NAMED: Final = 3  # apps suggested for a misspelled name
 
@@ -60,14 +64,14 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     fixed = deps.channels.fixed(turn.channel)
     agent = await agent_name(turn, settings.agent) if settings.agent is not None else ""
     apps = []
-    for id_, rule in settings.apps.items():
+    for key, rule in settings.apps.items():
         if rule.workflow is not None:
-            does = f"runs {await workflow_name(turn, rule.workflow)}"
+            does = f"runs {await workflow_name(turn, rule.workflow)}{', also on edits' if rule.edits else ''}"
         else:
             does = f"answered by {await agent_name(turn, rule.agent or 0)}"
         owner = await deps.directory.user_name(rule.owner) if rule.owner else layout.ADMIN
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
-        apps.append((rule.name or id_, f"{does} · set up by {owner}{paused}"))
+        apps.append((layout.sender_label(key, settings.apps), f"{does} · set up by {owner}{paused}"))
     project = turn.project_name if deps.projects.is_several else None
     replies = settings.replies or deps.channels.replies
     is_set = bool(deps.projects.of_channel(turn.channel)) and project is not None
@@ -152,27 +156,80 @@ async def ignore_app(deps: Deps, turn: Turn, *, app: str) -> Result:
 
 
 async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> Result:
-    """Set the *rule* for the app *typed*, by name or ID; None removes the app's rule.
+    """Set the *rule* for the sender *typed*: by name, mention or ID; None removes its rule.
 
-    Names work for apps that have a rule here or posted here recently. Raises `NoSuch`.
+    Names work for those that have a rule here or posted here recently. Raises `NoSuch`.
     """
     if _is_direct(turn.channel):
         return layout.not_in_direct_messages()
     await deps.access.require(turn, "settings")
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
-    named = {id_: known.name for id_, known in rules.items() if known.name}
-    names = await deps.slack.history().apps_in(turn.channel) | named
-    wanted = name_key(typed).removeprefix("@")
-    found = [id_ for id_, name in names.items() if name_key(name) == wanted]
-    is_id = typed.isupper() and APP_ID.fullmatch(wanted.upper())  # a name could look like one in small letters
-    app = wanted.upper() if is_id else found[0] if len(found) == 1 else ""
-    if not app:
-        raise NoSuch("app", typed.strip(), list(names.values())[:_NAMED])
-    if rule is not None and app not in rules and len(rules) >= MOST_APPS:
+    seen = await _senders(deps, turn.channel)
+    key = read_key(typed) or await _mentioned(deps, turn, typed)
+    if not key:
+        fitting = await _called(deps, seen or (), name_key(typed).removeprefix("@"))
+        names = {one.key: one.name for one in seen or ()} | {one: known.name for one, known in rules.items()}
+        keys = {one.key for one in fitting} or {
+            one for one, known in rules.items() if name_key(known.name) == name_key(typed).removeprefix("@")
+        }
+        if len(keys) > 1:
+            return layout.same_name(typed, sorted(keys))
+        if not keys and seen is None:
+            return layout.unreadable()
+        if not keys:
+            raise NoSuch("app", typed.strip(), list(dict.fromkeys(filter(None, names.values())))[:_NAMED])
+        (key,) = keys
+    ids = [one for one in rules if sender_id(one) == key]
+    if rule is None:
+        theirs = [key] if key in rules else ids or _covering(rules, seen or (), key)
+        return await change_settings(deps, turn, lambda now: _without(now, theirs))
+    if key not in rules and len(rules) >= MOST_APPS:
         return layout.too_many_apps(MOST_APPS)
-    if rule is not None:
-        rule = rule.model_copy(update={"name": names.get(app, "")})
-    return await change_settings(deps, turn, lambda now: now.with_app(app, rule))
+    under = [one for one in seen or () if key in one.keys]
+    named = list(dict.fromkeys(one.name for one in under if one.name))
+    bots = {one.bot for one in under if one.bot}
+    known_name = rules[key].name if key in rules else ""
+    name = named[0] if len(named) == 1 or (named and sender_id(key) != key) else known_name
+    rule = rule.model_copy(update={"name": name})
+    warning = layout.not_told_apart(key, named, bots=len(bots))
+    return await change_settings(deps, turn, lambda now: now.with_app(key, rule), warning=warning)
+
+
+async def _senders(deps: Deps, channel: str) -> list[Sender] | None:
+    """Return the apps and bots that recently posted in *channel*, as people see them; None if it can't be read."""
+    seen = await deps.slack.history().senders_in(channel)
+    return seen and list(await asyncio.gather(*map(deps.directory.sender, seen)))
+
+
+async def _called(deps: Deps, seen: Sequence[Sender], wanted: str) -> list[Sender]:
+    """Return the senders that post under the name *wanted*, or whose bot user is called that."""
+    found = [one for one in seen if name_key(one.name) == wanted]
+    if found:
+        return found
+    users = {one.user: await deps.directory.user_name(one.user) for one in seen if one.user}
+    return [one for one in seen if name_key(users.get(one.user, "")) == wanted]
+
+
+async def _mentioned(deps: Deps, turn: Turn, typed: str) -> str:
+    """Return the key for the app whose bot user is mentioned as *typed*; ``""`` if none is."""
+    wanted = name_key(typed).removeprefix("@")
+    for user in mentions_in(getattr(turn.body, "text", ""), but=deps.bot_user).users:
+        with suppress(SlackError):
+            person = await deps.directory.person(user)
+            if person.kind == "bot" and wanted in {name_key(person.name), user.lower()}:
+                return key_of(person.app or person.bot)
+    return ""
+
+
+def _covering(rules: Mapping[str, AppRule], seen: Sequence[Sender], key: str) -> list[str]:
+    """Return the key of the rule that answers the sender with this *key*, as its app's posts under any name are."""
+    sender = next((one for one in seen if one.key == key), None)
+    return [one for one in (sender.keys if sender else (sender_id(key),)) if one in rules][:1]
+
+
+def _without(settings: ChannelSettings, apps: Collection[str]) -> ChannelSettings:
+    """Return the settings without the rules for *apps*."""
+    return settings.model_copy(update={"apps": {one: rule for one, rule in settings.apps.items() if one not in apps}})
 
 
 @channels.command("/agents channel reset", form=settings_button(), needs="settings")
@@ -237,12 +294,13 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
     """Return form fields for the apps that have a rule in *channel* or posted there recently."""
     fields = []
     workflows = await turn.project.catalog.get_workflows() if settings.apps else ()
-    for id_, rule in settings.apps.items():
+    for key, rule in settings.apps.items():
         workflow = next((one for one in workflows if one.id == rule.workflow), None)
         agent = await find_agent(turn, rule.agent)
-        fields.append(forms.AppField(id_, rule.name or id_, agent, workflow))
-    seen = await deps.slack.history().apps_in(channel)
-    return fields + [forms.AppField(id_, name) for id_, name in seen.items() if id_ not in settings.apps]
+        fields.append(forms.AppField(key, layout.sender_label(key, settings.apps), agent, workflow, rule.edits))
+    seen = await _senders(deps, channel) or ()
+    new = {one.key: AppRule(name=one.name) for one in seen if settings.rule_for(one) is None}
+    return fields + [forms.AppField(key, layout.sender_label(key, settings.apps | new)) for key in new]
 
 
 @channels.form(forms.DEFAULT, label="form: Channel settings", reader=forms.read_settings_form)
@@ -257,7 +315,8 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
         await agent_by_id(turn, filled.changes["agent"])
     for kind, id_ in filter(None, filled.apps.values()):
         await (workflow_by_id(turn, id_) if kind == "workflow" else agent_by_id(turn, id_))
-    names = await deps.slack.history().apps_in(turn.channel) if filled.apps else {}
+    seen = await _senders(deps, turn.channel) if filled.apps else ()
+    names = {key: one.name for one in reversed(seen or ()) for key in one.keys}
 
     def change(now: ChannelSettings) -> ChannelSettings:
         changes = dict(filled.changes)
@@ -265,11 +324,17 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
             del changes["replies"]
         settings = now.model_copy(update=changes)
         for app, does in filled.apps.items():
-            rule = AppRule(**{does[0]: does[1]}) if does is not None else None
             known = now.apps.get(app)
-            if rule is None or known is None or (known.agent, known.workflow) != (rule.agent, rule.workflow):
-                named_rule = rule and rule.model_copy(update={"name": names.get(app, ""), "owner": turn.user})
-                settings = settings.with_app(app, named_rule)
+            edits = does is not None and does[0] == "workflow" and app in filled.edits
+            if does is None:
+                settings = settings.with_app(app, None)
+            elif known is None or (known.agent, known.workflow) != (
+                does[1] if does[0] == "agent" else None, does[1] if does[0] == "workflow" else None,
+            ):  # fmt: skip
+                rule = AppRule(**{does[0]: does[1]}, name=names.get(app, ""), owner=turn.user, edits=edits)
+                settings = settings.with_app(app, rule)
+            elif known.edits != edits:
+                settings = settings.with_app(app, known.model_copy(update={"edits": edits}))
         return settings
 
     return await change_settings(deps, turn, change, where=where, of_all=True)
@@ -292,14 +357,15 @@ async def change_settings(
     about: str = "",
     moves: bool = False,
     of_all: bool = False,
+    warning: str = "",
 ) -> Result:
     """Change the settings of *turn*'s channel; *where* names it if the person reads the reply elsewhere.
 
-    *about* is for the audit. Agents and workflows are of the channel's project, which only a change that *moves* it
-    replaces; a channel without one gets *turn*'s. What the operator's file sets stays: a change *of_all* leaves it out,
-    and any other is refused. A notice in the channel says what changed, so a reply there doesn't
-    repeat it; for a direct message, there's no notice. The notice is queued before the change: if this runs again, it
-    finds nothing to change, or queues the same notice, which counts once.
+    *about* is for the audit, a *warning* follows what is said about a rule for an app. Agents and workflows are of the
+    channel's project, which only a change that *moves* it replaces; a channel without one gets *turn*'s. What the
+    operator's file sets stays: a change *of_all* leaves it out, and any other is refused. A notice in the channel says
+    what changed, so a reply there doesn't repeat it; for a direct message, there's no notice. The notice is queued
+    before the change: if this runs again, it finds nothing to change, or queues the same notice, which counts once.
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
@@ -318,14 +384,14 @@ async def change_settings(
             if here not in {None, turn.project.key} and not is_own:
                 return layout.other_project(deps.projects.name_of(here or ""), turn.project.name)
             settings = settings.model_copy(update={"project": turn.project.key})
-        changes = await _changes(deps, turn, now, settings)
+        changes = await _changes(deps, turn, now, settings, warning)
         if not changes:
             break
         if has_file(deps.access.rules):
             for app, rule in settings.apps.items() - now.apps.items():
                 of = (turn.user, turn.channel, turn.project_key)
                 for one in await rights(
-                    deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=app
+                    deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=sender_id(app)
                 ):
                     await deps.access.check(one)
         if not is_own:
@@ -343,8 +409,10 @@ async def change_settings(
     return shown(reply, "changed" if changes else "unchanged", ", ".join(one.about for one in changes) or about)
 
 
-async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings) -> list[SettingChange]:
-    """Return the differences, with names instead of IDs."""
+async def _changes(
+    deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings, said: str = ""
+) -> list[SettingChange]:
+    """Return the differences, with names instead of IDs; what is *said* about an app follows."""
     changes = []
     if after.project != before.project and after.project is not None:
         name = deps.projects.name_of(after.project)
@@ -359,13 +427,16 @@ async def _changes(deps: Deps, turn: Turn, before: ChannelSettings, after: Chann
     for app in [*after.apps, *(before.apps.keys() - after.apps.keys())]:
         was, rule = before.apps.get(app), after.apps.get(app)
         if was is not None and rule is None:
-            changes.append(SettingChange("app", app=app, called=was.name))
+            changes.append(SettingChange("app", app=app, called=was.name or app))
         elif rule is not None and rule.workflow is not None and rule != was:
             name = await workflow_name(turn, rule.workflow)
-            warning = await before_each_run(deps, turn, rule.workflow, turn.channel, by="app", app=app)
+            warning = await before_each_run(deps, turn, rule.workflow, turn.channel, by="app", app=sender_id(app))
+            also = layout.ALSO_ON_EDITS if rule.edits else ""
+            warning = " ".join(filter(None, (also, said or layout.not_told_apart(app), warning)))
             changes.append(SettingChange("app", "workflow", name, app, rule.name, warning))
         elif rule is not None and rule.agent is not None and rule != was:
-            changes.append(SettingChange("app", "agent", await agent_name(turn, rule.agent), app, rule.name))
+            name, warning = await agent_name(turn, rule.agent), said or layout.not_told_apart(app)
+            changes.append(SettingChange("app", "agent", name, app, rule.name, warning))
     return changes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -9,12 +10,12 @@ from typing import Any, Final, NamedTuple
 
 from bridge.features.buttons import ID, NO_FACES, OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.channels.layout import FIXED, settings_title
-from bridge.features.channels.settings import APP_ID, MOST_APPS, Fixed
+from bridge.features.channels.settings import MOST_APPS, Fixed
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, match_rank, modal
 from bridge.slack.blockkit.reply import Block, Reply, View
+from bridge.slack.senders import read_key
 
 DEFAULT: Final = "default"
 """The form's callback_id."""
@@ -26,6 +27,7 @@ PROJECT: Final = "project"
 NO_AGENT: Final = "none"
 APP: Final = "app:"
 OTHER: Final = "other"
+EDITS: Final = "edits"
 
 _ANSWERS: Final = (kit.option("Mentions only", "mentions"), kit.option("Every top-level message", "all"))
 _REPLIES: Final = (
@@ -44,17 +46,20 @@ class Filled:
 
     changes: Mapping[str, Any]
     apps: Mapping[str, tuple[str, int] | None] = field(default_factory=dict)
-    """By app ID: ``agent`` or ``workflow`` and its ID, or None to ignore the app's messages."""
+    """By sender (`bridge.slack.senders`): ``agent`` or ``workflow`` and its ID, or None to ignore its messages."""
     project: str = ""
+    edits: frozenset[str] = frozenset()
+    """The senders whose edited posts run their workflow again."""
 
 
 class AppField(NamedTuple):
-    """An app in the form, and the *agent* or *workflow* of its rule; without a rule, both are None."""
+    """A sender in the form, and the *agent* or *workflow* of its rule; without a rule, both are None."""
 
     id: str
     name: str
     agent: Agent | None = None
     workflow: Workflow | None = None
+    edits: bool = False
 
 
 def settings_form(
@@ -94,15 +99,32 @@ def settings_form(
         fields.append(_choice(REPLIES, "Thread replies to answer", _REPLIES, replies))
     if not is_direct and "apps" not in fixed:
         fields += [_app_field(f"{APP}{app.id}", f"Posts from {app.name}", _does(app)) for app in apps[:MOST_APPS]]
-        other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 32}
+        other: Block = {"type": "plain_text_input", "action_id": OTHER, "max_length": 120}
         hint = "Its app ID, such as A0123456789. It's on the app's page in Slack."
         fields.append(kit.input_block(OTHER, "Another app", other, hint=hint, optional=True))
         fields.append(_app_field(APP, "Posts from this app"))
+        fields += _edits(apps[:MOST_APPS])
     return modal(DEFAULT, settings_title(where), "Save", fields, origin)
 
 
 def _app_field(name: str, label: str, initial: Block | None = None) -> Block:
     return kit.input_block(name, label, kit.external_select(name, "Ignored", initial), optional=True)
+
+
+def _edits(apps: Sequence[AppField]) -> list[Block]:
+    """Return the field for workflows that also run on edits; the app that is typed is offered if there's room."""
+    offered = [(app, kit.option(kit.one_line(app.name, kit.OPTION_TEXT), _digest(app.id))) for app in apps]
+    options = [*(option for _, option in offered), kit.option("The other app", _digest(""))][:MOST_APPS]
+    box: Block = {"type": "checkboxes", "action_id": EDITS, "options": options}
+    if chosen := [option for app, option in offered if app.edits]:
+        box["initial_options"] = chosen
+    hint = "Agents always get edited posts."
+    return [kit.input_block(EDITS, "Run the workflow again when a post is edited", box, hint=hint, optional=True)]
+
+
+def _digest(app: str) -> str:
+    """Return a short value for a sender, without the commas that a name may have."""
+    return hashlib.sha256(app.encode()).hexdigest()[:16]
 
 
 def _does(app: AppField) -> Block | None:
@@ -140,13 +162,15 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
     for app, (kind, _, id_) in ((app, does.partition(":")) for app, does in chosen.items()):
         apps[app] = (kind, int(id_)) if kind in {"agent", "workflow"} and ID.fullmatch(id_) else None
     typed = str(values.get(OTHER) or "")
-    does, other = apps.pop("", None), name_key(typed).upper()
-    if other and not (typed.isupper() and APP_ID.fullmatch(other)):  # a name could look like one in small letters
+    does, other = apps.pop("", None), read_key(typed)
+    if typed.strip() and not other:
         return FormErrors({OTHER: f"{kit.quoted(typed, 60)} isn't an app ID. Use one such as A0123456789."})
     if bool(other) != (does is not None):
         return FormErrors({APP: "Choose what to do with its posts."} if other else {OTHER: "Enter the app's ID."})
+    ticked = set(str(values.get(EDITS) or "").split(","))
+    edits = {app for app in apps if _digest(app) in ticked} | ({other} if _digest("") in ticked else set())
     apps |= {other: does} if other else {}
-    return Filled(changes, apps, str(values.get(PROJECT) or ""))
+    return Filled(changes, apps, str(values.get(PROJECT) or ""), frozenset(edits))
 
 
 def agent_choices(agents: Sequence[Agent], query: str, faces: Mapping[int, str] = NO_FACES) -> list[Block]:

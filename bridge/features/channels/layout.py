@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from bridge.engine.notices import facts_of, with_facts
 from bridge.features.buttons import settings_button
-from bridge.features.channels.settings import Fixed
+from bridge.features.channels.settings import MOST_APPS, AppRule, Fixed
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import no_longer
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.senders import WEBHOOKS, sender_id
 
 CHANGED: Final = "channel_changed"
 """The name of the notice to a channel whose settings were changed."""
@@ -74,7 +76,7 @@ class SettingChange(NamedTuple):
             case "replies", _:
                 return f"In the threads of {where}, the agent now gets only replies that mention me."
             case "app", "agent":
-                return f"{name} now answers posts from {of} in {where}."
+                return f"{name} now answers posts from {of} in {where}. {self.warning}".rstrip()
             case "app", "workflow":
                 said = f"Posts from {of} now run the workflow {kit.quoted(self.name, 60)} in {where}."
                 return f"{said} {self.warning}".rstrip()
@@ -83,6 +85,26 @@ class SettingChange(NamedTuple):
         return f"The settings of {where} were changed."
 
 
+def sender_label(key: str, rules: Mapping[str, AppRule]) -> str:
+    """Return what people call the sender with this *key*, such that they can tell it from the others."""
+    name = rules[key].name
+    alike = [one for one, rule in rules.items() if name_key(rule.name) == name_key(name)]
+    if not name or len(alike) < 2:  # noqa: PLR2004 - there's no other
+        return name or key
+    return f"{name} ({sender_id(key)}{', under any name' if key == sender_id(key) else ''})"
+
+
+def not_told_apart(key: str, names: Sequence[str] = (), *, bots: int = 0) -> str:
+    """Say which senders a rule for this *key* can't tell apart; *names* and *bots* have been seen."""
+    if key == sender_id(key):
+        known = f", such as {kit.first_of([kit.named(one, 80) for one in names], 3)}" if len(names) > 1 else ""
+        return f"That includes everything this app posts, under any name{known}."
+    if sender_id(key) == WEBHOOKS:
+        return "Every incoming webhook that posts under this name counts."
+    return "Several bots of this app post under this name, and all of them count." if bots > 1 else ""
+
+
+ALSO_ON_EDITS: Final = "Edited posts run it again."
 ADMIN: Final = "your admin"
 SET_BY_ADMIN: Final = "set by your admin"
 FIXED: Final[dict[Fixed, str]] = {
@@ -180,6 +202,19 @@ def too_many_apps(most: int) -> Reply:
     return kit.reply(
         f"This channel already has {most} apps, which is the limit. Remove one with /agents channel ignore first."
     )
+
+
+def same_name(typed: str, keys: Sequence[str]) -> Reply:
+    """Say that several apps post under a name."""
+    ids = kit.first_of([sender_id(key) for key in keys], MOST_APPS)
+    return kit.reply(
+        f"Several apps post here as {kit.quoted(typed, 60)}: {ids}. Use an ID, such as {sender_id(keys[0])}."
+    )
+
+
+def unreadable() -> Reply:
+    """Say that names of apps can't be looked up in a channel."""
+    return kit.reply("I can't read this channel's posts. Use the app's ID, such as A0123456789.")
 
 
 def saved() -> Reply:

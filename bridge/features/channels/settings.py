@@ -8,7 +8,6 @@ A record that has only an agent is stored as the agent's ID alone.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -25,6 +24,7 @@ from bridge.queue.cached_hash import CachedHash
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.folding import name_key
+from bridge.slack.senders import Sender, read_key
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class AppRule(BaseModel, frozen=True):
     """The rule for an app's messages: the *agent* answers them, or the *workflow* runs with their text.
 
     *name* is the app's name, and *owner* the person who set this up, on whose behalf it happens. *paused* is the reason
-    why they no longer may (`bridge.errors.NotAllowed`), or ``""``.
+    why they no longer may (`bridge.errors.NotAllowed`), or ``""``. *edits*: the workflow also runs on edits of posts.
     """
 
     agent: int | None = None
@@ -45,6 +45,7 @@ class AppRule(BaseModel, frozen=True):
     name: str = ""
     owner: str = ""
     paused: str = ""
+    edits: bool = False
 
 
 class ChannelSettings(BaseModel, frozen=True):
@@ -52,8 +53,8 @@ class ChannelSettings(BaseModel, frozen=True):
 
     *agent* answers if nothing else picks one. *answers*: whether mentions are answered, or every top-level message.
     *replies*: which replies in a thread go to its agent; None is ``BRIDGE_THREAD_REPLIES``. *apps* are the rules for
-    apps' top-level messages, by app ID (``A…``). *project* is the channel's (`ProjectConnection.key`), and of the IDs
-    here; None: none is set, and the IDs are of the default one.
+    apps' top-level messages, by sender (`bridge.slack.senders`). *project* is the channel's (`ProjectConnection.key`),
+    and of the IDs here; None: none is set, and the IDs are of the default one.
     """
 
     v: int = VERSION
@@ -91,6 +92,10 @@ class ChannelSettings(BaseModel, frozen=True):
         """Return the settings for *project*: the IDs of another one mean nothing there."""
         return self if (self.project or "") == project else self.model_copy(update={"agent": None, "apps": {}})
 
+    def rule_for(self, sender: Sender) -> tuple[str, AppRule] | None:
+        """Return the rule for what this *sender* posts, and its key, if there's one."""
+        return next(((key, self.apps[key]) for key in sender.keys if key in self.apps), None)
+
     def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
         """Return the settings with this *rule* for *app*; None removes the app's rule."""
         apps = {id_: known for id_, known in self.apps.items() if id_ != app}
@@ -99,9 +104,10 @@ class ChannelSettings(BaseModel, frozen=True):
 
 async def _rule_of(project: ProjectConnection, app: str, table: AppTable) -> AppRule:
     """Return the rule for an app in the operator's file; it has no owner."""
-    name = table.name or app
+    name = table.name or app.partition(" ")[2].strip() or app
     if table.workflow is not None:
-        return AppRule(workflow=await _id_of(project.catalog.get_workflows, table.workflow), name=name)
+        workflow = await _id_of(project.catalog.get_workflows, table.workflow)
+        return AppRule(workflow=workflow, name=name, edits=table.edits)
     return AppRule(agent=await _id_of(project.catalog.get_agents, table.agent or ""), name=name)
 
 
@@ -121,8 +127,6 @@ UNKNOWN: Final = -1
 NOTHING_SET: Final = ChannelSettings()
 MOST_APPS: Final = 10
 """Apps with a rule, per channel."""
-
-APP_ID: Final = re.compile(r"A[A-Z0-9]{2,30}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +184,13 @@ class Channels:
         here = settings.of(project.key)
         update: dict[str, object] = {name: getattr(table, name) for name in fixed & {"answers", "replies"}}
         if not with_ids:
-            apps = {id_: AppRule(name=app.name or id_) for id_, app in (table.apps or {}).items()}
+            apps = {read_key(key): AppRule(name=app.name or key) for key, app in (table.apps or {}).items()}
             return settings.model_copy(update=update | ({"apps": apps} if apps else {}))
         if table.agent is not None:
             is_none = name_key(table.agent) == "none"
             update["agent"] = None if is_none else await _id_of(project.catalog.get_agents, table.agent)
         if table.apps is not None:
-            update["apps"] = {id_: await _rule_of(project, id_, app) for id_, app in table.apps.items()}
+            update["apps"] = {read_key(key): await _rule_of(project, key, app) for key, app in table.apps.items()}
         if {"agent", "apps"} & fixed:
             update["project"] = project.key if of_channel or settings.project is not None else settings.project
         return here.model_copy(update=update)

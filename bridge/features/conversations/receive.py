@@ -46,6 +46,7 @@ from bridge.queue.keys import TRACE
 from bridge.slack.blockkit.folding import fold, may_have, name_key
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.contents import summary
+from bridge.slack.senders import Sender, sender_id
 
 _HANDLE = "<!subteam^"  # begins a mention of a user group
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
@@ -61,6 +62,7 @@ _PEOPLE = frozenset({"member", "guest", "stranger"})  # kinds of `bridge.slack.p
 _SETTLED = frozenset(
     {
         Reason.NO_RULE,
+        Reason.OTHER_NAME,
         Reason.NOT_ADDRESSED,
         Reason.NEEDS_MENTION,
         Reason.OTHERS_WRITE,
@@ -215,28 +217,32 @@ class Receiver:
         written_at = float(message.edited_ts or 0) if message.was_found else 0.0
         return any(Reason.of(one.why) in _SETTLED and one.at.timestamp() > written_at for one in passed)
 
-    async def _rule_for(self, message: InboundMessage) -> tuple[str, AppRule] | str:
-        """Return the app that posted *message* and the channel's rule for it, or why its message is ignored.
+    async def _rule_for(self, message: InboundMessage) -> tuple[InboundMessage, AppRule] | str:
+        """Return *message* with its sender and the key of its rule, and the rule; or why it's ignored.
 
         Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
         """
         try:
-            rules = (await self.channels.get(message.team, message.channel)).of(message.project).apps
+            settings = (await self.channels.get(message.team, message.channel)).of(message.project)
         except ProjectError as exc:  # Slack sends it again
             raise SlackUnreachable("bridge.toml's names can't be looked up yet") from exc
-        app = message.app
-        if rules and app.startswith("B"):
-            app = await self.access.directory.app_of(app)
-        rule = rules.get(app)
-        if rule is None:
-            return Reason.NO_RULE.about(app or message.app)
+        rules = settings.apps
+        app = "" if message.app.startswith("B") else message.app
+        sender = Sender(app, message.bot or ("" if app else message.app), message.app_name)
+        sender = await self.access.directory.sender(sender) if rules else sender
+        found = settings.rule_for(sender)
+        app = sender.app or message.app
+        if found is None:
+            is_known = bool({sender_id(key) for key in rules} & {sender.app, sender.bot})
+            return (Reason.OTHER_NAME if is_known else Reason.NO_RULE).about(app)
+        key, rule = found
         if not message.is_root:
             return Reason.APP_IN_THREAD
         if message.is_shared and message.user_team not in self.access.home:
             return Reason.APP_FROM_ELSEWHERE
         if rule.paused:
             return Reason.RULE_PAUSED.about(rule.paused)
-        return app, rule
+        return message.model_copy(update={"app": app, "app_name": sender.name, "rule": key}), rule
 
     async def _receive_from_app(self, message: InboundMessage) -> Received:
         """Decide about an app's message: whether its channel has a rule for it, and what that starts.
@@ -248,8 +254,7 @@ class Receiver:
             return Received("ignored", found)
         if not message.text.strip() and not message.parts:
             return Received("ignored", Reason.NO_TEXT)
-        app, rule = found
-        message = message.model_copy(update={"app": app})  # for the same look at its rule when its turn begins
+        message, rule = found
         is_run = rule.workflow is not None
         if is_run and message.is_late:
             return Received("ignored", Reason.TOO_LATE_TO_RUN)
@@ -269,19 +274,19 @@ class Receiver:
             version=message.edited_ts,
             is_last=_is_last(message),
             was_found=message.was_found,
-            app=app,
-            why=f"its app, {app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
+            app=message.rule,
+            why=f"its app, {message.app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
         )
         put = await self.inbox.put_message(arrival)
         if isinstance(put, Paused):
             if message.was_found:
                 return _received(put)
             if put.is_first:  # at most once an hour
-                what = app_paused(rule.name or message.app_name or app)
+                what = app_paused(rule.name or message.app_name or message.app)
                 notice = Notice(**about, what=what, of="notice", is_offer=True)
                 hour = int(float(message.ts)) // 3600
-                await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{app}:{hour}")
-            return Received("ignored", Reason.APP_TOO_FAST.about(app))
+                await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{message.rule}:{hour}")
+            return Received("ignored", Reason.APP_TOO_FAST.about(message.app))
         return _received(put)
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:

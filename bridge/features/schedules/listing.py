@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from bridge.errors import BadSchedule, ConfigurationError
-from bridge.features.channels.settings import APP_ID, MOST_APPS, AppRule, Channels, ChannelSettings
+from bridge.features.channels.settings import MOST_APPS, AppRule, Channels, ChannelSettings
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -31,6 +31,7 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.schedules.store import MOST_TASKS, TaskStore
 from bridge.queue.scripting import Scripts
+from bridge.slack.senders import read_key
 
 _ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile
 
@@ -125,7 +126,7 @@ class ListedSettings(ChannelSettings, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _has_apps(self) -> ListedSettings:
         for app in self.apps:
-            if not APP_ID.fullmatch(app):
+            if read_key(app) != app:
                 raise ValueError("has a rule for something that isn't an app: use an ID such as A0123456789")
         return self
 
