@@ -179,6 +179,12 @@ Requeued = Literal["queued", "already", "gone", "full"]
 """The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
 
 
+def _paused(limits: Sequence[Quota], answer: Sequence[Any]) -> Paused:
+    """Read the answer of a script about a limit that's used up."""
+    _paused, number, wait, first = answer
+    return Paused(limits[int(number) - 1].called, timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+
+
 class Inbox:
     """Stores turns, and hands out their lanes to the *consumer*, this process.
 
@@ -269,9 +275,8 @@ class Inbox:
                 return Duplicate(TurnId(of))
             case ["late"]:
                 raise StoreUnavailable("late")
-            case ["paused", number, wait, first]:
-                limited = limits[int(number) - 1].called
-                return Paused(limited, timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+            case ["paused", *_facts]:
+                return _paused(limits, answer)
             case ["others", is_told]:
                 return Others(is_told=str(is_told) == "1")
             case ["void", because]:
@@ -354,18 +359,26 @@ class Inbox:
         """Return the recorded deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
         return await passed_over(self._scripts, message)
 
-    async def edit(self, message: InboundMessage, *, is_for_nobody: bool = False) -> str:
+    async def edit(
+        self, message: InboundMessage, *, is_for_nobody: bool = False, run: TriggeredRun | None = None
+    ) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
         ``asked``: an agent has the earlier text; the new one is stored for `ask_edited`. ``known``: this text or a
         later one is stored. ``late``: it's too late for another reason. ``unknown``: the message isn't a turn, perhaps
         because this edit overtook it. With *is_for_nobody*, its new text isn't for an agent, so earlier texts that
-        Slack may still deliver are void.
+        Slack may still deliver are void. It may wait as a *run*.
         """
         marked = milliseconds(RESENT_WITHIN) if is_for_nobody else ""
         return str(
             await self._scripts.run(
-                "edit", str(message.key), to_json(message), message.edited_ts, marked, confirmed=True
+                "edit",
+                str(message.key),
+                to_json(run or message),
+                message.edited_ts,
+                marked,
+                (run or message).kind,
+                confirmed=True,
             )
         )
 
@@ -376,10 +389,21 @@ class Inbox:
     async def ask_edited(self, message: str, *, by: TurnId) -> Requeued:
         """Queue the new text of the *message* whose earlier text an agent received, once; see `again`."""
         now, turn = epoch_ms(self._now()), new_turn_id()
-        how: Requeued = await self._scripts.run(
-            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), by, confirmed=True
+        answer = await self._scripts.run(
+            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), by, "", confirmed=True
         )
+        how: Requeued = answer[0]
         return how
+
+    async def follow_up(self, arrival: Arrival) -> Requeued | Paused:
+        """Queue the new text of a message whose earlier text an agent received, once, within its limits."""
+        limits, turn = self._limits(arrival), new_turn_id()
+        how = (WAITING_LIMIT, epoch_ms(self._now()), milliseconds(TRACE), arrival.version, as_json(counted(limits)))
+        answer = await self._scripts.run("ask_edited", str(arrival.message), turn, *how, confirmed=True)
+        if answer[0] == "paused":
+            return _paused(limits, answer)
+        queued: Requeued = answer[0]
+        return queued
 
     async def withdraw(
         self, message: MessageKey, *, thread: ThreadKey | None = None, is_young: bool = False

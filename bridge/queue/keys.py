@@ -135,7 +135,8 @@ class Keys:
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
     queued_notice = Key[str]("queued_notice:<turn>", "string", TRACE, "the notice that a turn was queued again")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
-                            "project, agent, session, speaker, last heard, muted, who wrote last", erased="parts")
+                            "project, agent, session, speaker, last heard, muted, who wrote last, an edited root",
+                            erased="parts")
     active = Key[[]]("active", "zset", "BRIDGE_SESSION_DAYS each", "threads with a conversation, by newest message")
     catch_up = Key[[]]("catch_up", "hash", MARKED, "an outage, and the progress of catching up")
     unread = Key[[]]("unread", "zset", MARKED, "threads and pages left to read, newest first")

@@ -50,6 +50,7 @@ class Conversation:
     *is_muted*: nothing is sent to the agent. *said*: who has written, and whether the agent gets it (`with_said` in the
     scripts' prelude). *names_agent*: answers name their agent; another one answered before, or the default does.
     *project* is the one that the agent and the session belong to (``""``: the default one); None if it isn't bound.
+    *root* is what the app's post at its root says, with Slack's escapes, if that was edited since the agent got it.
     """
 
     agent: int | None = None
@@ -60,6 +61,7 @@ class Conversation:
     said: str = field(default="", compare=False)
     names_agent: bool = field(default=False, compare=False)
     project: str | None = field(default=None, compare=False)
+    root: str = field(default="", compare=False)
 
     def has_unsent(self, after: str, before: str) -> bool:
         """Whether people have written something between two ``ts`` that the agent doesn't get."""
@@ -96,6 +98,7 @@ class Conversation:
             said=fields.get("said", ""),
             names_agent="named" in fields,
             project=fields.get("project", "" if "v" in fields else None),
+            root=fields.get("root", ""),
         )
 
 

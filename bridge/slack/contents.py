@@ -79,6 +79,12 @@ def read(message: Mapping[str, Any]) -> Contents:
     return _Reading().read(message, written, blocks, is_app=is_app)
 
 
+def shown(message: Mapping[str, Any]) -> Contents:
+    """Read what an app's *message* shows of itself, without previews of links that Slack may add to it later."""
+    attachments = [one for one in objects(message.get("attachments")) if not _is_link_preview(one)]
+    return read({**message, "attachments": attachments})
+
+
 def escape(words: str) -> str:
     """Escape text for Slack, unless it's already escaped.
 

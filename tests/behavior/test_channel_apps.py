@@ -101,7 +101,7 @@ async def test_an_app_beyond_its_limit_starts_nothing_and_one_notice_says_so(har
     assert [(one.what, one.channel, one.thread_ts) for one in notice] == [("app_paused:Alerts", CHANNEL, "")]
 
 
-async def test_an_edit_of_an_answered_app_message_is_not_offered(harness: Harness) -> None:
+async def test_an_edit_of_an_answered_app_message_is_queued_without_an_offer(harness: Harness) -> None:
     await harness.store.set_channel(apps={APP: ASKS})
     await posted(harness)
     process = harness.store.process()
@@ -110,8 +110,11 @@ async def test_an_edit_of_an_answered_app_message_is_not_offered(harness: Harnes
 
     received = await harness.receiver.edited(alert("resolved", edited_ts=ts(9)))
 
-    assert received == Received("known")
-    assert await process.hold() == []
+    assert received == QUEUED
+    await process.journal.release(taken.held)
+    await harness.work()
+    assert harness.service.messages == ["resolved"]
+    assert harness.seen.ephemerals == []
 
 
 async def test_changes_of_other_apps_messages_cost_nothing(harness: Harness) -> None:

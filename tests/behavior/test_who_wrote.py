@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from bridge.features.channels.settings import AppRule
+from bridge.inbound import Submission
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, OTHER_BOT
+from bridge.slack.parts import Place
 from bridge.slack.senders import WEBHOOKS
 from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, TEAM, ts
@@ -233,3 +235,165 @@ async def test_the_operators_file_names_senders(harness: Harness) -> None:
         await arrives(harness, f"post {number}", f"1700000{number}50.000100", **post)
 
     assert [*harness.service.messages, *harness.service.runs] == ["post 0", "post 2"]
+
+
+ALERT = {**WEBHOOK, "username": "Alertmanager", "text": ""}
+
+
+async def posts(harness: Harness, text: str, at: str = ROOT) -> dict[str, Any]:
+    """Deliver a post of the webhook; its text is in an attachment."""
+    post = {**ALERT, "ts": at, "attachments": [{"text": text}]}
+    harness.write(at, "", user=OTHER_BOT, subtype="bot_message", username="Alertmanager")
+    await arrives(harness, "", at, **{name: value for name, value in post.items() if name not in {"ts", "text"}})
+    return post
+
+
+async def edits(harness: Harness, post: dict[str, Any], text: str, at: int, **how: Any) -> dict[str, Any]:
+    """Deliver an edit of a *post*, which Slack marks unless it's *how* an app replaced it without."""
+    edited = {**post, "attachments": [{"text": text}], "edited": {"user": "B0HOOK", "ts": ts(at)}, **how}
+    event = {
+        "subtype": "message_changed",
+        "message": edited,
+        "previous_message": post,
+        "event_ts": ts(at),
+        "user": None,
+    }
+    await arrives(harness, "", ts(at), **event)
+    return edited
+
+
+async def rule(harness: Harness, **does: Any) -> None:
+    await harness.store.set_channel(
+        apps={f"{WEBHOOKS} alertmanager": AppRule(name="Alertmanager", owner=ALICE, **does)}
+    )
+
+
+@pytest.mark.parametrize("how", [{}, {"edited": None}], ids=["marked", "unmarked"])
+async def test_an_edited_post_goes_to_its_agent_as_a_follow_up(harness: Harness, how: dict[str, Any]) -> None:
+    await rule(harness, agent=7)
+    post = await posts(harness, "firing: disk full")
+
+    await edits(harness, post, "resolved: disk", 5, **how)
+
+    first, second = harness.service.asked
+    assert (first["message"], second["sessionId"]) == ("From an app:\n> firing: disk full", 42)
+    assert second["message"] == "[Alertmanager edited its post. It now says:]\nFrom an app:\n> resolved: disk"
+    assert [one.place for one in harness.seen.replies()] == [Place(CHANNEL, ROOT)] * 2
+
+
+async def test_an_edit_that_changes_nothing_people_read_starts_nothing(harness: Harness) -> None:
+    await rule(harness, agent=7)
+    post = await posts(harness, "firing")
+
+    await edits(harness, post, "firing", 5)
+    await edits(harness, {**post, "text": ""}, "firing", 6, attachments=[{"text": "firing", "color": "good"}])
+
+    assert len(harness.service.asked) == 1
+
+
+async def test_an_edit_delivered_twice_counts_once(harness: Harness) -> None:
+    await rule(harness, agent=7)
+    post = await posts(harness, "1 firing")
+
+    await edits(harness, post, "5 firing", 5)
+    await edits(harness, post, "5 firing", 5)
+
+    assert len(harness.service.asked) == 2
+
+
+async def test_an_edit_replaces_the_one_that_waits(harness: Harness) -> None:
+    await rule(harness, agent=7)
+    post = await posts(harness, "1 firing")
+    harness.service.gate.clear()
+    for number in (2, 3, 4):
+        event = {
+            "type": "message", "subtype": "message_changed", "channel": GENERAL, "ts": ts(number),
+            "message": {**post, "attachments": [{"text": f"{number} firing"}], "edited": {"ts": ts(number)}},
+            "previous_message": post,
+        }  # fmt: skip
+        await harness.event(event, event_id=f"Ev{number}", is_ext_shared_channel=False)
+    harness.service.gate.set()
+
+    await harness.work()
+
+    assert [one["message"].split("\n")[-1] for one in harness.service.asked] == ["> 1 firing", "> 4 firing"]
+
+
+@pytest.mark.parametrize("does", [{"agent": 7}, {"workflow": 3, "edits": True}], ids=["agent", "workflow"])
+async def test_edits_count_for_the_rate_of_their_app(harness: Harness, does: dict[str, Any]) -> None:
+    harness.configure(BRIDGE_APP_TURNS_PER_MINUTE="3", BRIDGE_THREAD_TURNS_PER_MINUTE="60")
+    await rule(harness, **does)
+    post = await posts(harness, "0 firing")
+
+    for number in range(1, 7):
+        post = await edits(harness, post, f"{number} firing", number)
+
+    assert len(harness.service.asked) + len(harness.service.runs) == 3
+    assert str(harness.seen.texts).count("posting too fast") == 1
+
+
+@pytest.mark.parametrize("is_on", [0, 1])
+async def test_a_workflow_runs_on_edits_only_if_its_rule_says_so(harness: Harness, is_on: int) -> None:
+    await rule(harness, workflow=3, edits=bool(is_on))
+    post = await posts(harness, "firing")
+
+    await edits(harness, post, "resolved", 5)
+    await edits(harness, post, "resolved", 5)
+
+    assert harness.service.runs == [f"From an app:\n> {one}" for one in ("firing", *["resolved"] * is_on)]
+
+
+@pytest.mark.parametrize("does", [{"agent": 7}, {"workflow": 3}, {"workflow": 3, "edits": True}])
+async def test_a_later_question_sees_what_a_post_says_now(harness: Harness, does: dict[str, Any]) -> None:
+    harness.configure(BRIDGE_APP_TURNS_PER_MINUTE="1")  # so that no edit is sent by itself
+    await rule(harness, **does)
+    post = await posts(harness, "firing: disk full")
+    await arrives(harness, f"<@{BOT}> why?", ts(1), thread_ts=ROOT, client_msg_id="c")
+
+    await edits(harness, post, "resolved: disk", 5)
+    await arrives(harness, f"<@{BOT}> and now?", ts(6), thread_ts=ROOT, client_msg_id="c")
+    await arrives(harness, f"<@{BOT}> thanks", ts(7), thread_ts=ROOT, client_msg_id="c")
+
+    *_, now, thanks = harness.service.messages
+    assert now.startswith("The post at the top of this Slack thread was edited. It now says:\n> resolved: disk\n\n")
+    assert (now.endswith("and now?"), "resolved" in thanks) == (True, False)
+
+
+async def test_an_old_post_that_is_edited_still_reaches_its_thread(harness: Harness) -> None:
+    await rule(harness, agent=7)
+    post = await posts(harness, "firing")
+    await harness.store.redis.delete(*[one for one in await harness.keys() if "seen" in one])
+
+    await edits(harness, post, "resolved", 5, edited={"user": "B0HOOK", "ts": "1700086400.000100"})
+
+    assert [one["message"].split("\n")[-1] for one in harness.service.asked] == ["> firing", "> resolved"]
+
+
+@pytest.mark.parametrize("is_ticked", [0, 1])
+async def test_the_form_has_a_checkbox_for_edits(harness: Harness, is_ticked: int) -> None:
+    await rule(harness, workflow=3, edits=not is_ticked)
+    await harness.click("default:form")
+    await harness.work()
+    view = harness.seen.forms[-1]
+    (box,) = [one["element"] for one in view["blocks"] if one.get("block_id") == "edits"]
+    assert len(box.get("initial_options", [])) == (not is_ticked)
+
+    key = f"{WEBHOOKS} alertmanager"
+    values = {"agent": "none", f"app:{key}": "workflow:3", "edits": box["options"][0]["value"] if is_ticked else ""}
+    sent = Submission(team=TEAM, channel=CHANNEL, user=ALICE, form="default", values=values)
+    await harness.store.process().inbox.put(sent)
+    await harness.work()
+
+    assert (await harness.store.channels.get(TEAM, CHANNEL)).apps[key].edits == is_ticked
+
+
+async def test_an_edit_found_in_the_history_is_followed_up(harness: Harness) -> None:
+    await rule(harness, agent=7)
+    post = await posts(harness, "firing")
+    edited = {**post, "attachments": [{"text": "resolved"}], "edited": {"user": "B0HOOK", "ts": ts(5)}}
+
+    for _ in range(2):
+        await harness.parts().catch_up.receive({"type": "message", "team": TEAM, **edited}, CHANNEL)
+        await harness.work()
+
+    assert [one["message"].split("\n")[-1] for one in harness.service.asked] == ["> firing", "> resolved"]

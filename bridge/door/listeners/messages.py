@@ -102,7 +102,8 @@ def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Ide
         return _parse_deletion(event, timestamp(message, "ts"), identity)
     if contents.read(message) == contents.read(previous):
         return Ignored(Reason.SAME_TEXT)  # a link was unfurled, a thread got its first reply
-    if message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited"):
+    is_same = message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited")
+    if is_same and not (message.get("bot_id") and contents.shown(message) != contents.shown(previous)):
         return Ignored(Reason.CHANGED_BY_SLACK)  # Slack transcribed a clip, or added a link preview
     parsed = _parse_message(body, event, message, identity)
     if not isinstance(parsed, InboundMessage):

@@ -50,7 +50,7 @@ from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.mrkdwn import addressed
-from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_report
+from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_edited, below_report, edited_post
 from bridge.slack.blockkit.reply import Audience, Speaker
 from bridge.slack.history import ThreadRead
 from bridge.slack.indicators import ANSWERING, Working
@@ -130,7 +130,13 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     is_news = question.names_agent and not turn.conversation.names_agent
     turn.stage(
         *deps.sessions.answered(
-            message, known, project=turn.project_key, expected=session, agent=agent, names_agent=is_news
+            message,
+            known,
+            project=turn.project_key,
+            expected=session,
+            agent=agent,
+            names_agent=is_news,
+            root=question.conversation.root,
         )
     )
     notes = [answers.SESSION_GONE] if is_new else []
@@ -264,13 +270,19 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         text = whole.text
         status.now(ANSWERING)
     text = await deps.context.add_to(turn, message, text, conversation.session, read)
-    if (
-        not message.is_root
-        and conversation.session is None
-        and (report := await deps.sessions.report_words(message.thread))
-    ):
-        text = below_report(report, text)  # the thread is about this report
+    text = await _with_root(deps, conversation, message, text)
     return _Question(agent, text, conversation, title, names_agent, speaker, status)
+
+
+async def _with_root(deps: Deps, conversation: Conversation, message: InboundMessage, text: str) -> str:
+    """Put what the agent doesn't know of the thread's first message before *text*: a report, or that it was edited."""
+    if message.is_root:
+        is_edit = message.app and message.edited_ts and conversation.session is not None
+        return edited_post(message.app_name, text) if is_edit else text
+    if conversation.session is not None:
+        return below_edited(await deps.parts.text(conversation.root), text) if conversation.root else text
+    report = await deps.sessions.report_words(message.thread)
+    return below_report(report, text) if report else text
 
 
 async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Sequence[Agent]) -> Wait:

@@ -38,6 +38,7 @@ from bridge.queue.inbox import (
     Paused,
     Put,
     Queued,
+    Requeued,
     Stale,
     Unbound,
     Void,
@@ -201,7 +202,8 @@ class Receiver:
         """
         is_late = self.now().timestamp() - float(message.ts) > _LATE_AFTER.total_seconds()
         message = message.model_copy(update={"was_found": True, "is_late": is_late, "retry": LAST_RETRY})
-        if message.edited_ts and not is_late:
+        message = await self._by_its_author(message)
+        if message.edited_ts and (not is_late or message.app):  # an app's post may have been read before its edit
             return await self.edited(message, may_be_new=True)
         return await self.receive(message)
 
@@ -242,7 +244,36 @@ class Receiver:
             return Reason.APP_FROM_ELSEWHERE
         if rule.paused:
             return Reason.RULE_PAUSED.about(rule.paused)
-        return message.model_copy(update={"app": app, "app_name": sender.name, "rule": key}), rule
+        known = {"app": app, "app_name": sender.name, "rule": key, "owner": rule.owner}
+        return message.model_copy(update=known), rule
+
+    async def _edited_by_app(self, message: InboundMessage, rule: AppRule) -> Received:
+        """Handle an edit of an app's post that's known, or too old for Slack to send it again; else it's ``unknown``.
+
+        An agent gets it as a follow-up in the post's thread, a workflow runs again if the *rule* says so. What waits
+        gets the new text. What isn't sent is for the next question in that thread.
+        """
+        if not message.text.strip() and not message.parts:
+            return Received("ignored", Reason.NO_TEXT)
+        arrival = self._arrival(message, rule)
+        run = arrival.inbound if isinstance(arrival.inbound, TriggeredRun) else None
+        how = "unknown" if run and not rule.edits else await self.inbox.edit(message, run=run)
+        age = float(message.edited_ts or message.ts) - float(message.ts)
+        if how in {"edited", "known"} or (how == "unknown" and (age < YOUNG.total_seconds() or message.was_found)):
+            received = Received("known" if how == "known" else "edited" if how == "edited" else "unknown")
+        elif how == "asked":
+            found = await self.inbox.follow_up(arrival)
+            received = await self._paused(message, rule, found) if isinstance(found, Paused) else _FOLLOWS[found]
+        elif run and rule.edits and not message.is_late:
+            again = replace(arrival, message=None, event=f"edit:{message.key}:{message.edited_ts}")
+            received = await self._put_of_app(message, rule, again)
+        elif run or how == "late":
+            received = Received("late")
+        else:  # it's no longer remembered; its thread may be
+            received = await self._put_of_app(message, rule, replace(arrival, condition=Condition.BOUND, agent=None))
+        if received.decision not in {"queued", "edited", "known"} or run:
+            await self.inbox.write(*self.sessions.root_edited(message))
+        return received
 
     async def _receive_from_app(self, message: InboundMessage) -> Received:
         """Decide about an app's message: whether its channel has a rule for it, and what that starts.
@@ -260,9 +291,13 @@ class Receiver:
             return Received("ignored", Reason.TOO_LATE_TO_RUN)
         if (message.was_found or message.edited_ts) and await self._was_settled(message):
             return _KNOWN
-        about = {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
-        arrival = Arrival(
-            inbound=message.model_copy(update={"owner": rule.owner})
+        return await self._put_of_app(message, rule, self._arrival(message, rule))
+
+    def _arrival(self, message: InboundMessage, rule: AppRule) -> Arrival:
+        """Return what the *rule* makes of an app's *message*."""
+        is_run, about = rule.workflow is not None, _about(message, rule)
+        return Arrival(
+            inbound=message
             if rule.workflow is None
             else TriggeredRun(**about, workflow=rule.workflow, message=message),
             event=message.event_id,
@@ -277,17 +312,22 @@ class Receiver:
             app=message.rule,
             why=f"its app, {message.app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
         )
+
+    async def _put_of_app(self, message: InboundMessage, rule: AppRule, arrival: Arrival) -> Received:
+        """Queue what an app's *message* starts."""
         put = await self.inbox.put_message(arrival)
-        if isinstance(put, Paused):
-            if message.was_found:
-                return _received(put)
-            if put.is_first:  # at most once an hour
-                what = app_paused(rule.name or message.app_name or message.app)
-                notice = Notice(**about, what=what, of="notice", is_offer=True)
-                hour = int(float(message.ts)) // 3600
-                await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{message.rule}:{hour}")
-            return Received("ignored", Reason.APP_TOO_FAST.about(message.app))
-        return _received(put)
+        return await self._paused(message, rule, put) if isinstance(put, Paused) else _received(put)
+
+    async def _paused(self, message: InboundMessage, rule: AppRule, put: Paused) -> Received:
+        """Say that an app posts too fast, at most once an hour."""
+        if message.was_found:
+            return _received(put)
+        if put.is_first:
+            what = app_paused(rule.name or message.app_name or message.app)
+            notice = Notice(**_about(message, rule), what=what, of="notice", is_offer=True)
+            hour = int(float(message.ts)) // 3600
+            await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{message.rule}:{hour}")
+        return Received("ignored", Reason.APP_TOO_FAST.about(message.app))
 
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
         """Tell a person who mentioned the bot in a canvas that it can't answer there.
@@ -310,9 +350,10 @@ class Receiver:
         if _HANDLE in message.text and not message.app:
             message, agent = await self._by_handle(message)
         message = await self.addressing.assign(message)
-        if message.app and isinstance(why := await self._rule_for(message), str):
-            return Received("ignored", why)
-        received = await self._edit(message)
+        rule = await self._rule_for(message) if message.app else None
+        if isinstance(rule, str):
+            return Received("ignored", rule)
+        received = await (self._edited_by_app(*rule) if rule else self._edit(message))
         if received.decision != "unknown":
             return received
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
@@ -322,7 +363,7 @@ class Receiver:
             return received
         received = await self.receive(message, agent=agent)
         if received.decision == "duplicate":  # the message itself arrived meanwhile
-            return await self._edit(message)
+            return await (self._edited_by_app(*rule) if rule else self._edit(message))
         if received.decision == "ignored":  # an earlier text that Slack still delivers isn't for an agent either
             await self._edit(message, is_for_nobody=True)
         return received
@@ -333,8 +374,6 @@ class Receiver:
         For *is_for_nobody*, see `Inbox.edit`.
         """
         match await self.inbox.edit(message, is_for_nobody=is_for_nobody):
-            case "asked" if message.app:  # apps get no offer
-                return Received("known")
             case "asked":
                 if (message.text.strip() or message.parts) and self.features.commands.line_of(
                     message, self.bot_user
@@ -510,6 +549,11 @@ class Receiver:
                 assert_never(put)
 
 
+def _about(message: InboundMessage, rule: AppRule) -> dict[str, str]:
+    """Return what is about an app's *message* and its rule's owner."""
+    return {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
+
+
 def _is_last(message: InboundMessage) -> bool:
     """Whether Slack won't send *message* again: it's the last retry, or an edit, which is accepted in any case."""
     return message.retry >= LAST_RETRY or bool(message.edited_ts)
@@ -560,5 +604,11 @@ def _received(put: Put) -> Received:
             assert_never(put)
 
 
+_FOLLOWS: dict[Requeued, Received] = {
+    "queued": Received("queued"),
+    "already": Received("known"),
+    "gone": Received("known"),
+    "full": Received("full"),
+}
 _FOR_OTHERS = Received("ignored", Reason.FOR_OTHERS)
 _KNOWN = Received("ignored", Reason.SETTLED)

@@ -11,6 +11,10 @@ from bridge.queue.keys import SEEN, TOLD, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.content_words import with_escapes
+
+_MOST_OF_A_ROOT = 10_000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +96,12 @@ class Sessions:
         expected: int | None,
         agent: int,
         names_agent: bool = False,
+        root: str = "",
     ) -> tuple[Write, ...]:
         """Return the writes for an answer to *message*: the *session*, if there's one and it's still as *expected*.
 
-        They also record that the agent knows the thread up to this message, unless it knows later ones, and with
-        *names_agent* that answers there name it.
+        The agent now knows the edited *root*, if there's one. They also record that the agent knows the thread up to
+        this message, unless it knows later ones, and with *names_agent* that answers there name it.
         """
         lives, keys, thread = self._session_ms, self._keys, message.thread
         conversation = keys.thread(thread)
@@ -105,6 +110,8 @@ class Sessions:
             ("delete", keys.outage_notice(thread), 0, keys.words(thread)),
             ("field max", conversation, lives, "heard", message.ts, "v", str(VERSION)),
         )
+        if root:
+            writes = (*writes, ("field if", conversation, 0, "root", "", root))
         if project:  # the root may have been deleted since, and with it the record
             writes = (*writes, ("field", conversation, 0, "project", project))
         if names_agent:
@@ -118,6 +125,12 @@ class Sessions:
                 ("field", keys.bound(thread.team, InProject(project, session)), lives, str(thread), f"{agent}:{owner}"),
             )
         return writes
+
+    def root_edited(self, message: InboundMessage) -> tuple[Write, ...]:
+        """Return the writes that keep an app's edited post for the next question in its thread, if that is bound."""
+        conversation = self._keys.thread(message.thread)
+        now = kit.cut(with_escapes(message.text, message.parts), _MOST_OF_A_ROOT)
+        return (("if", conversation, 0, 1, "v", str(VERSION)), ("field", conversation, 0, "root", now))
 
     def tells(self, message: InboundMessage, *, is_offered: bool) -> tuple[Write, ...]:
         """Return the writes with a notice that the agent didn't get a reply, at most one in 30 days per person.

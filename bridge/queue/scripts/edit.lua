@@ -2,7 +2,7 @@
 -- the earlier text, the new one is stored in the turn's record, for a button (`ask_edited`). An edit that arrives late or
 -- twice changes nothing. If the message isn't a turn yet, nothing is stored: the edit may become that turn (`put`). Only
 -- if its new text was found not to be for an agent are the earlier ones void, so that nothing is lost without a decision.
--- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or ''.
+-- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or '', kind.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
 local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[3]) or 0
 local turn = redis.call('GET', mark)
@@ -33,7 +33,7 @@ if seen[1] ~= 'queued' then
   redis.call('HSET', key, 'edited', ARGV[2], 'edited_version', ARGV[3])
   return 'asked'
 end
-if seen[2] ~= 'message' then return 'unknown' end -- the message was refused, and only the notice about that waits
+if seen[2] ~= ARGV[5] then return 'unknown' end -- the message was refused, and only the notice about that waits
 redis.call('HSET', key, 'body', ARGV[2], 'version', ARGV[3])
 redis.call('HINCRBY', key, 'edits', 1)
 return 'edited'

@@ -86,6 +86,17 @@ def below_report(report: str, text: str) -> str:
     return f"The report at the top of this Slack thread, quoted:\n{quoted}\n\n{text}"
 
 
+def edited_post(name: str, text: str) -> str:
+    """Say that an app edited its post, whose *text* follows: the agent knows an earlier one."""
+    return f"[{kit.one_line(name, _NAME) or 'The app'} edited its post. It now says:]\n{text}"
+
+
+def below_edited(root: str, text: str) -> str:
+    """Put what the post at the top of a thread says now before a message: the agent knows an earlier text."""
+    quoted = "\n".join(f"> {line}" for line in kit.cut(kit.clean(root).strip(), ALL).split("\n"))
+    return f"The post at the top of this Slack thread was edited. It now says:\n{quoted}\n\n{text}"
+
+
 def _entry(message: Quoted) -> str:
     files = [kit.one_line(name, _FILE) or "unnamed" for name in message.files[:_FILES]]
     attached = [f"[attached: {', '.join(files)}]"] if files else []
