@@ -82,10 +82,14 @@ class Quotation(_Part):
 
 
 class Alert(_Part):
-    """Content that an app shows with a message's text, or instead of it."""
+    """Content that an app shows with a message's text, or instead of it.
+
+    If it *is_own*, it's the rest of the author's own text, below a table.
+    """
 
     part: Literal["alert"] = "alert"
     text: str
+    is_own: bool = False
 
 
 class LeftOut(_Part):

@@ -3,7 +3,8 @@
 A person's text arrives as ``text``, and again as rich text. Everything else is in other fields: forwarded messages in
 ``attachments`` (``is_share``, ``message_blocks``), pasted tables in a ``table`` block there or at the top level, files
 in ``files``, and apps' posts in ``attachments`` or blocks of all kinds, with a ``text`` that is only a fallback. Link
-previews (``is_msg_unfurl`` or only ``from_url``) are ignored: the link itself is in the text.
+previews in people's messages (``is_msg_unfurl`` or only ``from_url``) are ignored: the link itself is in the text. What
+an app posts itself may look like one.
 
 Any JSON may arrive here; at most `_MOST_LOOKS` values of it are read.
 
@@ -15,11 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
-from bridge.documents import FORMATS
-from bridge.inbound import Alert, FileKind, LeftOut, MessageFile, MessagePart, Quotation, Table
+from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
+from bridge.slack.controls import control_words, escape, in_time
+from bridge.slack.file_kinds import format_of, kind_of
 from bridge.slack.payloads import items, mapping, objects, text
 
 MOST: Final = 200_000  # characters of all parts of a message together
@@ -33,29 +34,17 @@ _ADDRESS: Final = 2000
 _SLACK_IN_LENGTH: Final = 20  # characters by which blocks may be longer than a complete text
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
-_BARE: Final = re.compile(r"&(?!(?:amp|lt|gt);)")
 _LINE: Final = re.compile(r"^", re.MULTILINE)
 
 _PLACEHOLDERS: Final = frozenset({"This content can't be displayed.", "[no preview available]"})  # written by Slack
 _TEXT_FIELDS: Final = (
-    "title", "rich_text_title", "subtitle", "author_name", "text", "body", "description", "caption", "label", "fields",
-    "elements", "child_blocks", "blocks", "tasks", "details", "output", "sources", "accessory", "chart", "segments",
-    "series", "data",
+    "icon", "hero_image", "title", "rich_text_title", "subtitle", "author_name", "provider_name", "name", "text",
+    "body", "description", "connected_identity", "connected_context", "caption", "label", "fields", "elements",
+    "element", "hint", "child_blocks", "blocks", "tasks", "details", "output", "sources", "accessory", "actions",
+    "chart", "x_label", "y_label", "axis_config", "segments", "series", "data", "initial_value",
 )  # fmt: skip
 """The fields of blocks that hold text, in the order in which people see them."""
-
-_TEXT_TYPES: Final = re.compile(
-    r"text/.*|application/(?:.*\+)?(?:json|xml|yaml|x-yaml|toml|sql|javascript|x-javascript|typescript|x-sh|x-httpd-php"
-    r"|x-ndjson|jsonl|graphql|csv|rtf|x-python|x-ruby|x-perl|x-tex|x-subrip)"
-)
-_TEXT_ENDINGS: Final = re.compile(
-    r"bash|bat|c|cc|cfg|clj|cmake|conf|cpp|cs|css|csv|cue|dart|diff|dockerfile|env|erl|"
-    r"ex|exs|f90|fish|go|gradle|graphql|groovy|h|hcl|hpp|hs|htm|html|http|ics|ini|ipynb|"
-    r"java|jl|js|json|json5|jsonl|jsx|kt|lisp|log|lua|m4|mak|markdown|md|mermaid|ml|mm|"
-    r"ndjson|nix|patch|php|pl|plist|po|proto|ps1|py|r|rb|rs|rst|sass|scala|scss|sh|sol|"
-    r"sql|srt|svelte|swift|tap|tcl|tex|text|tf|toml|ts|tsv|tsx|txt|vb|vtt|vue|xml|xsd|"
-    r"xsl|yaml|yml|zsh"
-)
+_TABLE: Final = "\ufffc"  # where a table is: Unicode's object replacement character
 
 
 class Contents(NamedTuple):
@@ -83,16 +72,6 @@ def shown(message: Mapping[str, Any]) -> Contents:
     """Read what an app's *message* shows of itself, without previews of links that Slack may add to it later."""
     attachments = [one for one in objects(message.get("attachments")) if not _is_link_preview(one)]
     return read({**message, "attachments": attachments})
-
-
-def escape(words: str) -> str:
-    """Escape text for Slack, unless it's already escaped.
-
-    Slack sends some plain texts escaped and others not, and doesn't document which: slackapi/bolt-python#513.
-    """
-    if "&" in words:
-        words = _BARE.sub("&amp;", words)
-    return words.replace("<", "&lt;").replace(">", "&gt;") if "<" in words or ">" in words else words
 
 
 def read_file(file: Mapping[str, Any]) -> MessageFile:
@@ -155,26 +134,28 @@ class _Reading:
         if not others:
             if is_app or not written.strip() or _is_preview(written, blocks):
                 written = self._blocks(blocks) or written
-        elif is_app and (shown := self._blocks(blocks)):
-            written = ""
-            parts.append(Alert(text=shown, is_cut=self._was_cut()))
+        elif is_app:
+            found = self._pieces(self._blocks(blocks))
+            if any(isinstance(one, Alert) for one in found):
+                written = ""
+            parts += found
         else:
-            shown = self._blocks(others)
-            if not written.strip():
+            first = next((at for at, block in enumerate(blocks) if not _is_rich(block)), 0)
+            if first and any(map(_is_rich, blocks[first:])):  # they go on below it
+                written, others = self._blocks(blocks[:first]), list(blocks[first:])
+            elif not written.strip():
                 written = self._blocks(list(filter(_is_rich, blocks)))
-            if shown.strip() not in written:
-                parts.append(Alert(text=shown, is_cut=self._was_cut()))
-        parts += self._tables_since()
+            for block in others:
+                found = self._pieces(self._blocks([block]), is_own=_is_rich(block))
+                parts += [one for one in found if not (isinstance(one, Alert) and one.text.strip() in written)]
         attachments = objects(message.get("attachments"))
         for attachment in attachments[:_MOST_ATTACHMENTS]:
             if attachment.get("is_share") is True or attachment.get("message_blocks"):
                 parts.append(self._quotation(attachment))
-            elif not _is_link_preview(attachment):
-                if shown := self._alert(attachment):
-                    parts.append(Alert(text=shown, is_cut=self._was_cut()))
-                parts += [*self._tables_since(), *self._some_files(attachment)]
+            elif not _is_link_preview(attachment, is_app=is_app):
+                parts += [*self._pieces(self._alert(attachment)), *self._some_files(attachment)]
         beyond = attachments[_MOST_ATTACHMENTS:]
-        self._left_out += len(beyond) - sum(map(_is_link_preview, beyond[:1000]))
+        self._left_out += len(beyond) - sum(_is_link_preview(one, is_app=is_app) for one in beyond[:1000])
         if parts and written in _PLACEHOLDERS:
             written = ""
         parts += self._some_files(message)
@@ -192,6 +173,8 @@ class _Reading:
             files += self._some_files(message)
         words = "\n".join(filter(None, texts)) or self._take(text(attachment, "text"))
         words = words or ("" if self._tables else self._alert(attachment))
+        if words.rstrip(f"{_TABLE}\n").count(_TABLE) == 0:  # they are below it anyway
+            words = words.replace(_TABLE, "").rstrip("\n")
         return Quotation(
             author=text(attachment, "author_name")[:_SHORT] or text(attachment, "author_subname")[:_SHORT],
             author_id=_id(attachment, "author_id"),
@@ -213,7 +196,9 @@ class _Reading:
         title, link = text(attachment, "title"), _address(text(attachment, "title_link"))
         if title and link and "<" not in title:
             title = _link(link, title)
-        texts = [self._take(text(attachment, name)) for name in ("pretext", "author_name")]
+        texts = [self._take(text(attachment, name)) for name in ("pretext", "service_name", "author_name")]
+        if (subname := text(attachment, "author_subname")) != text(attachment, "author_name"):
+            texts.append(self._take(subname))
         blocks = self._blocks(items(attachment.get("blocks")))
         if blocks or len(self._tables) > before:
             texts.append(blocks)
@@ -222,7 +207,10 @@ class _Reading:
             for field in map(mapping, items(attachment.get("fields"))[:_MOST_LOOKS]):
                 named = ": ".join(filter(None, (text(field, "title"), text(field, "value"))))
                 texts.append(self._take(named))
-        texts += [self._buttons(attachment.get("actions")), self._take(text(attachment, "footer"))]
+            texts += [self._image(attachment, name) for name in ("image_url", "thumb_url")]
+        when = in_time(attachment.get("ts")) if attachment.get("ts") else ""
+        texts += [self._buttons(attachment.get("actions"))]
+        texts.append(self._take(" | ".join(filter(None, (text(attachment, "footer"), when)))))
         words = "\n".join(one for one in texts if one.strip())
         if not words and len(self._tables) == before:
             fallback = text(attachment, "fallback")
@@ -230,7 +218,7 @@ class _Reading:
         return words
 
     def _blocks(self, blocks: Sequence[Any]) -> str:
-        """Return the text of blocks of all kinds; tables are collected separately."""
+        """Return the text of blocks of all kinds, with `_TABLE` for each table; these are collected separately."""
         texts = map(self._text_of, map(mapping, blocks[:_MOST_LOOKS]))
         return "\n".join(one for one in texts if one.strip())
 
@@ -245,26 +233,11 @@ class _Reading:
         if isinstance(block, list):
             return "\n".join(filter(None, (self._text_of(one, depth + 1) for one in block[:_MOST_LOOKS])))
         block = mapping(block)
-        match block.get("type"):
-            case "rich_text":
-                return self._rich(block)
-            case "mrkdwn":
-                return self._take(text(block, "text"))
-            case "context":
-                return " ".join(filter(None, (self._text_of(one, depth + 1) for one in items(block.get("elements")))))
-            case "image":
-                alt = text(mapping(block.get("title")), "text") or text(block, "alt_text")
-                return self._take(escape(f"[image: {alt}]")) if alt else ""
-            case "button" | "workflow_button":
-                return self._buttons([block])
-            case "call":  # https://docs.slack.dev/apis/web-api/using-the-calls-api
-                call = mapping(mapping(block.get("call")).get("v1"))
-                url, name = _address(text(call, "join_url")), text(call, "name")
-                return self._take(_link(url, name) if url else escape(name))
-            case "table" | "data_table":
-                caption = self._take(escape(text(block, "caption")))
-                self._table(block)
-                return caption
+        known = self._known(block, depth)
+        return self._inside(block, depth) if known is None else known
+
+    def _inside(self, block: Mapping[str, Any], depth: int) -> str:
+        """Return the text of a block's fields."""
         if isinstance(block.get("value"), int | float) and isinstance(block.get("label"), str):  # a point of a chart
             return self._take(f"{escape(text(block, 'label'))}: {block['value']}")
         texts = (
@@ -274,14 +247,61 @@ class _Reading:
         )
         return "\n".join(filter(None, texts))
 
+    def _known(self, block: Mapping[str, Any], depth: int) -> str | None:
+        """Return the text of a block of a type whose text isn't just that of its fields; None for the others."""
+        match block.get("type"):
+            case "rich_text":
+                return self._rich(block)
+            case "mrkdwn":
+                return self._take(text(block, "text"))
+            case "context":
+                return " ".join(filter(None, (self._text_of(one, depth + 1) for one in items(block.get("elements")))))
+            case "image":
+                return self._image(block, "title")
+            case "icon":
+                return ""
+            case "button" | "workflow_button":
+                return self._buttons([block])
+            case "url":  # https://docs.slack.dev/reference/block-kit/block-elements/url-source-element
+                return self._take(_link(_address(text(block, "url")), text(block, "text")))
+            case "file":  # https://docs.slack.dev/reference/block-kit/blocks/file-block
+                file = mapping(block.get("file"))
+                return self._take(escape(f"[file: {text(file, 'title') or text(file, 'name') or 'unnamed'}]"))
+            case "video" if link := _address(text(block, "title_url")):
+                title = self._take(_link(link, text(mapping(block.get("title")), "text")))
+                return "\n".join(filter(None, (title, self._inside({**block, "title": None}, depth))))
+            case "task_card" | "alert":  # shown as an icon
+                state = text(block, "status") or text(block, "level").replace("default", "")
+                mark = self._take(escape(f"[{state.replace('_', ' ')}] ")) if state else ""
+                return mark + self._inside(block, depth)
+            case "call":  # https://docs.slack.dev/apis/web-api/using-the-calls-api
+                call = mapping(mapping(block.get("call")).get("v1"))
+                url, name = _address(text(call, "join_url")), text(call, "name")
+                return self._take(_link(url, name) if url else escape(name))
+            case "table" | "data_table":
+                caption, before = self._take(escape(text(block, "caption"))), len(self._tables)
+                self._table(block)
+                return "\n".join(filter(None, (caption, _TABLE * (len(self._tables) - before))))
+        words = control_words(block)
+        return None if words is None else self._take(words)
+
+    def _image(self, where: Mapping[str, Any], name: str) -> str:
+        """Return the title of an image, as it's called beside the field *name*."""
+        title = text(mapping(where.get("title")), "text") or text(where, "alt_text")
+        if name != "title":  # of an attachment, whose own title and text are elsewhere
+            if not text(where, name):
+                return ""
+            title = "" if text(where, "title") or text(where, "text") else text(where, "fallback")
+        return self._take(escape(f"[image: {title}]" if title else "[image]"))
+
     def _buttons(self, actions: Any) -> str:
-        """Return the links of buttons; other buttons are left out."""
-        links = []
+        """Return the links and labels of buttons, and the choices of menus."""
+        shown = []
         for button in map(mapping, items(actions)[:_MOST_ATTACHMENTS]):
             label = text(mapping(button.get("text")), "text") or text(button, "text")
-            if url := _address(text(button, "url")):
-                links.append(self._take(_link(url, label)))
-        return " ".join(filter(None, links))
+            url = _address(text(button, "url"))
+            shown.append(self._take(_link(url, label) if url else control_words(button) or ""))
+        return " ".join(filter(None, shown))
 
     def _rich(self, block: Mapping[str, Any]) -> str:
         """Write rich text as Markdown: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block."""
@@ -356,7 +376,7 @@ class _Reading:
 
     def file(self, file: Mapping[str, Any]) -> MessageFile:
         """Read a file object."""
-        kind, size = _kind_of(file), _whole(file.get("size"), 10**12)
+        kind, size = kind_of(file), _whole(file.get("size"), 10**12)
         name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
         is_titled = bool(title and name) and not name.casefold().startswith(title.casefold())
         url = text(file, "url_private_download") or text(file, "url_private")
@@ -386,7 +406,7 @@ class _Reading:
             id=_id(file, "id"),
             kind=kind,
             name=f"{title} ({name})" if is_titled else name or title,
-            format=_format_of(file) if kind == "document" else "",
+            format=format_of(file) if kind == "document" else "",
             type=text(file, "pretty_type")[:_SHORT] or text(file, "filetype")[:_SHORT],
             size=size,
             url=_address(url),
@@ -398,6 +418,7 @@ class _Reading:
 
     def _take(self, words: str) -> str:
         """Return as much of *words* as there's room for, and count it."""
+        words = words.replace(_TABLE, "") if _TABLE in words else words
         if len(words) > self._room:
             words, self._is_cut = words[: self._room], True
         self._room -= len(words)
@@ -407,6 +428,18 @@ class _Reading:
         """Whether anything was cut since the last call."""
         was_cut, self._is_cut = self._is_cut, False
         return was_cut
+
+    def _pieces(self, words: str, *, is_own: bool = False) -> list[MessagePart]:
+        """Split the text of blocks at its tables."""
+        found: list[MessagePart] = []
+        tables = iter(self._tables_since())
+        for at, piece in enumerate(words.split(_TABLE)):
+            found += [next(tables)] if at else []
+            if piece.strip():
+                found.append(Alert(text=piece.strip("\n"), is_own=is_own))
+        if found and self._was_cut():
+            found[-1] = found[-1].model_copy(update={"is_cut": True})
+        return found
 
     def _tables_since(self) -> list[Table]:
         """Return the tables found since the last call."""
@@ -423,53 +456,16 @@ def _mail_head(file: Mapping[str, Any]) -> str:
     return "".join(f"{name}: {' '.join(value.split())}\n" for name, value in head.items() if value.strip()) + "\n"
 
 
-def _is_link_preview(attachment: Mapping[str, Any]) -> bool:
-    """Whether an attachment is a link preview: https://docs.slack.dev/messaging/unfurling-links-in-messages."""
+def _is_link_preview(attachment: Mapping[str, Any], *, is_app: bool = False) -> bool:
+    """Whether an attachment is a preview that Slack added: https://docs.slack.dev/messaging/unfurling-links-in-messages.
+
+    An app's own cards may have the same fields; only a preview of a message is never its own.
+    """
+    if is_app:
+        return attachment.get("is_msg_unfurl") is True and attachment.get("is_share") is not True
     if attachment.get("is_share") is True or attachment.get("message_blocks"):
         return False
     return any(attachment.get(name) for name in ("from_url", "original_url", "is_msg_unfurl", "is_app_unfurl"))
-
-
-def _kind_of(file: Mapping[str, Any]) -> FileKind:
-    """Return the kind of a file, by Slack's description or its name's extension."""
-    mode, filetype = text(file, "mode"), text(file, "filetype").casefold()
-    mimetype = text(file, "mimetype").casefold().partition(";")[0].strip()
-    is_described = bool(mimetype or filetype or text(file, "name"))
-    if mode == "file_access" or text(file, "file_access") == "check_file_info" or not (is_described or mode):
-        return "unknown"
-    if mode in {"tombstone", "hidden_by_limit"} or text(file, "file_access") in {"access_denied", "file_not_found"}:
-        return "gone"
-    if mode == "external" or file.get("is_external") is True:
-        return "link"
-    if mode == "email" or filetype == "email":
-        return "mail"
-    ending = PurePath(text(file, "name")).suffix[1:].casefold()
-    is_clip = text(file, "subtype") == "slack_audio" or mimetype.startswith("audio/")
-    if is_clip or text(mapping(file.get("transcription")), "status") in {"processing", "complete"}:
-        return "clip"
-    if _format_of(file):
-        return "document"
-    if mimetype == "image/svg+xml" or filetype == "svg":
-        return "image"
-    if (
-        mode == "snippet"
-        or _TEXT_TYPES.fullmatch(mimetype)
-        or (not mimetype.partition("/")[0] and _TEXT_ENDINGS.fullmatch(ending))
-    ):
-        return "text"
-    match mimetype.partition("/")[0]:
-        case "image":
-            return "image"
-        case "video":
-            return "text" if ending in {"ts", "mts"} and filetype != "video" else "video"
-    return "text" if _TEXT_ENDINGS.fullmatch(ending) else "other"
-
-
-def _format_of(file: Mapping[str, Any]) -> str:
-    """Return a document's format, by its ``filetype`` or its name's extension; ``""`` for other files."""
-    ending = PurePath(text(file, "name")).suffix[1:].casefold()
-    named = (text(file, "filetype").casefold(), "" if text(file, "mimetype").startswith("text/") else ending)
-    return next((one for one in named if one in FORMATS), "")
 
 
 def _element(element: Mapping[str, Any], *, is_code: bool) -> str:

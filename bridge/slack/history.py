@@ -108,6 +108,7 @@ _MOST_SEARCHES = 1000  # remembered, including abandoned ones
 _SHORT = (15, 16)  # messages; the root may be added
 _AIMED_AT = 8  # replies, on a page of fifteen: people write at uneven intervals
 _CONTENT_SUBTYPES = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+_CONTROLS = frozenset({"actions", "context_actions"})
 NEWEST = 20  # messages of a thread that an agent gets
 
 
@@ -199,7 +200,7 @@ class History:
                             answered.add(str(payload.get("message")))
                         case {"event_type": "bridge_run"}:
                             is_answer = True
-                    content = _content(message)
+                    content = _content(message, is_own=is_own)
                     if content and content.user and not (is_own or message.get("bot_id")):
                         authors[ts] = content.user
                     if ts == place.thread_ts:  # Slack returns the root with every page
@@ -318,10 +319,13 @@ def _is_number(value: int | str) -> bool:
     return re.fullmatch("-?[0-9]{1,1000}", str(value)) is not None
 
 
-def _content(message: Mapping[str, Any]) -> ThreadMessage | None:
+def _content(message: Mapping[str, Any], *, is_own: bool) -> ThreadMessage | None:
     """Read a message by a person or an app; None for messages about a join, a topic and the like."""
     if str(message.get("subtype") or "") not in _CONTENT_SUBTYPES or message.get("hidden"):
         return None
+    if is_own:  # people press its buttons, and nobody reads them
+        blocks = [one for one in objects(message.get("blocks")) if one.get("type") not in _CONTROLS]
+        message = {**message, "blocks": blocks}
     chosen = text(message, "username")  # by the app, which is shown instead of its user's name
     own, parts = contents.read(message)
     content = ThreadMessage(

@@ -397,3 +397,37 @@ async def test_an_edit_found_in_the_history_is_followed_up(harness: Harness) -> 
         await harness.work()
 
     assert [one["message"].split("\n")[-1] for one in harness.service.asked] == ["> firing", "> resolved"]
+
+
+async def test_an_agent_reads_all_that_an_apps_post_shows_in_its_place(harness: Harness) -> None:
+    await rule(harness, agent=7)
+    harness.write(ROOT, "", user=OTHER_BOT, subtype="bot_message", username="Alertmanager")
+    words = [{"type": "section", "text": {"type": "mrkdwn", "text": one}} for one in ("The disks:", "Who cleans up?")]
+    table = {"type": "table", "rows": [[{"type": "raw_text", "text": one}] for one in ("Disk", "sda")]}
+    option = {"text": {"type": "plain_text", "text": "Ada"}, "value": "1"}
+    choice = {"type": "actions", "elements": [{"type": "checkboxes", "options": [option]}]}
+    card = {
+        "from_url": "https://grafana.test/1",
+        "text": "93 %",
+        "ts": 1730339957,
+        "image_url": "https://grafana.test/2",
+    }
+
+    shown = {"blocks": [words[0], table, words[1], choice], "attachments": [card]}
+    await arrives(harness, **{**ALERT, "text": "fallback"}, **shown)
+
+    (asked,) = harness.service.messages
+    seen = [
+        "The disks:",
+        "| Disk |",
+        "| sda |",
+        "Who cleans up?",
+        "- [ ] Ada",
+        "93 %",
+        "[image]",
+        "2024-10-31 01:59 UTC",
+    ]
+    places = [asked.find(one) for one in seen]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "fallback" not in asked

@@ -77,7 +77,7 @@ BLOCKS: Final[list[Json]] = [
 ]  # fmt: skip
 BLOCKS_SAY: Final = (
     "Job Failed. :red_circle: a &amp; b &lt; c\n*Job*: build\n*On*: main\n[image: CircleCI logo]\nby <@U2> now\n"
-    "<https://circleci.com/gh/1|View Job>"
+    "<https://circleci.com/gh/1|View Job>\n[button: Retry]"
 )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from types import ModuleType
 from typing import Any
 
 import pytest
+from slack_sdk.models.blocks import block_elements, blocks as sdk_blocks
 
 from bridge.features.conversations.contents import transcript
 from bridge.inbound import Alert, InboundMessage, LeftOut, MessageFile, Quotation, Table, from_json, to_json
 from bridge.queue.worker import Shares
-from bridge.slack.contents import MOST, Contents, escape, read, read_file, summary
+from bridge.slack.blockkit.content_words import with_escapes
+from bridge.slack.contents import MOST, Contents, read, read_file, summary
+from bridge.slack.controls import escape
 from bridge.slack.files import FileContent
 from support.payloads import (
     BLOCKS,
@@ -131,12 +135,183 @@ def test_a_pasted_table_is_stored_by_its_cells(fields: Json, text: str) -> None:
     assert said(**fields) == Contents(text, (Table(rows=ROWS),))
 
 
+SECTIONS = [{"type": "section", "text": {"type": "mrkdwn", "text": one}} for one in ("above", "below")]
+BETWEEN = [SECTIONS[0], TABLE, SECTIONS[1]]
+PLACED = (Alert(text="above"), Table(rows=ROWS), Alert(text="below"))
+
+
+@each(
+    ("fields", "contents"),
+    [
+        ({**APP, "blocks": BETWEEN}, Contents("", PLACED)),
+        ({**APP, "text": "", "attachments": [{"blocks": BETWEEN}]}, Contents("", PLACED)),
+        ({**APP, "blocks": [{"type": "container", "child_blocks": BETWEEN}]}, Contents("", PLACED)),
+        ({**APP, "blocks": [TABLE, TABLE]}, Contents("hello", (Table(rows=ROWS), Table(rows=ROWS)))),
+        ({"text": "above below", "blocks": [rich(words("above")), TABLE, rich(words("below"))]},
+         Contents("above", (Table(rows=ROWS), Alert(text="below", is_own=True)))),
+        ({"text": "x", "blocks": [TABLE, rich(words("x"))]}, Contents("x", (Table(rows=ROWS),))),
+        ({**APP, "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "\ufffc fake"}}, TABLE]},
+         Contents("", (Alert(text=" fake"), Table(rows=ROWS)))),
+    ],
+)  # fmt: skip
+def test_a_table_stays_between_the_texts_around_it(fields: Json, contents: Contents) -> None:
+    assert said(**fields) == contents
+
+
+def test_a_forwarded_table_stays_between_the_texts_around_it() -> None:
+    blocks = [{"message": {"blocks": BETWEEN}}]
+    (quotation,) = said(text="", attachments=[forward(message_blocks=blocks)]).parts
+
+    shown = with_escapes("", [quotation])
+
+    assert [shown.index(one) for one in ("above", "| Item", "below")] == sorted(
+        shown.index(one) for one in ("above", "| Item", "below")
+    )
+
+
+OWN_CARD = {"title": "Build 7", "text": "3 tests failed"}
+
+
+@each("mark", [{"from_url": "https://ci.test/7"}, {"original_url": "https://ci.test/7"}, {"is_app_unfurl": True}])
+def test_a_card_that_an_app_posts_is_no_preview(mark: Json) -> None:
+    assert said(**APP, attachments=[{**OWN_CARD, **mark}]).parts == (Alert(text="Build 7\n3 tests failed"),)
+    assert said(attachments=[{**OWN_CARD, **mark}]).parts == ()
+
+
+@each(
+    ("attachment", "text"),
+    [
+        ({"text": "down", "footer": "Grafana", "ts": "1730339957.5"}, "down\nGrafana | 2024-10-31 01:59 UTC"),
+        ({"text": "down", "ts": 1730339957}, "down\n2024-10-31 01:59 UTC"),
+        ({"text": "down", "ts": "soon"}, "down"),
+        ({"text": "down", "image_url": "https://a.test/1.png"}, "down\n[image]"),
+        ({"fallback": "CPU load", "image_url": "https://a.test/1.png"}, "[image: CPU load]"),
+        ({"text": "down", "thumb_url": "https://a.test/1.png"}, "down\n[image]"),
+        ({"service_name": "Grafana", "author_name": "ops", "author_subname": "on call", "text": "down"},
+         "Grafana\nops\non call\ndown"),
+        ({"text": "ok?", "actions": [{"type": "button", "text": "Yes"}, {"type": "select", "text": "Who", "options": [
+            {"text": "Ada", "value": "1"}, {"text": "Bob", "value": "2"}]}]},
+         "ok?\n[button: Yes] [menu: Who: Ada, Bob]"),
+    ],
+)  # fmt: skip
+def test_all_that_an_attachment_shows_is_read(attachment: Json, text: str) -> None:
+    assert said(**APP, text="", attachments=[attachment]).parts == (Alert(text=text),)
+
+
+def plain(text: str) -> Json:
+    return {"type": "plain_text", "text": text}
+
+
+OPTIONS = [{"text": plain("Ada"), "value": "1", "description": plain("on call")}, {"text": plain("Bob"), "value": "2"}]
+HINT = {"placeholder": plain("Pick")}
+ELEMENTS: dict[str, list[tuple[Json, str]]] = {
+    "button": [({"text": plain("Stop")}, "[button: Stop]"),
+               ({"text": plain("Open"), "url": "https://a.test/1"}, "<https://a.test/1|Open>")],
+    "workflow_button": [({"text": plain("Start")}, "[button: Start]")],
+    "icon_button": [({"icon": "trash", "text": plain("Delete")}, "[button: Delete]")],
+    "feedback_buttons": [({"positive_button": {"text": plain("Good")}, "negative_button": {"text": plain("Bad")}},
+                          "[button: Good] [button: Bad]")],
+    "checkboxes": [({"options": OPTIONS, "initial_options": OPTIONS[1:]}, "- [ ] Ada: on call\n- [x] Bob")],
+    "radio_buttons": [({"options": OPTIONS, "initial_option": OPTIONS[0]}, "- [x] Ada: on call\n- [ ] Bob")],
+    "overflow": [({"options": OPTIONS}, "[menu: Ada: on call, Bob]")],
+    "static_select": [({**HINT, "options": OPTIONS, "initial_option": OPTIONS[1]},
+                       "[menu: Pick: Ada: on call, Bob (chosen)]"),
+                      ({"option_groups": [{"label": plain("Ops"), "options": OPTIONS[1:]}]}, "[menu: Ops: Bob]")],
+    "multi_static_select": [({**HINT, "options": OPTIONS, "initial_options": OPTIONS},
+                             "[menu: Pick: Ada: on call (chosen), Bob (chosen)]")],
+    "external_select": [({**HINT, "initial_option": OPTIONS[1]}, "[menu: Pick: Bob]")],
+    "multi_external_select": [({**HINT, "initial_options": OPTIONS[1:]}, "[menu: Pick: Bob]")],
+    "users_select": [({**HINT, "initial_user": "U2"}, "[menu: Pick: <@U2>]")],
+    "multi_users_select": [({"initial_users": ["U2", "U3"]}, "[menu: <@U2>, <@U3>]")],
+    "conversations_select": [({"initial_conversation": "C2"}, "[menu: <#C2>]")],
+    "multi_conversations_select": [({"initial_conversations": ["C2"]}, "[menu: <#C2>]")],
+    "channels_select": [({"initial_channel": "C2"}, "[menu: <#C2>]")],
+    "multi_channels_select": [({**HINT}, "[menu: Pick]")],
+    "datepicker": [({"initial_date": "2026-11-27"}, "[date: 2026-11-27]"), (HINT, "[date: Pick]")],
+    "timepicker": [({"initial_time": "09:30"}, "[time: 09:30]")],
+    "datetimepicker": [({"initial_date_time": 1730339957}, "[date and time: 2024-10-31 01:59 UTC]")],
+    "plain_text_input": [({"initial_value": "a < b"}, "[field: a &lt; b]"), (HINT, "[field: Pick]")],
+    "email_text_input": [(HINT, "[field: Pick]")],
+    "url_text_input": [(HINT, "[field: Pick]")],
+    "number_input": [({"initial_value": "7"}, "[field: 7]")],
+    "rich_text_input": [({"initial_value": rich(words("as it is"))}, "as it is")],
+    "file_input": [({}, "[file]")],
+    "image": [({"alt_text": "a lamp"}, "[image: a lamp]"), ({}, "[image]")],
+    "url": [({"url": "https://a.test/1", "text": "Source"}, "<https://a.test/1|Source>")],
+}  # fmt: skip
+BLOCK_TYPES: dict[str, list[tuple[Json, str]]] = {
+    "section": [({"text": plain("a"), "fields": [plain("b")],
+                  "accessory": {"type": "overflow", "options": OPTIONS[1:]}},
+                 "a\nb\n[menu: Bob]")],
+    "divider": [({}, "")],
+    "image": [({"title": plain("CPU"), "alt_text": "a chart"}, "[image: CPU]")],
+    "actions": [({"elements": [{"type": "button", "text": plain("A")}, {"type": "button", "text": plain("B")}]},
+                 "[button: A]\n[button: B]")],
+    "context": [({"elements": [plain("a"), {"type": "image", "alt_text": "b"}]}, "a [image: b]")],
+    "context_actions": [({"elements": [{"type": "icon_button", "text": plain("Delete")}]}, "[button: Delete]")],
+    "input": [({"label": plain("Team"), "element": {"type": "plain_text_input"}, "hint": plain("Yours")},
+               "Team\n[field]\nYours")],
+    "file": [({"source": "remote", "file": {"title": "Plan"}}, "[file: Plan]"), ({}, "[file: unnamed]")],
+    "call": [({"call": {"v1": {"name": "Stand-up"}}}, "Stand-up")],
+    "header": [({"text": plain("Top")}, "Top")],
+    "markdown": [({"text": "**so**"}, "**so**")],
+    "video": [({"title": plain("Film"), "title_url": "https://a.test/1", "author_name": "Ada", "provider_name": "Tube"},
+               "<https://a.test/1|Film>\nAda\nTube")],
+    "rich_text": [({"elements": rich(words("a"))["elements"]}, "a")],
+    "table": [({"rows": []}, "")],
+    "data_table": [({"caption": "All", "rows": []}, "All")],
+    "data_visualization": [({"title": "Runs", "chart": {"type": "bar", "series": [
+        {"name": "good", "data": [{"label": "Mon", "value": 3}]}], "axis_config": {"x_label": "Day"}}},
+        "Runs\nDay\ngood\nMon: 3")],
+    "task_card": [({"title": "Dig", "status": "in_progress", "sources": [{"type": "url", "url": "https://a.test"}]},
+                   "[in progress] Dig\n<https://a.test>")],
+    "plan": [({"title": "Plan", "tasks": [{"type": "task_card", "title": "Dig"}]}, "Plan\nDig")],
+    "alert": [({"text": plain("Full"), "level": "warning"}, "[warning] Full"),
+              ({"text": plain("Full"), "level": "default"}, "Full")],
+    "card": [({"hero_image": {"type": "image", "alt_text": "a"}, "title": plain("b"), "subtitle": plain("c"),
+               "body": plain("d"), "actions": [{"type": "button", "text": plain("e")}]},
+              "[image: a]\nb\nc\nd\n[button: e]")],
+    "container": [({"title": plain("a"), "icon": {"type": "icon", "name": "x"}, "child_blocks": SECTIONS[:1]},
+                   "a\nabove")],
+    "carousel": [({"elements": [{"type": "card", "title": plain("a")}]}, "a")],
+    "auth_provider": [({"name": "GitHub", "description": "Connect it", "connected_identity": "ada"},
+                       "GitHub\nConnect it\nada")],
+}  # fmt: skip
+
+
+def _types(module: ModuleType) -> set[str]:
+    """The types of what slack_sdk can build."""
+    classes = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+    return {one.type for one in classes if isinstance(getattr(one, "type", None), str)}
+
+
+def test_every_block_and_element_of_the_sdk_has_an_example() -> None:
+    assert _types(sdk_blocks) <= set(BLOCK_TYPES)
+    assert _types(block_elements) - {one for one in _types(block_elements) if "rich_text_" in one} <= {
+        *ELEMENTS, "rich_text_input",
+    }  # fmt: skip
+
+
+@each(
+    ("kind", "block", "text"),
+    [(kind, block, text) for kind, rows in BLOCK_TYPES.items() for block, text in rows]
+    + [(kind, block, text) for kind, rows in ELEMENTS.items() for block, text in rows],
+)
+def test_all_that_a_block_shows_is_read(kind: str, block: Json, text: str) -> None:
+    inside = [{"type": "section", "accessory": {"type": kind, **block}}] if kind in ELEMENTS else []
+
+    for blocks in [[{"type": kind, **block}], *([inside] if inside else [])]:
+        found = said(**APP, text="", blocks=blocks)
+        assert "\n".join([found.text, *(one.text for one in found.parts if isinstance(one, Alert))]).strip() == text
+
+
 @each(
     ("fields", "contents"),
     [
         ({"text": "", "attachments": [OLD_ALERT]}, Contents("", (Alert(text=(
             "Pull request opened by <https://github.com/ada|ada>\n"
-            "<https://github.com/acme/shop/pull/8|#8 Mend the lamp>\nIt was *red*.\nBranch: main\nalone\n<https://github.com/acme/shop|acme/shop>")),))),
+            "<https://github.com/acme/shop/pull/8|#8 Mend the lamp>\nIt was *red*.\nBranch: main\nalone\n"
+            "[button: Comment]\n<https://github.com/acme/shop|acme/shop> | 2024-10-31 01:59 UTC")),))),
         ({"text": "Job failed.", "blocks": BLOCKS}, Contents("", (Alert(text=BLOCKS_SAY),))),
         ({"text": "This content can't be displayed.", "attachments": [{"blocks": BLOCKS, "fallback": "no"}]},
          Contents("", (Alert(text=BLOCKS_SAY),))),

@@ -132,7 +132,8 @@ def _parse_message(
         return Ignored(Reason.OF_NOBODY)
     said = contents.read(message)
     own = re.escape(identity.bot_user)
-    is_mentioned = "<@" in said.text and re.search(rf"<@{own}(?:\|[^<>]*)?>", said.text) is not None
+    whole = f"{said.text} {text(message, 'text')}" if said.parts else said.text  # a mention may be below a table
+    is_mentioned = "<@" in whole and re.search(rf"<@{own}(?:\|[^<>]*)?>", whole) is not None
     return InboundMessage(
         team=identity.team,
         channel=channel,

@@ -22,6 +22,7 @@ FILE: Final = 100_000  # bytes of one file
 _NAME: Final = 100
 _TOO_LITTLE: Final = 200  # bytes, for a cut part to be useful
 _CUT: Final = "cut here because the message is too long"
+_TABLE: Final = "\ufffc"  # where a table of a quotation is, as in `bridge.slack.contents`
 _BACKTICKS: Final = re.compile(r"`+")
 
 KINDS: Final = {
@@ -91,6 +92,8 @@ def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
             return Passage(head, body, "quoted", note)
         case Table():
             return Passage("A table:", _markdown(part, resolve), "plain", note)
+        case Alert(is_own=True):
+            return Passage("", kit.clean(resolve(part.text)).strip(), "plain", note)
         case Alert():
             return Passage("From an app:", kit.clean(resolve(part.text)).strip(), "quoted", note)
         case LeftOut():
@@ -126,8 +129,10 @@ def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
     channel = f"#{kit.escape(part.channel_name)}" if part.channel_name else f"<#{part.channel}>" if part.channel else ""
     by, where = f" from {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
     head = kit.one_line(resolve(f"A forwarded message{by}{where if is_direct or channel else ''}"), 4 * _NAME)
-    tables = (_markdown(table, resolve) for table in part.tables)
-    body = "\n\n".join(filter(None, (kit.clean(resolve(part.text)).strip(), *tables)))
+    tables = iter([_markdown(table, resolve) for table in part.tables])
+    texts = [kit.clean(resolve(words)).strip() for words in part.text.split(_TABLE)]
+    placed = (piece for words in texts[1:] for piece in (next(tables, ""), words))
+    body = "\n\n".join(filter(None, [texts[0], *placed, *tables]))
     link = part.link.replace("&amp;", "&")
     return f"{head}{f' ({link})' if link else ''}:", body
 
@@ -170,7 +175,7 @@ def cut_bytes(words: str, limit: int) -> str:
 
 
 def _written(passage: Passage) -> str:
-    lines = [passage.head]
+    lines = [passage.head] if passage.head else []
     if passage.body:
         match passage.shown:
             case "quoted":
@@ -180,7 +185,7 @@ def _written(passage: Passage) -> str:
                 fence = "`" * max(3, longest + 1)
                 lines += [fence, passage.body, fence]
             case _:
-                lines += ["", passage.body]
+                lines += ["", passage.body] if lines else [passage.body]
     if passage.note:
         lines.append(f"[{passage.note}]")
     return "\n".join(lines)
