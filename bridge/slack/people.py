@@ -50,6 +50,11 @@ class Person:
     app: str = ""
     bot: str = ""
 
+    @property
+    def is_human(self) -> bool:
+        """Whether it's someone who writes messages themselves."""
+        return self.kind in {"member", "guest", "stranger"}
+
 
 class Directory:
     """Looks up people, channels and user groups, as the bot *identity* sees them."""

@@ -166,6 +166,7 @@ async def typed(harness: Harness, line: str) -> str:
         ("A0OTHERBOT", [OTHER, {**OTHER, "username": "Grafana"}], [WEBHOOK]),
         ("B0OTHERBOT", [OTHER, {**OTHER, "app_id": ""}], [WEBHOOK]),
         (f"<@{OTHER_BOT}>", [OTHER], [WEBHOOK]),
+        ("BACKUP ALERTS", [{**LEGACY, "username": "Backup Alerts"}], [LEGACY]),
         (f"{WEBHOOKS} Alertmanager", [{**WEBHOOK, "username": "Alertmanager"}], [{**WEBHOOK, "username": "Grafana"}]),
     ],
 )
@@ -173,9 +174,8 @@ async def typed(harness: Harness, line: str) -> str:
 async def test_a_rule_is_for_the_sender_that_people_see(
     harness: Harness, does: str, sender: str, fits: list[dict[str, Any]], others: list[dict[str, Any]]
 ) -> None:
-    for at, post in enumerate(
-        [{**WEBHOOK, "username": "Alertmanager"}, {**WEBHOOK, "username": "Grafana"}, LEGACY, OTHER]
-    ):
+    names = [{**WEBHOOK, "username": "Alertmanager"}, {**WEBHOOK, "username": "Grafana"}]
+    for at, post in enumerate([*names, LEGACY, {**LEGACY, "username": "Backup Alerts"}, OTHER]):
         has_posted(harness, at + 1, **post)
 
     assert "Settings saved" in await typed(harness, f"channel {does} {sender}")
@@ -196,6 +196,15 @@ async def test_what_a_rule_cannot_tell_apart_is_said(harness: Harness) -> None:
 
     assert "under any name, such as Alertmanager, Grafana." in await typed(harness, f"channel ask 7 {WEBHOOKS}")
     assert "Every incoming webhook" in await typed(harness, "channel ask 7 Grafana")
+
+
+async def test_a_person_whose_token_an_app_uses_is_no_app(harness: Harness) -> None:
+    has_posted(harness, 1, **{**CLIENT, "user": BOB})
+    has_posted(harness, 2, **OTHER)
+
+    said = await typed(harness, "channel ask 7 Voice desk")
+
+    assert said == "I haven't seen “Voice desk” post here yet, only Other Bot. Use the app's ID, such as A0123456789."
 
 
 async def test_two_apps_of_one_name_are_told_apart_by_id(harness: Harness) -> None:

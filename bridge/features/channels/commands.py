@@ -6,6 +6,7 @@ They affect everyone there, so only people who may run workflows can change them
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -42,7 +43,8 @@ from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block
+from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.people import Person
 from bridge.slack.senders import Sender, key_of, read_key, sender_id
 
 _NAMED: Final = 3  # apps suggested for a misspelled name
@@ -165,20 +167,9 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     await deps.access.require(turn, "settings")
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
     seen = await _senders(deps, turn.channel)
-    key = read_key(typed) or await _mentioned(deps, turn, typed)
-    if not key:
-        fitting = await _called(deps, seen or (), name_key(typed).removeprefix("@"))
-        names = {one.key: one.name for one in seen or ()} | {one: known.name for one, known in rules.items()}
-        keys = {one.key for one in fitting} or {
-            one for one, known in rules.items() if name_key(known.name) == name_key(typed).removeprefix("@")
-        }
-        if len(keys) > 1:
-            return layout.same_name(typed, sorted(keys))
-        if not keys and seen is None:
-            return layout.unreadable()
-        if not keys:
-            raise NoSuch("app", typed.strip(), list(dict.fromkeys(filter(None, names.values())))[:_NAMED])
-        (key,) = keys
+    key = await _meant(deps, turn, typed, seen, rules)
+    if isinstance(key, Reply):
+        return key
     ids = [one for one in rules if sender_id(one) == key]
     if rule is None:
         theirs = [key] if key in rules else ids or _covering(rules, seen or (), key)
@@ -192,13 +183,48 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     name = named[0] if len(named) == 1 or (named and sender_id(key) != key) else known_name
     rule = rule.model_copy(update={"name": name})
     warning = layout.not_told_apart(key, named, bots=len(bots))
-    return await change_settings(deps, turn, lambda now: now.with_app(key, rule), warning=warning)
+    paused = [one for one in rules if one == sender_id(key) and rules[one].paused]  # it's set up again, for one name
+    return await change_settings(deps, turn, lambda now: _without(now, paused).with_app(key, rule), warning=warning)
+
+
+async def _meant(
+    deps: Deps, turn: Turn, typed: str, seen: Sequence[Sender] | None, rules: Mapping[str, AppRule]
+) -> str | Reply:
+    """Return the key of the sender *typed*, or why it isn't known which one that is. Raises `NoSuch`."""
+    wanted = name_key(typed).removeprefix("@")
+    fitting = {one.key for one in await _called(deps, seen or (), wanted)}
+    fitting = fitting or {key for key, rule in rules.items() if name_key(rule.name) == wanted}
+    if key := read_key(typed):  # or a name in capitals
+        ids = {id_ for one in seen or () for id_ in (one.app, one.bot)} | set(map(sender_id, rules))
+        if sender_id(key) in ids or (not fitting and re.search("[0-9]", sender_id(key))):
+            return key
+    elif key := await _mentioned(deps, turn, typed):
+        return key
+    if len(fitting) > 1:
+        return layout.same_name(typed, sorted(fitting))
+    if not fitting and seen is None:
+        return layout.unreadable()
+    if not fitting:
+        names = (*(one.name for one in seen or ()), *(rule.name for rule in rules.values()))
+        raise NoSuch("app", typed.strip(), list(dict.fromkeys(filter(None, names)))[:_NAMED])
+    return fitting.pop()
 
 
 async def _senders(deps: Deps, channel: str) -> list[Sender] | None:
     """Return the apps and bots that recently posted in *channel*, as people see them; None if it can't be read."""
     seen = await deps.slack.history().senders_in(channel)
-    return seen and list(await asyncio.gather(*map(deps.directory.sender, seen)))
+    if not seen:
+        return seen
+    known = await asyncio.gather(*(deps.directory.person(one.user) for one in seen if one.user), return_exceptions=True)
+    people = {one.user for one, by in zip((one for one in seen if one.user), known, strict=True) if _is_human(by)}
+    return list(await asyncio.gather(*(deps.directory.sender(one) for one in seen if one.user not in people)))
+
+
+def _is_human(found: Person | BaseException) -> bool:
+    """Whether a post is shown as a person's, with whose own token an app wrote it."""
+    if isinstance(found, BaseException) and not isinstance(found, SlackError):
+        raise found
+    return isinstance(found, Person) and found.is_human
 
 
 async def _called(deps: Deps, seen: Sequence[Sender], wanted: str) -> list[Sender]:

@@ -59,7 +59,6 @@ LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode r
 _LATE_AFTER = timedelta(minutes=1)
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
-_PEOPLE = frozenset({"member", "guest", "stranger"})  # kinds of `bridge.slack.people.Person`
 _SETTLED = frozenset(
     {
         Reason.NO_RULE,
@@ -179,7 +178,7 @@ class Receiver:
             author = await self.access.directory.person(message.user)
         except SlackRefused:
             return message
-        if author.kind not in _PEOPLE:
+        if not author.is_human:
             return message
         return message.model_copy(update={"app": "", "app_name": "", "bot": "", "via": message.app, "source": "typed"})
 
