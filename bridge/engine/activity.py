@@ -41,10 +41,11 @@ from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, millise
 from bridge.queue.records import Append, Record, Write
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.folding import fold, may_have
+from bridge.slack.blockkit.mrkdwn import bang
 
 _SHOWN_MS: Final = milliseconds(RECENT)
 _ENDED_MS: Final = milliseconds(ENDED)
-_BANG: Final = re.compile(r"\s*(?:<@[^>]*>[\s:,;-]*)*[*_~`]*!([a-z]+)[*_~`]*(?:\s+([a-z]+))?(?![^\s*_~`])")  # folded
+_MENTIONS: Final = re.compile(r"\A\s*(?:<@[^>]*>[\s:,;-]*)+")
 _AGENT: Final = re.compile(r"agent (\d+)\b")  # the subject of a turn
 _LONGEST: Final = 500  # characters before and in a command
 
@@ -221,9 +222,9 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
             return "app message"
         case InboundMessage():
             may_be_one = not inbound.is_text and may_have(inbound.text, "!")
-            found = _BANG.match(fold(inbound.text, _LONGEST).text) if may_be_one else None
-            word = found[1] if found else ""
-            return _with_second(f"!{word}", found[2] or "", commands) if found and word in commands else "message"
+            word, rest = (bang(_MENTIONS.sub("", inbound.text)) if may_be_one else None) or ("", "")
+            second = (fold(rest, _LONGEST).text.split() or [""])[0]
+            return _with_second(f"!{word}", second, commands) if word in commands else "message"
         case SlashCommand():
             return _with_second(inbound.command, (fold(inbound.text, _LONGEST).text.split() or [""])[0], commands)
         case Click():

@@ -36,7 +36,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
 from bridge.slack.blockkit.modals import Carried
-from bridge.slack.blockkit.mrkdwn import addressed, mentions_in, plain_command_text
+from bridge.slack.blockkit.mrkdwn import addressed, bang, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
 MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS))
@@ -44,12 +44,15 @@ MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS)
 
 E = TypeVar("E", BadUsage, UnknownCommand)
 
+STOP: Final = "/stop"
+"""The command line of ``!stop``."""
+
 _HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
 # Of folded text:
 _SWITCH: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)(?=\s|$)")
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
-_BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
 _SLASH: Final = re.compile(r"\s*[*_~`]*/([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
+_PLEASE: Final = re.compile(r"^(?:please|pls|plz),? | ?,? (?:please|pls|plz)$")
 _LONGEST_BANG: Final = 100  # characters before and in a command's name
 _MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
 _WORD: Final = re.compile(r"[a-z][\w-]*")
@@ -314,14 +317,17 @@ class CommandLine:
         if message.is_text:
             return None
         mentions, said = addressed(message.text, bot_user)
-        line = self.bang_line(said) if may_have(said, "!") else None
+        alone = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", message.text)
+        line = None
+        if may_have(said, "!"):
+            line = STOP if bang(alone) == ("stop", "") else self.bang_line(said)
         if line is None and (mentions or message.is_direct):
             line = self._slash_line(said)
         if line is None and message.is_mention and not message.parts and len(message.text) <= _LONGEST_BANG:
             # A mention alone, or with one of two words
-            alone = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", message.text)
             word = name_key(alone).strip("!?.,:;-*_~` ")
-            line = f"/{word or HELP}" if word in {"", HELP, "stop"} else None
+            is_stop = re.sub(_PLEASE, "", word) == "stop"
+            line = STOP if is_stop else f"/{word or HELP}" if word in {"", HELP} else None
         return line or (f"@{message.meant}" if message.meant else None)
 
     def _slash_line(self, text: str) -> str | None:
@@ -336,15 +342,9 @@ class CommandLine:
 
         The command is folded, the rest is as typed. A single misspelled word counts, too; see `meant_by`.
         """
-        if not _BANG.match(fold(text, _LONGEST_BANG).text):
-            return None
-        folded = fold(undecorated(text), _LONGEST_BANG)
-        found = _BANG.match(folded.text)
-        if found is None:
-            return None
-        rest = folded.after(found.end())
-        line = f"/{found[1]} {rest}" if fold(rest, _LONGEST_BANG).text.strip() else f"/{found[1]}"
-        return line if found[1] in self._names() or self.meant_by(line) else None
+        word, rest = bang(text) or ("", "")
+        line = f"/{word} {rest}" if rest else f"/{word}"
+        return line if word in self._names() or self.meant_by(line) else None
 
     def meant_by(self, line: str) -> str:
         """Return the command that a *line* of one word misspells; ``""`` if it's a command, or similar to none."""
@@ -489,7 +489,8 @@ def _common_prefix(path: Sequence[str], said: Sequence[str]) -> int:
 
 
 def _words(typed: str) -> list[str]:
-    return fold(typed, _MOST_TYPED).text.lstrip("/!").split()
+    """Return the folded words, without what ends a sentence after them."""
+    return [word.rstrip(".!?") or word for word in fold(typed, _MOST_TYPED).text.lstrip("/!").split()]
 
 
 def _without(typed: str, names: Collection[str]) -> tuple[str, set[str]]:

@@ -11,7 +11,6 @@ and deduplication as live ones, with their current text. Messages that are too o
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -30,11 +29,11 @@ from bridge.queue.outages import BOUND, Outages, PastOutage, Unit
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.turn import LEASE
 from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.blockkit.mrkdwn import addressed, bang
 from bridge.slack.payloads import next_cursor, objects
 
 log = logging.getLogger(__name__)
 
-_STOP: Final = re.compile(r"\s*(?:<@[^<>]*>\s*)?!stop\s*", re.IGNORECASE)
 _LOOKS_EVERY: Final = timedelta(seconds=1)
 _BEFORE: Final = timedelta(minutes=1)  # the outage may have started before it was noticed
 _OFFERED_LIVE: Final = timedelta(seconds=10)  # newer messages are left to live delivery
@@ -371,7 +370,8 @@ class CatchUp:
         handled_until = 0.0
         for ts, one in messages.items():
             if not self.identity.wrote(one):
-                if not (one.get("bot_id") or one.get("app_id")) and _STOP.fullmatch(str(one.get("text") or "")):
+                said = addressed(str(one.get("text") or ""), self.identity.bot_user)[1]
+                if not (one.get("bot_id") or one.get("app_id")) and bang(said) == ("stop", ""):
                     handled_until = max(handled_until, _seconds(ts))
                 continue
             match one.get("metadata"):

@@ -686,6 +686,7 @@ async def test_a_message_with_an_answer_in_slack_is_skipped(case: CatchUpCase, k
     [
         ("!stop", ["but this"]),
         (f"{MENTION}!STOP ", ["but this"]),
+        ("please ! stop\u2026", ["but this"]),
         ("they say !stop", ["but this", "never mind", "they say !stop"]),
     ],
 )

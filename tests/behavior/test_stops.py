@@ -40,7 +40,7 @@ async def press_stop(harness: Harness, *, event: str = "EvStop", name: str = "a"
 
 
 async def say_in_thread(harness: Harness, text: str, number: int) -> str:
-    return (await harness.receive(message(text, ts(number)))).decision
+    return (await harness.receive(message(text, ts(number), is_mention=BOT in text))).decision
 
 
 async def press(harness: Harness, action: str, value: str = "held") -> None:
@@ -396,7 +396,23 @@ async def test_a_stopped_message_can_be_resent(harness: Harness) -> None:
     assert harness.service.messages == ["hello there"]
 
 
-@pytest.mark.parametrize("text", ["!stop", "\uff01\uff33top\u200b", "`!stop`", "*!Stop* ", f"<@{BOT}>: !stop"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("!stop", "\uff01\uff33top\u200b", "`!stop`", "*!Stop* ", f"<@{BOT}>: !stop"),
+        *(
+            "!stop.",
+            "! stop",
+            "!Stop\u2026",
+            "please !stop",
+            "!stop, please!",
+            "`!stop`.",
+            "!!!STOP!!!",
+            "ok !stop it now",
+        ),
+        *(f"<@{BOT}> please ! stop.", f"!stop. <@{BOT}>", f"Please <@{BOT}> !stop", f"<@{BOT}> stop please"),
+    ],
+)
 async def test_a_typed_stop_does_not_wait_in_the_queue(harness: Harness, text: str) -> None:
     harness.service.gate.clear()
     await harness.store.conversation(agent=7)

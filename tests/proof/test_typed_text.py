@@ -13,6 +13,7 @@ from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
 from bridge.project import Agent
 from bridge.slack.blockkit.folding import fold, name_key
+from bridge.slack.blockkit.mrkdwn import bang
 from support.spelling import spelled
 
 letters = st.characters(exclude_categories=["C", "Z"], exclude_characters="\ufffd")
@@ -70,6 +71,7 @@ def test_an_agent_is_named_however_it_is_written(data: st.DataObject, name: str,
 def test_a_command_is_known_however_it_is_written(data: st.DataObject, command: str, typed: str) -> None:
     typed = typed.strip()
     assume(fold(typed).text[:1].strip() and fold(typed).text[:1] not in "*_~`" and typed[-1:] not in "*_~`")
+    assume(bang(f"!stop {typed}") != ("stop", ""))  # else there's nothing to pass on
     written = data.draw(spelled(command))
 
     assert features.commands.bang_line(written) == f"/{command[1:]}"

@@ -14,6 +14,7 @@ from typing import Literal, Protocol, assert_never
 
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
+from bridge.engine.command_line import STOP
 from bridge.engine.decisions import Reason, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
@@ -53,7 +54,6 @@ _HANDLE = "<!subteam^"  # begins a mention of a user group
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
 _LONGEST_MENTION = 100
 _LONGEST_NAME = 200  # characters of a message that may be an agent's name
-STOP, HELP = "/stop", "/help"  # the command lines of `!stop` and `!help`
 _ANYWHERE = re.compile(r"/(?:help|why(?!\S).*)", re.DOTALL)  # commands that may be typed in any thread or channel
 LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 _LATE_AFTER = timedelta(minutes=1)

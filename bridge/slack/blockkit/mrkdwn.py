@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from bridge.slack.blockkit.folding import fold
+from bridge.slack.blockkit.folding import fold, undecorated
 
 _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[^<>\n]*)>|&(?P<entity>amp|lt|gt);")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://|mailto:|tel:", re.IGNORECASE)
@@ -23,6 +23,15 @@ _CHANNEL: Final = re.compile(r"<#([CDG][A-Z0-9]+)(?:\|[^<>]*)?>")
 _UNNAMED_GROUP: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)\|?>")
 _FIRST_MENTIONS: Final = re.compile(r"(?:\s*<@[uw][a-z0-9]+(?:\|[^<>]*)?>[\s:,;-]*)+")  # folded
 _MOST_MENTIONED: Final = 500  # characters of a text that may be its first mentions
+# Of folded text:
+_BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*[.!?؟।]*[*_~`]*(?=\s|$)")
+_STOP: Final = re.compile(r"(?<![\w!])!+\s*stop(?![\w-])")
+_ASKED_NICELY: Final = frozenset(
+    "please pls plz bitte ok okay hey now no wait just it this that everything immediately thanks thank you".split()
+)
+"""Words that may be around a stop."""
+
+_LONGEST_BANG: Final = 100  # characters before and in a command's name
 _ENTITY: Final = re.compile(r"&(amp|lt|gt);")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">"}
 
@@ -61,6 +70,26 @@ def addressed(raw: str, bot_user: str) -> tuple[str, str]:
         return "", raw
     mentions = head.until(found.end())
     return mentions, raw[len(mentions) :]
+
+
+def bang(text: str) -> tuple[str, str] | None:
+    """Split ``!stats since 7d`` into the folded word after the exclamation mark, and the rest as typed.
+
+    The word may be followed by what ends a sentence. A stop may be among other words that ask for nothing else:
+    ``please ! stop…``. None if *text* is something else.
+    """
+    folded = fold(text, _LONGEST_BANG)
+    asked, stops = _STOP.subn(" ", folded.text)
+    if stops and folded.is_whole and _ASKED_NICELY.issuperset(re.findall(r"\w+", asked)):
+        return "stop", ""
+    if not _BANG.match(folded.text):
+        return None
+    folded = fold(undecorated(text), _LONGEST_BANG)
+    found = _BANG.match(folded.text)
+    if found is None:
+        return None
+    rest = folded.after(found.end())
+    return found[1], rest if fold(rest, _LONGEST_BANG).text.strip() else ""
 
 
 def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
