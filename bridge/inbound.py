@@ -474,10 +474,11 @@ class ApprovalDue(_Inbound):
 
 
 class AlertEdge(_Inbound):
-    """The condition of an *alert* begins to hold, or has *ended*: a message to post, queued by the bridge itself.
+    """The condition of an *alert* begins to hold, has *ended* or *is_unknown*: a message, queued by the bridge itself.
 
     *user* is its owner. *said* is what was found, *facts* the numbers at that time. Its end is posted in the thread
-    *thread_ts* of the message about its beginning, at *since*. *is_check*: only its owner's access is checked.
+    *thread_ts* of the message about its beginning, at *since*; so is that it has been unknown since then.
+    *is_check*: only its owner's access is checked.
     """
 
     is_of_owner: ClassVar[bool] = True
@@ -490,6 +491,7 @@ class AlertEdge(_Inbound):
     facts: str = ""
     thread_ts: str = ""
     is_check: bool = False
+    is_unknown: bool = False
 
 
 class IncidentChange(_Inbound):

@@ -482,3 +482,60 @@ async def test_in_a_year_each_edge_is_posted_once(harness: Harness) -> None:
     assert len(roots) == begun == 52
     assert all(one.text.startswith("✅") for one in roots)
     assert len(posts(harness)) == 2 * len(roots)
+
+
+async def hours_pass(harness: Harness, count: int, *, adding: int = 0) -> None:
+    """Let hours pass, each with a snapshot of the statistics."""
+    for _ in range(count):
+        harness.service.stats["runCount"] += adding
+        await a_minute_later(harness, timedelta(hours=1))
+
+
+PURGED = {"runs < 1 in 2h": [], "runs < 0.5x usual": [], "runs > 20 in 2h": ["at least 30 runs in the last 2 h"]}
+
+
+@pytest.mark.parametrize("condition", PURGED)
+async def test_a_purge_is_no_negative_number_of_runs(harness: Harness, condition: str) -> None:
+    runs(harness, 100_000)
+    await set_up(harness, condition)
+    await hours_pass(harness, 3, adding=5)
+    assert posts(harness) == []
+
+    runs(harness, 1474)
+    await a_minute_later(harness)
+    harness.service.stats["runCount"] += 30
+    await a_minute_later(harness)
+
+    assert [one.text.partition(": ")[2].partition(" (")[0] for one in posts(harness)] == PURGED[condition]
+    assert "-9" not in str([one.blocks for one in posts(harness)])
+
+
+async def test_what_is_unknown_for_a_day_is_said_once(harness: Harness) -> None:
+    await set_up(harness, 'agent "Support" p95 > 60s in 1h', target=SUPPORT["id"])
+    await hours_pass(harness, 24)
+    assert posts(harness) == []
+
+    await hours_pass(harness, 48)
+
+    (post,) = posts(harness)
+    assert post.place == Place(GENERAL)
+    assert post.text.endswith("for a day: there were no answers in the last hour.")
+
+
+async def test_a_failed_run_is_not_over_because_nothing_runs(harness: Harness) -> None:
+    await set_up(harness, 'workflow "Import" fails in 1h', target=WORKFLOW["id"])
+    harness.service.run_answers.append(httpx.Response(200, json={"runId": 1, "status": "failed", "output": None}))
+    await harness.type_command("/workflows run 3 hello")
+    await a_minute_later(harness)
+    (post,) = posts(harness)
+
+    await hours_pass(harness, 26)
+
+    assert [one.place for one in posts(harness)] == [Place(GENERAL), Place(GENERAL, post.ts)]
+    assert "I couldn't check" in posts(harness)[-1].text
+    assert (await state(harness)).since is not None
+
+    await harness.type_command("/workflows run 3 hello")
+    await a_minute_later(harness)
+
+    assert "Recovered" in posts(harness)[-1].text

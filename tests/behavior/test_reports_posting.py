@@ -92,6 +92,22 @@ async def test_a_report_is_one_headline_with_the_charts_in_its_thread(harness: H
         assert not CHARTS.isdisjoint(block["type"] for block in reply.blocks)
 
 
+async def test_a_report_after_a_purge_tells_no_negative_number(harness: Harness) -> None:
+    harness.service.stats["runCount"] = 100_000
+    await schedule(harness)
+    await harness.at(SLOT)
+    harness.service.stats["runCount"] = 1474
+    await harness.at(SLOT + timedelta(days=1))
+    await harness.type_command("/stats")
+    await harness.type_command("/stats since 2d")
+
+    head = [one for one in posts(harness) if not one.place.thread_ts][-1]
+    assert head.text.startswith("1,474 runs in total, down from 100,000; nothing failed.")
+    shown = [str(one.blocks) + one.text for one in [*posts(harness), *harness.seen.ephemerals]]
+    assert sum("down from 100,000" in one for one in shown) == 3
+    assert not any("98,526" in one for one in shown)
+
+
 async def test_a_report_begins_with_what_is_unusual_new_and_failed(harness: Harness) -> None:
     store = harness.parts().turns.deps.statistics(harness.parts().turns.deps.projects.default).store
     for week in range(1, 5):

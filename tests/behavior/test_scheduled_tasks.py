@@ -356,7 +356,12 @@ async def test_placeholders_are_filled_in_at_each_slot(harness: Harness) -> None
     harness.service.stats["runCount"] += 5
     await harness.at(SLOT + timedelta(hours=11))  # 9 o'clock there
 
-    first, second = harness.service.messages
+    harness.service.stats["runCount"] = 20
+    await harness.at(SLOT + timedelta(hours=35))
+
+    first, second, purged = harness.service.messages
+    assert purged.startswith("On 2026-03-07: 20 runs (unknown). ")
+    assert "-" not in purged.partition("). ")[2].partition("Compared")[0]
     assert first.startswith("On 2026-03-05: 4321 runs (unknown). Statistics")
     assert second.startswith("On 2026-03-06: 4326 runs (+5). ")
     assert "4,326 runs (+5, +0.1%)" in second

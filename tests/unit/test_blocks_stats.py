@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from bridge.features.statistics.layout import Trend, change, stats_card, than_usual
 from bridge.features.statistics.numbers import NUMBERS, Changes, Difference, NamesChanged
+from bridge.features.statistics.past import Usual
 from bridge.playground.emulator.limits import check_blocks
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
@@ -72,15 +73,15 @@ def drawn(reply: Reply) -> list[str]:
     ("now", "then", "said"),
     [
         (1234, 1178, "+56, +4.8%"),
-        (1178, 1234, "-56, -4.5%"),
+        (1178, 1234, "down from 1,234"),
         (5, 5, "no change"),
         (0, 0, "no change"),
         (7, 0, "+7"),
-        (0, 7, "-7, -100.0%"),
+        (0, 7, "down from 7"),
         (1_000_001, 1_000_000, "+1"),
         (50_000, 10, "+49,990, +499,900%"),
         (135, 10, "+125, +1,250%"),
-        (0, 1234, "-1,234, -100.0%"),
+        (0, 1234, "down from 1,234"),
         (1_235_567, 1000, "+1,234,567, +123,457%"),
     ],
 )
@@ -243,7 +244,12 @@ def test_points_are_labelled_by_hour_day_or_year(each: timedelta, label: str) ->
     ],
 )
 def test_a_growth_is_compared_with_what_is_usual(growth: float, usual: float | None, said: str) -> None:
-    assert than_usual(growth, usual) == said
+    assert than_usual(growth, None if usual is None else Usual(usual, 0)) == said
+
+
+def test_a_growth_within_the_spread_is_usual() -> None:
+    assert than_usual(130, Usual(100, 30)) == ", as usual"
+    assert than_usual(131, Usual(100, 30)) == ", a third more than usual"
 
 
 NAMES = st.dictionaries(

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from bridge.cli.playground import sample_snapshots
 from bridge.features.alerts.alert import AlertSpec, preview
-from bridge.features.alerts.readings import Past, Readings
+from bridge.features.alerts.readings import Readings
+from bridge.features.statistics.past import Past
 from bridge.playground.emulator import Change, sample
 from bridge.playground.emulator.changes import Subscriber
 from bridge.playground.emulator.workspace import Workspace

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from bridge.errors import BadAlert, RecordNotUnderstood
 from bridge.features.alerts.conditions import AlertCondition, read_condition
-from bridge.features.alerts.readings import Past, Readings
+from bridge.features.alerts.readings import Readings
+from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.folding import name_key
@@ -27,6 +28,9 @@ COOLING: Final = timedelta(minutes=15)
 
 UNPOSTED: Final = timedelta(hours=1)
 """How long the end of an alert waits for its post; then it's assumed that there won't be one."""
+
+UNKNOWN_FOR: Final = timedelta(days=1)
+"""After how long it's said, once, that it's unknown whether a condition holds."""
 
 UNTIL_IT_RECOVERS: Final = "recovers"
 PREVIEWED: Final = timedelta(days=30)
@@ -82,8 +86,9 @@ class StoredAlert:
     """An alert, and its state.
 
     *since* is when its condition began to hold, if it was posted or will be, and *post* the ``ts`` of that message.
-    *quiet* is the end of its cooling off, *snoozed* that of its snooze (ms), or ``recovers``. *paused* is the reason.
-    It *is_gone*: its project was removed, and its owner was told.
+    *quiet* is the end of its cooling off, *snoozed* that of its snooze (ms), or ``recovers``. *unknown* is since when
+    it's unknown whether it holds; if that *is_told*, people know. *paused* is the reason. It *is_gone*: its project was
+    removed, and its owner was told.
     """
 
     id: str
@@ -92,6 +97,8 @@ class StoredAlert:
     post: str = ""
     quiet: datetime | None = None
     snoozed: str = ""
+    unknown: datetime | None = None
+    is_told: bool = False
     paused: str = ""
     is_gone: bool = False
 
@@ -108,6 +115,8 @@ class StoredAlert:
                 post=fields.get("post", ""),
                 quiet=_moment(fields.get("quiet", "")),
                 snoozed=fields.get("snoozed", ""),
+                unknown=_moment(fields.get("unknown", "")),
+                is_told=bool(fields.get("told")),
                 paused=fields.get("paused", ""),
                 is_gone=bool(fields.get("gone")),
             )

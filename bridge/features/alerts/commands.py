@@ -71,6 +71,7 @@ alerts.every(timedelta(hours=1))(check_owners)
 alerts.outcomes |= {
     "alert": "alerted",
     "recovered": "recovered",
+    "alert unknown": "couldn't check an alert for a day",
     "alert previewed": "previewed an alert",
     "alert_paused": "notified: alert paused",
     "alert_changed": "notified: someone else changed the alert",
@@ -170,7 +171,7 @@ async def _preview(
     verdict = readings.evaluate(condition, zone=spec.clock, target=target)
     facts = spec.model_dump(exclude_defaults=True, exclude={"team", "owner", "project"})
     value = json.dumps(facts | ({_EDITS: editing} if editing else {}), ensure_ascii=False)
-    is_known, is_new = verdict.holds is not None, not editing
+    is_known, is_new = verdict.may_hold, not editing
     warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
     reply = layout.previewed(spec, value, would_have, verdict.said, is_known=is_known, is_new=is_new, warning=warning)
     return shown(reply, "alert previewed")
@@ -222,7 +223,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         turn.stage(*store.change(stored.id, spec, *told))
     readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
     verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
-    is_known = verdict.holds is not None
+    is_known = verdict.may_hold
     warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
     reply = layout.set_up(stored, verdict.said, is_known=is_known, is_new=before is None, warning=warning)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
@@ -352,6 +353,9 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     if reached.is_check:
         return Done("its owner has access again")
     about_it = named("alert", stored.id, stored.called)
+    if reached.is_unknown:
+        reply = layout.unknown(stored, reached.said)
+        return Outcome(what="alert unknown", reply=reply, mark=MARK, concerns=about_it)
     if reached.ended is not None:
         over = layout.over(stored, reached.said, reached.since, reached.ended)
         tag = MessageTag(MARK, side_id(turn.id, "edit"), project=turn.project_key)  # not its own, which is looked for

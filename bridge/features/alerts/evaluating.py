@@ -15,10 +15,10 @@ from bridge.engine.limits import used_limits
 from bridge.engine.results import TryLater
 from bridge.engine.rules import Asked
 from bridge.errors import ProjectError
-from bridge.features.alerts.alert import AlertSpec, StoredAlert, edge
+from bridge.features.alerts.alert import UNKNOWN_FOR, AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.layout import KIND
-from bridge.features.alerts.readings import Evaluation, OwnFacts, Past, Readings, hours_for
+from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
@@ -26,6 +26,7 @@ from bridge.features.pauses import is_back, tell_of_removal
 from bridge.features.reach import statistics_now
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.numbers import NUMBERS
+from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
 from bridge.inbound import AlertEdge
 from bridge.project.connection import ProjectConnection
@@ -74,6 +75,11 @@ async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[Sto
 async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
     """Queue what has changed, in the step that changes the alert's state."""
     store, now, spec = AlertStore(deps.scripts), readings.now, alert.spec
+    if verdict.holds is None:
+        await _settle_unknown(deps, alert, verdict, readings)
+        return
+    if alert.unknown:
+        await deps.inbox.write(*store.unknown(alert, None))
     changes = edge(alert, holds=verdict.holds, now=now)
     if changes is None:
         return
@@ -96,6 +102,21 @@ async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings:
     log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": type(put).__name__})
 
 
+async def _settle_unknown(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
+    """Record since when it's unknown whether a condition holds; after a day, say so once."""
+    store, now, spec, since = AlertStore(deps.scripts), readings.now, alert.spec, alert.unknown
+    if since is None:
+        await deps.inbox.write(*store.unknown(alert, now))
+    elif now - since >= UNKNOWN_FOR and not alert.is_told and not alert.is_snoozed(now):
+        body = AlertEdge(
+            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id, since=since,
+            said=verdict.said, thread_ts=alert.post if alert.since else "", is_unknown=True,
+        )  # fmt: skip
+        event, writes = f"alert:{alert.id}:{epoch_ms(since)}:unknown", store.unknown(alert, since, is_told=True)
+        if isinstance(await deps.inbox.put(body, event=event, why="it can't be evaluated", writes=writes), Duplicate):
+            await deps.inbox.write(*writes)
+
+
 async def read(
     deps: Deps,
     project: ProjectConnection,
@@ -111,9 +132,13 @@ async def read(
     statistics, now = deps.statistics(project), deps.now()
     conditions = [(one.spec.parsed, one.spec.clock) for one in alerts]
     hours = await statistics.store.all_hours()
-    wanted = {hour for condition, zone in conditions for hour in hours_for(condition, hours, now, zone)}
-    wanted |= {hour for hour in hours if since is not None and hour >= hour_of(since)}
-    past = Past((await statistics.store.read(wanted, or_numbers=True)).values())
+    wanted = {hour for hour in hours if since is not None and hour >= hour_of(since)}
+    of_numbers = set[int]()
+    for condition, zone in conditions:
+        needed = wanted if condition.subject == "names" else of_numbers
+        needed |= hours_for(condition, hours, now, zone)
+    found = await statistics.store.numbers(of_numbers - wanted) | await statistics.store.read(wanted, or_numbers=True)
+    past = Past(found.values())
     current: Snapshot | None = None
     down_since: datetime | None = None
     if any(condition.is_of_statistics or condition.subject == "down" for condition, _zone in conditions):

@@ -102,6 +102,21 @@ def recovered(stored: StoredAlert, said: str, since: datetime, ended: datetime) 
     return kit.reply(text, kit.section(text), kit.context(stored.called), audience=Audience.CHANNEL)
 
 
+def unknown(stored: StoredAlert, said: str) -> Reply:
+    """Say that for a day it has been unknown whether a condition holds, and why: *said*."""
+    called, why = kit.one_line(stored.called, _NAME), kit.one_line(said, 500)
+    small = (
+        "It counts as still on, and is checked every minute." if stored.since else "It's still checked every minute."
+    )
+    return kit.reply(
+        f"⚠️ I couldn't check {called} for a day: {why}.",
+        kit.rich(kit.paragraph("⚠️ I couldn't check ", kit.words(called, bold=True), f" for a day: {why}.")),
+        kit.context(small),
+        kit.actions(KIND.all),
+        audience=Audience.CHANNEL,
+    )
+
+
 def previewed(
     spec: AlertSpec, value: str, shown: Preview, now: str, *, is_known: bool, is_new: bool = True, warning: str = ""
 ) -> Reply:

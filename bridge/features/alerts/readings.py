@@ -1,39 +1,39 @@
 """What alerts are evaluated on, and the evaluation. Pure functions.
 
-The statistics are read once for all alerts of a project (`Readings.current`), and compared with snapshots of the past.
+The statistics are read once for all alerts of a project (`Readings.current`), and compared with snapshots of the past
+(`bridge.features.statistics.past`). A condition holds, doesn't hold, or that's unknown: without facts, it's unknown.
 
-What's **usual** is the median of the same hour of the week, by the clock of the alert's owner, over up to eight weeks;
-its spread is the median of the distances from it (MAD). An unusual number is beyond the multiple of it that was typed,
-and further from it than the spread.
+An unusual number is beyond the multiple of what's usual that was typed, and further from that than its spread.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from statistics import median
 from typing import Any, Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.engine.limits import UsedLimit
 from bridge.features.alerts.conditions import AlertCondition, shown
 from bridge.features.statistics.numbers import NUMBERS
-from bridge.features.statistics.snapshots import Snapshot, hour_of
+from bridge.features.statistics.past import (
+    GAP,
+    LEARNS_FOR,
+    Added,
+    Past,
+    Usual,
+    hours_between,
+    hours_of_usual,
+)
+from bridge.features.statistics.snapshots import Snapshot
 from bridge.features.statistics.work import EndedTurn
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 
 T = TypeVar("T")
 
-WEEKS: Final = 8
-LEARNS_FOR: Final = timedelta(weeks=2)
-"""How long numbers must have been recorded until anything counts as usual."""
-
-_A_WEEK: Final = timedelta(weeks=1)
-_LEAST_USUAL: Final = 2  # weeks that have numbers
-_GAP: Final = timedelta(hours=3)  # between two snapshots, beyond which the numbers between are unknown
 _A_DAY: Final = timedelta(days=1)
 _MOST_NAMES: Final = 5
 _TITLES: Final = {one.name: one for one in NUMBERS}
@@ -54,47 +54,20 @@ class OwnFacts:
 
 
 class Evaluation(NamedTuple):
-    """Whether a condition *holds* (None: that's unknown), what's *said* about it, and the *number* it depends on."""
+    """Whether a condition *holds* (None: that's unknown), what's *said* about it, and the *number* it depends on.
+
+    It *is_quiet* if that's unknown only because nothing has happened.
+    """
 
     holds: bool | None
     said: str
     number: float | None = None
+    is_quiet: bool = False
 
-
-class Past:
-    """Snapshots in the order of their time."""
-
-    def __init__(self, snapshots: Iterable[Snapshot]) -> None:
-        self.snapshots = sorted(snapshots, key=lambda one: one.at)
-        self._times = [one.at for one in self.snapshots]
-
-    def before(self, moment: datetime, within: timedelta) -> Snapshot | None:
-        """Return the last snapshot at *moment* or up to *within* before it."""
-        place = bisect_right(self._times, moment) - 1
-        return self.snapshots[place] if place >= 0 and moment - self._times[place] <= within else None
-
-    def total(self, number: str, moment: datetime) -> float | None:
-        """Return a number at a *moment* between two snapshots, as if it had grown steadily; None if it's unknown."""
-        place = bisect_right(self._times, moment)
-        if place == 0:
-            return None
-        earlier = self.snapshots[place - 1]
-        if earlier.at == moment:
-            return earlier.numbers.get(number)
-        if place == len(self.snapshots):
-            return None
-        later = self.snapshots[place]
-        if number not in earlier.numbers or number not in later.numbers or later.at - earlier.at > _GAP:
-            return None
-        share = (moment - earlier.at) / (later.at - earlier.at)
-        return earlier.numbers[number] + share * (later.numbers[number] - earlier.numbers[number])
-
-
-class Usual(NamedTuple):
-    """What's usual, and its spread."""
-
-    median: float
-    spread: float
+    @property
+    def may_hold(self) -> bool:
+        """Whether there's all that it takes to evaluate the condition, as soon as something happens."""
+        return self.holds is not None or self.is_quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +146,17 @@ class Readings:
             )
             if took is None:
                 what = "answers" if condition.of == "agent" else "runs"
-                return Evaluation(False, f"no {what} {lately}")
+                return Evaluation(None, f"there were no {what} {lately}", is_quiet=True)
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
             said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
             return Evaluation(condition.holds_for(took), said, took)
-        failed = self._once(
-            ("failed", of, span),
-            lambda: sum(one.of.startswith("workflow ") and one.end == "failed" for one in self._ended(of, span)),
+        ends = self._once(
+            ("ends", of, span),
+            lambda: Counter(one.end for one in self._ended(of, span) if one.of.startswith("workflow ")),
         )
+        if not ends["failed"] + ends["good"]:
+            return Evaluation(None, f"there were no runs {lately}", is_quiet=True)
+        failed = ends["failed"]
         return Evaluation(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
 
     def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:
@@ -213,10 +189,12 @@ class Readings:
     def _count(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
         counts = self._once(("counts", condition.of), lambda: counts_by_key(current, condition.of))
         count, called = counts.get(name_key(condition.name), 0), kit.named(condition.name, 80)
+        total = self._once(("total", condition.of), lambda: sum(counts.values()))
+        if not counts or (condition.is_share and total <= 0):
+            return Evaluation(None, f"the statistics count no {condition.of}", is_quiet=True)
         if not condition.is_share:
             return Evaluation(condition.holds_for(count), f"{called}: {shown(count)}", count)
-        total = self._once(("total", condition.of), lambda: sum(counts.values()))
-        share = 100 * count / total if total > 0 else 0.0
+        share = 100 * count / total
         said = f"{called}: {shown(share)}% ({shown(count)} of {shown(total)})"
         return Evaluation(condition.holds_for(share), said, share)
 
@@ -245,62 +223,64 @@ class Readings:
         if span is None:
             return Evaluation(condition.holds_for(total), f"{shown(total)} {number.noun(total)}", total)
         if condition.is_usual:
-            return self._unusual(condition, total, span, zone)
-        growth = self._growth(condition, total, span)
-        if growth is None:
-            return self._not_recorded(span)
-        lately = _lately(span)
-        if condition.sign in {"falls", "rises"}:
-            moved = growth < 0 if condition.sign == "falls" else growth > 0
-            changed = f"{growth:+,}" if growth else "no change"
-            return Evaluation(moved, f"{shown(total)} {number.noun(total)} ({changed} {lately})", growth)
-        return Evaluation(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
-
-    def _growth(self, condition: AlertCondition, total: int, span: timedelta) -> int | None:
-        """Return the growth in the last *span*: of at least that length, but of no more if there may be too much."""
+            return self._unusual(condition, current, total, span, zone)
         then = self.past.before(self.now - span, _slack(span))
         if then is None or condition.of not in then.numbers:
-            return None
-        if condition.sign in {">", ">="}:
-            between = self._total_between(condition.of, total, self.now - span)
-            if between is not None:
-                return int(total - between)  # whole ones
-        return total - then.numbers[condition.of]
+            return self._not_recorded(span)
+        lately, before = _lately(span), then.numbers[condition.of]
+        if condition.sign in {"falls", "rises"}:
+            moved = total < before if condition.sign == "falls" else total > before
+            changed = f"{total - before:+,}" if total > before else "no change" if total == before else ""
+            said = f"{shown(total)} {number.noun(total)} ({changed or f'down from {before:,}'} {lately})"
+            return Evaluation(moved, said, total - before)
+        begin, first = then.at, float(before)
+        if condition.sign in {">", ">="}:  # no more than the span, if there may be too much
+            between = self.past.total(condition.of, self.now - span, current)
+            begin, first = (self.now - span, between) if between is not None else (begin, first)
+        found = self.past.added(condition.of, begin, first, self.now, total)
+        growth = int(found.least)  # whole ones
+        if found.is_known:
+            return Evaluation(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
+        return self._after_a_fall(condition, found, condition.holds_for)
 
-    def _total_between(self, number: str, total: int, moment: datetime) -> float | None:
-        """Return a number at a recent *moment*, of which the next reading may be the current one."""
-        found = self.past.total(number, moment)
-        then = self.past.before(moment, _GAP)
-        if found is not None or then is None or number not in then.numbers:
-            return found
-        share = (moment - then.at) / (self.now - then.at) if self.now > then.at else 1
-        return then.numbers[number] + share * (total - then.numbers[number])
+    def _after_a_fall(self, condition: AlertCondition, found: Added, holds: Callable[[float], bool]) -> Evaluation:
+        """Evaluate what was added if the total fell meanwhile: what has come since may decide it alone."""
+        noun, lately = _TITLES[condition.of].noun(round(found.least)), _lately(condition.span or _A_DAY)
+        is_over = condition.sign in {">", ">="}
+        at_least = found.least > condition.value if condition.sign == "=" else holds(found.least) is is_over
+        if not at_least:  # more of them may change that
+            return Evaluation(None, f"it's unknown how many {condition.of} there were {lately}: their total fell")
+        said = f"at least {shown(found.least)} {noun} {lately} (their total fell meanwhile)"
+        return Evaluation(is_over, said, found.least)
 
-    def _unusual(self, condition: AlertCondition, total: int, span: timedelta, zone: ZoneInfo) -> Evaluation:
+    def _unusual(
+        self, condition: AlertCondition, current: Snapshot, total: int, span: timedelta, zone: ZoneInfo
+    ) -> Evaluation:
         noun = _TITLES[condition.of].noun
         if self.since is None or self.now - self.since < LEARNS_FOR:
             since = f" since {self.since.astimezone(UTC):%Y-%m-%d}" if self.since else ""
             return Evaluation(None, f"what's usual isn't known yet: {condition.of} need two weeks of numbers{since}")
-        begin = self._total_between(condition.of, total, self.now - span)
+        moment, begin = self.now - span, self.past.total(condition.of, self.now - span, current)
+        then = self.past.before(moment, GAP)
+        is_between = begin is not None
+        if begin is None and then is not None and condition.of in then.numbers:  # it may have fallen since
+            moment, begin = then.at, then.numbers[condition.of]
         if begin is None:
             return self._not_recorded(span)
-        usual = self._usual_of(condition.of, span, zone)
+        found = self.past.added(condition.of, moment, begin, self.now, total)
+        if found.is_known and not is_between:
+            return self._not_recorded(span)
+        usual = self._once(
+            ("usual", condition.of, span, zone.key), lambda: self.past.usual(condition.of, self.now, span, zone)
+        )
         if usual is None:
             return Evaluation(None, f"what's usual isn't known: too few {condition.of} were recorded at this hour")
-        growth = total - begin
+        if not found.is_known:
+            return self._after_a_fall(condition, found, lambda growth: is_unusual(growth, usual, condition))
+        growth = found.least
         said = f"{shown(growth)} {noun(round(growth))} {_lately(span)}"
         said = f"{said}, usually {shown(usual.median)} ± {shown(usual.spread)}"
         return Evaluation(is_unusual(growth, usual, condition), said, growth)
-
-    def _usual_of(self, number: str, span: timedelta, zone: ZoneInfo) -> Usual | None:
-        def make() -> Usual | None:
-            growths = []
-            for end in weeks_before(self.now, zone):
-                last, first = self.past.total(number, end), self.past.total(number, end - span)
-                growths += [last - first] if last is not None and first is not None else []
-            return usual_of(growths)
-
-        return self._once(("usual", number, span, zone.key), make)
 
     def _not_recorded(self, span: timedelta) -> Evaluation:
         return Evaluation(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")
@@ -314,31 +294,13 @@ def is_unusual(number: float, usual: Usual, condition: AlertCondition) -> bool:
     return condition.compares(number, condition.value * usual.median) and number < usual.median - usual.spread
 
 
-def usual_of(numbers: Sequence[float]) -> Usual | None:
-    """Return the median of *numbers*, and their median distance from it; None if there are too few."""
-    if len(numbers) < _LEAST_USUAL:
-        return None
-    middle = median(numbers)
-    return Usual(middle, median(abs(one - middle) for one in numbers))
-
-
-def weeks_before(now: datetime, zone: ZoneInfo) -> list[datetime]:
-    """Return the same time of the week by the clock in *zone*, up to eight weeks back, whatever the clock did since."""
-    wall = now.astimezone(zone).replace(tzinfo=None)
-    return [(wall - week * _A_WEEK).replace(tzinfo=zone, fold=0).astimezone(UTC) for week in range(1, WEEKS + 1)]
-
-
 def hours_for(condition: AlertCondition, hours: Sequence[int], now: datetime, zone: ZoneInfo) -> set[int]:
     """Return which of the recorded *hours*, in order, an evaluation needs."""
     span = condition.span
     if span is None or not condition.is_of_statistics:
         return set()
-    ends = weeks_before(now, zone) if condition.is_usual else []
-    wanted: set[int] = set()
-    for moment in (now - span, *ends, *(end - span for end in ends)):
-        place = bisect_right(hours, hour_of(moment))
-        wanted.update(hours[max(0, place - 2) : place + 1])
-    return wanted
+    wanted = hours_of_usual(hours, now, span, zone) if condition.is_usual else set()
+    return wanted.union(hours_between(hours, now - span, now - span if condition.subject == "names" else now))
 
 
 def counts_by_key(current: Snapshot, group: str) -> dict[str, int]:
@@ -363,4 +325,4 @@ def _lately(span: timedelta) -> str:
 
 def _slack(span: timedelta) -> timedelta:
     """Return how much older than *span* a snapshot may be: they are hourly, and after a week may be daily."""
-    return _GAP if span <= 7 * _A_DAY else _A_DAY + _GAP
+    return GAP if span <= 7 * _A_DAY else _A_DAY + GAP

@@ -39,7 +39,8 @@ class AlertStore(RecordStore[StoredAlert]):
     def change(self, id_: str, spec: AlertSpec, *more: Write) -> tuple[Write, ...]:
         """Return the writes that give an alert another *spec*, and *more*, unless it's deleted; its state stays."""
         key = self._keys.alert(id_)
-        return only_if(key, {"v": "1"}, ("field", key, 0, "body", spec.model_dump_json()), *more)
+        body: Write = ("field", key, 0, "body", spec.model_dump_json())
+        return only_if(key, {"v": "1"}, body, *self._unknown(key, ""), *more)
 
     def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition holds since *at*, unless it was known or changed."""
@@ -56,6 +57,15 @@ class AlertStore(RecordStore[StoredAlert]):
             ("field", key, 0, "quiet", str(epoch_ms(at + COOLING))),
             *(self.wakes(alert) if alert.snoozed == UNTIL_IT_RECOVERS else ()),
         )
+
+    def unknown(self, alert: StoredAlert, since: datetime | None, *, is_told: bool = False) -> tuple[Write, ...]:
+        """Return the writes that record since when it's unknown whether the condition holds, and if people know."""
+        key, was, ms = self._keys.alert(alert.id), alert.unknown, str(epoch_ms(since)) if since else ""
+        state = {"v": "1", "unknown": str(epoch_ms(was)) if was else "", "told": "1" if alert.is_told else ""}
+        return only_if(key, state, *self._unknown(key, ms, "1" if is_told else ""))
+
+    def _unknown(self, key: str, since: str, told: str = "") -> tuple[Write, ...]:
+        return (("field", key, 0, "unknown", since), ("field", key, 0, "told", told))
 
     def wakes(self, alert: StoredAlert) -> tuple[Write, ...]:
         """Return the writes that end a snooze."""

@@ -55,6 +55,7 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         audience=Audience.CHANNEL,
         is_report=True,
         failed=failed,
+        zone=stored.clock,
     )
     if spec.agents:
         below, _file = await agents_reply(deps, turn.project, moment or deps.now() - _A_WEEK, audience=Audience.CHANNEL)

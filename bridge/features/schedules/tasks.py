@@ -123,5 +123,5 @@ async def _values(
         count = number.of(stats)
         change = changes.numbers.get(number.name) if changes else None
         values[f"{STATS}.{number.name}"] = UNKNOWN if count is None else str(count)
-        values[f"{STATS}.{number.name}.change"] = f"{change.by:+d}" if change else UNKNOWN
+        values[f"{STATS}.{number.name}.change"] = f"{change.by:+d}" if change and change.by is not None else UNKNOWN
     return values, snapshot_of(stats, now).to_text()

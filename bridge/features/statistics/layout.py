@@ -23,6 +23,7 @@ from bridge.features.statistics.numbers import (
     by_count,
     numbers_of,
 )
+from bridge.features.statistics.past import Usual
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.features.statistics.work import Tally
 from bridge.project.models import Stats
@@ -104,7 +105,7 @@ def stats_card(
     audience: Audience = Audience.PRIVATE,
     is_report: bool = False,
     project: str = "",
-    usual: float | None = None,
+    usual: Usual | None = None,
     failed: int | None = None,
 ) -> Reply:
     """Show the statistics, or *only* some of `PARTS`, with the changes and a *note* below.
@@ -121,7 +122,7 @@ def stats_card(
         if group.name in only and (counts := by_count(group.of(stats).items())):
             changed = changes[0].groups.get(group.name) if changes else None
             names_changed += news(group.name, changed) if changed else []
-            has_moved = changed is not None and any(difference.by for difference in changed.moved.values())
+            has_moved = changed is not None and any(difference.by != 0 for difference in changed.moved.values())
             chart = None if has_moved else group.chart(group.title, counts)
             groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
 
@@ -167,7 +168,7 @@ def _headline(
     numbers: Sequence[tuple[Number, int]],
     groups: Sequence[_Listing],
     changes: Sequence[Changes],
-    usual: float | None,
+    usual: Usual | None,
     failed: int | None,
 ) -> str:
     """Return the sentence of a report: ``142 runs, a fifth more than usual; two new tags; nothing failed``."""
@@ -177,10 +178,10 @@ def _headline(
         difference = known.numbers.get(number.name) if known else None
         if difference is None:
             parts.append(f"{value:,} {number.noun(value)} so far")
+        elif difference.by is None:
+            parts.append(f"{value:,} {number.noun(value)} in total, {change(difference)}")
         elif not difference.by:
             parts.append(f"no new {number.name}")
-        elif difference.by < 0:
-            parts.append(f"{-difference.by:,} fewer {number.noun(-difference.by)}")
         else:
             parts.append(f"{difference.by:,} {number.noun(difference.by)}{than_usual(difference.by, usual)}")
     elif groups:
@@ -196,12 +197,12 @@ def _headline(
     return kit.capitalized("; ".join(parts or ["there's nothing to show yet"])) + "."
 
 
-def than_usual(growth: float, usual: float | None) -> str:
+def than_usual(growth: float, usual: Usual | None) -> str:
     """Say how a number compares with what's *usual*: ``, a fifth more than usual``; ``""`` if that's unknown."""
-    if usual is None or usual <= 0:
+    if usual is None or usual.median <= 0:
         return ""
-    ratio = growth / usual
-    if abs(ratio - 1) < _AS_USUAL:
+    ratio = growth / usual.median
+    if abs(ratio - 1) < _AS_USUAL or abs(growth - usual.median) <= usual.spread:
         return ", as usual"
     if ratio >= _TWICE:
         return f", {'twice' if round(ratio) == 2 else f'{round(ratio):,} times'} as many as usual"  # noqa: PLR2004
@@ -230,7 +231,8 @@ def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Blo
     yesterday = min(points, key=lambda one: abs(now - one[0] - _A_DAY), default=None)
     changed = ""
     if yesterday and abs(now - yesterday[0] - _A_DAY) <= _A_DAY / 2:
-        changed = f" ({change(Difference(value, yesterday[1]))} since yesterday)"
+        since = Difference.over([*(count for at, count in points if at >= yesterday[0]), value])
+        changed = f" ({change(since)} since yesterday)"
     said = [f"{value:,} {leading.noun(value)}{changed}"]
     said += [f"{one:,} {number.noun(one)}" for number, one in known[1:]]
     days = {at.date(): count for at, count in points} | {now.date(): value}
@@ -263,7 +265,9 @@ def with_below(card: Reply, *below: Block) -> Reply:
 
 
 def change(difference: Difference) -> str:
-    """Return how a number changed: ``+56, +4.8%``."""
+    """Return how a number changed: ``+56, +4.8%``; if that's unknown, what it was."""
+    if difference.by is None:
+        return f"down from {difference.then:,}" if difference.now < difference.then else "change unknown"
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
@@ -275,6 +279,8 @@ def name_change(changes: NamesChanged, name: str) -> str:
     """Return how the count of a name changed; ``""`` if its earlier count is unknown."""
     if name in changes.moved:
         difference = changes.moved[name]
+        if difference.by is None:
+            return f"was {difference.then:,}"
         return f"{difference.by:+,}" if difference.by else "0"
     return "new" if any(name == new for new, _count in changes.new) else ""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Final
 
 from bridge.project.models import Stats
@@ -83,15 +84,22 @@ PARTS: Final = tuple(part.name for part in (*NUMBERS, *GROUPS))
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A number *now* and *then*."""
+    """A number *now* and *then*. It *has_fallen* meanwhile: what was added since then is unknown."""
 
     now: int
     then: int
+    has_fallen: bool = False
+
+    @classmethod
+    def over(cls, numbers: Sequence[int]) -> Difference:
+        """Return the difference between the first and the last of these *numbers*, in order."""
+        has_fallen = any(after < before for before, after in pairwise(numbers))
+        return cls(numbers[-1], numbers[0], has_fallen)
 
     @property
-    def by(self) -> int:
-        """The growth since then; negative if it shrank."""
-        return self.now - self.then
+    def by(self) -> int | None:
+        """What was added since then; None if that's unknown."""
+        return None if self.has_fallen or self.now < self.then else self.now - self.then
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class Changes:
         """Whether anything has changed."""
         moved = [one.by for group in self.groups.values() for one in group.moved.values()]
         names = any(group.new or group.vanished for group in self.groups.values())
-        return names or any([*moved, *(one.by for one in self.numbers.values())])
+        return names or any(by != 0 for by in [*moved, *(one.by for one in self.numbers.values())])
 
 
 def by_count(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:

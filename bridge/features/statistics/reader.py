@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import median
 from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
 
 from bridge.errors import StoreUnavailable
 from bridge.features.statistics.layout import (
@@ -21,6 +21,7 @@ from bridge.features.statistics.layout import (
     stats_card,
 )
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
+from bridge.features.statistics.past import Past, Usual, hours_of_usual
 from bridge.features.statistics.snapshots import (
     NUMBERS_FOR,
     Snapshot,
@@ -41,9 +42,8 @@ log = logging.getLogger(__name__)
 
 _MOST_POINTS: Final = 20
 _LEAST_POINTS: Final = 3
-_WEEKS: Final = 8
-_LEAST_WEEKS: Final = 2
 _TREND: Final = timedelta(days=30)
+_UTC: Final = ZoneInfo("UTC")
 _USUAL: Final = (
     (YESTERDAY, timedelta(days=1), timedelta(hours=12)),
     (LAST_WEEK, timedelta(days=7), timedelta(hours=36)),
@@ -51,11 +51,12 @@ _USUAL: Final = (
 """The default comparisons: name, age, and how far from that a snapshot may be."""
 
 
-class _Past(NamedTuple):
-    """Snapshots: since when there are any, those to compare with, by name, and those for the trend."""
+class _Recorded(NamedTuple):
+    """Snapshots: *since* when there are any, those to compare with, by name, those *between*, and for the trend."""
 
-    recorded_since: datetime
+    since: datetime
     compared: Sequence[tuple[str, Snapshot]] = ()
+    between: Sequence[Snapshot] = ()
     followed: Sequence[Snapshot] = ()
 
 
@@ -97,26 +98,30 @@ class Statistics:
         audience: Audience = Audience.PRIVATE,
         is_report: bool = False,
         failed: int | None = None,
+        zone: ZoneInfo = _UTC,
     ) -> Reply:
         """Show *stats*, just read, with the changes since the *last* report and since *since*.
 
         Without *since*, the changes since yesterday and last week are shown, as far as recorded. *is_report*: as a
-        headline, which also says how many turns *failed*, with everything else in its thread.
+        headline, which also says how many turns *failed* and what's usual by the clock of its *zone*, with everything
+        else in its thread.
         """
         try:
-            past = await self._look_back(since)
+            past = await self._look_back(since, last)
         except StoreUnavailable as exc:
             log.warning("statistics snapshots can't be read", extra={"reason": exc.reason})
-            past = _Past(self.now())
-        changes = [compare(stats, last, called=THE_LAST_REPORT)] if last else []
-        changes += [compare(stats, then, called=called) for called, then in past.compared]
+            past = _Recorded(self.now())
+        compared = [(THE_LAST_REPORT, last)] if last else []
+        changes = [
+            compare(stats, then, called=called, between=past.between) for called, then in [*compared, *past.compared]
+        ]
         note = None
         if since is not None:
-            note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.recorded_since)
+            note = nearest_note(since, past.compared[0][1].at) if past.compared else nothing_yet(past.since)
         trend = self._trend(stats, past.followed, only)
         how: dict[str, Any] = {"only": only, "note": note, "audience": audience, "is_report": is_report}
         if is_report:
-            usual = await self._usual(leading(stats, only), self.now() - changes[0].since) if changes else None
+            usual = await self._usual(leading(stats, only), self.now() - changes[0].since, zone) if changes else None
             how |= {"failed": failed, "usual": usual}
         how["project"] = self.name
         return stats_card(stats, changes=changes, trend=trend, **how)
@@ -126,37 +131,30 @@ class Statistics:
 
         Raises `StoreUnavailable`.
         """
-        if last is not None or since is None:
-            return compare(stats, last) if last else None
-        found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], since)
-        then = (await self.store.read([found])).get(found) if found is not None else None
-        return compare(stats, then) if then else None
+        then = last
+        if then is None and since is not None:
+            found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], since)
+            then = (await self.store.read([found])).get(found) if found is not None else None
+        return compare(stats, then, between=await self._between([then])) if then else None
 
-    async def _usual(self, name: str, length: timedelta) -> float | None:
-        """Return by how much a number usually grows in this *length* of time, ending at this time of the week.
+    async def _between(self, compared: Iterable[Snapshot]) -> list[Snapshot]:
+        """Return the numbers since the first of the *compared* snapshots, in order."""
+        begin = min((hour_of(one.at) for one in compared), default=None)
+        if begin is None:
+            return []
+        found = await self.store.numbers([hour for hour in await self.store.all_hours() if hour >= begin])
+        return [found[hour] for hour in sorted(found)]
 
-        That's the median of up to eight weeks; None if fewer than two were recorded.
-        """
-        ends = [self.now() - week * timedelta(weeks=1) for week in range(1, _WEEKS + 1)]
-        within = timedelta(hours=2) if length < timedelta(days=2) else timedelta(hours=12)
+    async def _usual(self, name: str, length: timedelta, zone: ZoneInfo) -> Usual | None:
+        """Return by how much a number usually grows in this *length* of time, ending at this time of the week."""
         try:
-            hours = await self.store.all_hours()
-            pairs = [(nearest(hours, end - length, within=within), nearest(hours, end, within=within)) for end in ends]
-            found = await self.store.read(
-                {hour for pair in pairs for hour in pair if hour is not None}, or_numbers=True
-            )
+            wanted = hours_of_usual(await self.store.all_hours(), self.now(), length, zone)
+            past = Past((await self.store.numbers(wanted)).values())
         except StoreUnavailable:
             return None
-        growths = [
-            after.numbers[name] - before.numbers[name]
-            for first, second in pairs
-            if first is not None and second is not None and first != second
-            and (before := found.get(first)) and (after := found.get(second))
-            and name in before.numbers and name in after.numbers
-        ]  # fmt: skip
-        return median(growths) if len(growths) >= _LEAST_WEEKS else None
+        return past.usual(name, self.now(), length, zone)
 
-    async def _look_back(self, since: datetime | None) -> _Past:
+    async def _look_back(self, since: datetime | None, last: Snapshot | None) -> _Recorded:
         """Choose the hours first, then read all their snapshots at once."""
         now = self.now()
         hours = [hour for hour in await self.store.hours() if hour < hour_of(now)]
@@ -168,9 +166,11 @@ class Statistics:
         begins = hour_of(now - _TREND) if since is None or not chosen else chosen[0][1]
         followed = over_time(hours, begins, most=_MOST_POINTS - 1)
         found = await self.store.read([*followed, *(hour for _called, hour in chosen)])
-        return _Past(
+        compared = [(called, found[hour]) for called, hour in chosen if hour in found]
+        return _Recorded(
             moment_of(hours[0]) if hours else now,
-            [(called, found[hour]) for called, hour in chosen if hour in found],
+            compared,
+            await self._between([*(then for _called, then in compared), *([last] if last else [])]),
             [found[hour] for hour in followed if hour in found],
         )
 

@@ -114,12 +114,13 @@ def reading_of(stats: Stats, at: datetime) -> Snapshot:
     return Snapshot(at, _bounded(numbers_of(stats)), groups, stats.lastUpdated)
 
 
-def compare(now: Stats, then: Snapshot, *, called: str = "") -> Changes:
-    """Return the changes since *then*, which may be *called* ``yesterday``."""
+def compare(now: Stats, then: Snapshot, *, called: str = "", between: Iterable[Snapshot] = ()) -> Changes:
+    """Return the changes since *then*, which may be *called* ``yesterday``, with the snapshots *between*, in order."""
+    later = [one.numbers for one in between if one.at > then.at]
     return Changes(
         since=then.at,
         numbers={
-            name: Difference(number, then.numbers[name])
+            name: Difference.over([then.numbers[name], *(one[name] for one in later if name in one), number])
             for name, number in numbers_of(now).items()
             if name in then.numbers
         },
@@ -241,15 +242,21 @@ class SnapshotStore:
 
         With *or_numbers*, hours that have only numbers are included.
         """
+        found = await self._of(self._key, hours)
+        return found | await self._of(self._hourly, set(hours) - found.keys()) if or_numbers else found
+
+    async def numbers(self, hours: Iterable[int]) -> dict[int, Snapshot]:
+        """Return the numbers of these *hours*, some of them with names, without missing and unreadable ones."""
+        found = await self._of(self._hourly, hours)
+        return found | await self._of(self._key, set(hours) - found.keys())
+
+    async def _of(self, key: str, hours: Iterable[int]) -> dict[int, Snapshot]:
         wanted = sorted(set(hours))
         if not wanted:
             return {}
-        names = [str(hour) for hour in wanted]
-        keys = [self._key, self._hourly][: 1 + or_numbers]
-        texts, *more = await asked(self._redis, lambda pipe: [pipe.hmget(key, names) for key in keys])
-        texts = [text or other for text, other in zip(texts, more[0], strict=True)] if more else texts
-        found = zip(wanted, map(Snapshot.parse, texts), strict=True)
-        return {hour: snapshot for hour, snapshot in found if snapshot}
+        with translated():
+            texts: Any = await self._redis.hmget(key, [str(hour) for hour in wanted])
+        return {hour: found for hour, text in zip(wanted, texts, strict=True) if (found := Snapshot.parse(text))}
 
     async def lately(self, reads: Reads, now: datetime) -> list[Snapshot]:
         """Return the numbers of the last week, oldest first, without those of this hour."""
@@ -258,14 +265,23 @@ class SnapshotStore:
         return list(filter(None, map(Snapshot.parse, texts)))
 
     async def add(self, hour: int, snapshot: Snapshot) -> bool:
-        """Store the snapshot of an hour. Returns False if the hour already had one."""
+        """Store the snapshot of an hour. Returns False if the hour already had one.
+
+        If a total has fallen since, its lowest is stored: what came afterwards is known.
+        """
         with translated():
             async with self._redis.pipeline(transaction=True) as pipe:
                 pipe.hsetnx(self._key, str(hour), snapshot.to_text())
                 pipe.pexpire(self._key, milliseconds(SNAPSHOTS))
                 pipe.hsetnx(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
                 pipe.pexpire(self._hourly, milliseconds(NUMBERS_FOR))
-                is_first, *_ = await pipe.execute()
+                pipe.hget(self._hourly, str(hour))
+                is_first, *_, stored = await pipe.execute()
+                known = Snapshot.parse(stored)
+                if known and any(number < known.numbers.get(name, number) for name, number in snapshot.numbers.items()):
+                    pipe.hset(self._key, str(hour), snapshot.to_text())
+                    pipe.hset(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
+                    await pipe.execute()
         return bool(is_first)
 
     async def drop(self, hours: Collection[int]) -> None:

@@ -27,7 +27,8 @@ _MOST_MENTIONED: Final = 500  # characters of a text that may be its first menti
 _BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*[.!?؟।]*[*_~`]*(?=\s|$)")
 _STOP: Final = re.compile(r"(?<![\w!])!+\s*stop(?![\w-])")
 _ASKED_NICELY: Final = frozenset(
-    "please pls plz bitte ok okay hey now no wait just it this that everything immediately thanks thank you".split()
+    {"please", "pls", "plz", "bitte", "ok", "okay", "hey", "now", "no", "wait", "just", "thanks", "thank", "you"}
+    | {"it", "this", "that", "everything", "immediately"}
 )
 """Words that may be around a stop."""
 

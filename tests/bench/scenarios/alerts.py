@@ -10,7 +10,8 @@ from bench.figures import Figure, at_most
 from bench.stage import Stage
 from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.conditions import read_condition
-from bridge.features.alerts.readings import OwnFacts, Past, Readings
+from bridge.features.alerts.readings import OwnFacts, Readings
+from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import LargestNames, Snapshot
 from bridge.features.statistics.work import EndedTurn
 
