@@ -418,18 +418,18 @@ class BadSchedule(CommandError):
     ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option``, ``many`` (the limit, *typed*, is
     reached) or ``since`` (of `/stats since`). Questions and runs have also ``question``, ``input`` (*typed* says where
     it breaks), ``unclosed`` (a quotation mark or bracket), ``placeholder`` and ``overlap``.
-    ``hourly`` is a schedule that only a cron expression can describe. *near* is the schedule without a strange word.
-    *choices* are possible values. *of* is the kind of task: ``report``, ``question`` or ``run``.
+    ``hourly`` is a schedule that only a cron expression can describe, ``night`` a time of which night is unclear, and
+    ``strange`` words that may change the meaning of the others. *choices* are possible values. *of* is the kind of
+    task: ``report``, ``question`` or ``run``.
     """
 
     of = "report"
 
-    def __init__(self, part: str, typed: str, choices: Sequence[str] = (), near: str = "") -> None:
+    def __init__(self, part: str, typed: str, choices: Sequence[str] = ()) -> None:
         super().__init__(f"{part}: {typed}")
         self.part = part
         self.typed = typed
         self.choices = choices
-        self.near = near
 
 
 class BadAlert(CommandError):

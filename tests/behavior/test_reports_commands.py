@@ -88,7 +88,14 @@ async def test_a_repeated_command_stores_one_report(harness: Harness) -> None:
         ("report daily 09:00 #no-bot", "I can't post in “#no-bot”: I'm not in it"),
         ("report daily 09:00 #typed", "I can't find “#typed” among the channels I'm in."),
         ("report daily 25:00", "I don't understand “25:00”: expected a time, such as 09:00."),
-        ("report sometimes", "I don't understand “sometimes”: expected a schedule, such as every Monday at 09:00."),
+        (
+            "report sometimes",
+            "I don't understand “sometimes”: expected a schedule, such as every Tuesday and Thursday at 07:15.",
+        ),
+        ("report biweekly monday 9", "I don't understand “biweekly” in a schedule. Examples: every Tuesday"),
+        ("report next monday 9", "I don't understand “next” in a schedule. Examples: every Tuesday"),
+        ("report daily 9 EST", "I don't recognize the time zone “EST”. Did you mean America/New_York?"),
+        ("report every sunday night at 11 #random", "Scheduled: every Sunday at 23:00"),
         ("reprot daily 09:00", "Did you mean /stats report"),
     ],
 )
@@ -97,7 +104,7 @@ async def test_a_command_is_answered_with_its_result(harness: Harness, words: st
     reply = await typed(harness, words)
 
     assert said in reply["text"]
-    assert [one.spec.channel for one in await stored_reports(harness)] == ([RANDOM] if said == "Scheduled: " else [])
+    assert [one.spec.channel for one in await stored_reports(harness)] == ([RANDOM] if "Scheduled: " in said else [])
 
 
 @pytest.mark.parametrize("words", ["report hourly", "report daily 09:00 #no-bot"])

@@ -208,3 +208,26 @@ def test_a_workflow_and_a_channel_may_be_named(typed: str, run: str, channel: st
 )  # fmt: skip
 def test_durations_are_written_as_typed(span: timedelta, words: str) -> None:
     assert in_units(span) == words
+
+
+@each(
+    ("typed", "nearby"),
+    [
+        ("runs not > 5", "runs > 5"),
+        ("runs != 5", "runs > 5"),
+        ("service up", "service down"),
+        ("service not down 5m", "service down"),
+        ("without runs in 24h", "runs < 1"),
+        ("workflow Import never fails", "Import"),
+        ("workflow Import doesn't fail", "Import"),
+        ("workflow Import succeeds", "workflow 3 fails"),
+        ("failed runs not > 5 in 1h", "failed runs > 5"),
+    ],
+)
+def test_an_opposite_gets_no_nearby_condition(typed: str, nearby: str) -> None:
+    with pytest.raises(BadAlert) as refused:
+        read_alert(typed)
+
+    said = sentence(refused.value).rpartition("”")[2]
+    assert "such as" in said
+    assert nearby not in said

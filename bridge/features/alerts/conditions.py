@@ -71,6 +71,9 @@ _FIRST: Final = _VERBS | {
 }  # fmt: skip
 """Words before a condition that say nothing."""
 
+_NEGATIONS: Final = frozenset({"not", "never", "without", "except", "unless", "but", "!"})
+"""Words that turn a condition into its opposite, or limit it; none can."""
+
 _COUNTED: Final = {word: float(number) for number, word in enumerate(NUMBER_WORDS)}
 _TIMES_USUAL: Final = {"twice": 2.0, "double": 2.0, "triple": 3.0, "half": 0.5}
 _A_PERIOD: Final = {"hourly": timedelta(hours=1), "daily": timedelta(days=1), "weekly": timedelta(weeks=1)}
@@ -94,7 +97,7 @@ _FORMS: Final = (
     ("failed failures failure", "failed runs > 5 in 1h"),
     ("fails fail failing workflow", 'workflow "Daily digest" fails'),
     ("% percent share category", "category billing > 40%"),
-    ("down unreachable unavailable offline outage service", "service down 5m"),
+    ("down unreachable unavailable offline outage", "service down 5m"),
     ("stale updated outdated old", "stale 6h"),
     ("dead letter letters", "dead letters > 0"),
     ("message messages oldest waiting waits", "oldest message > 10m"),
@@ -246,17 +249,24 @@ def _read(typed: str) -> TypedAlert:
         tokens, run = _without_run(tokens)
         return TypedAlert(_Parser(_in_order(tokens, text), text).condition(), run, channel)
     except BadAlert as exc:
-        exc.near = exc.near or nearest_form(text)
+        is_derived = exc.near and (exc.part == "rest" or not any(_is_negation(_word_of(one)) for one in tokens))
+        exc.near = exc.near if is_derived else nearest_form(text)
         raise
 
 
 def nearest_form(typed: str) -> str:
     """Return the condition that looks most like what's *typed*."""
-    words = re.findall(r"\w+|%", fold(typed).text)
+    words = re.findall(r"[\w'!]+|%", fold(typed).text)
+    if any(_is_negation(word) for word in words):
+        return "stale 6h" if "stale" not in words else "failed runs > 5 in 1h"
     for known, form in _FORMS:
         if any(difflib.get_close_matches(word, known.split(), n=1, cutoff=0.85) for word in words[:_MOST_WORDS]):
             return form
     return "runs < 1 in 24h"
+
+
+def _is_negation(word: str) -> bool:
+    return word in _NEGATIONS or word.endswith("n't")
 
 
 def _tokens(typed: str) -> list[_Token]:
@@ -367,7 +377,7 @@ class _Parser:
             self.at += 1
             self._skip("is", "are")
             if self.word() not in _DOWN:
-                raise BadAlert("condition", self._left() or self.typed, "service down 5m")
+                raise BadAlert("condition", self._left() or self.typed)
             return self._lasting(self._after(1, AlertCondition("down", sign=">", value=_DOWN_FOR.total_seconds())))
         if word in {"limit", "limits"}:
             return self._limits()
@@ -426,6 +436,8 @@ class _Parser:
         """Parse what follows ``agent`` or ``workflow``."""
         self.at += 1
         name = self._name(lambda: self._after_verbs() in {*_TIMES, *_FAILS})
+        if _is_negation(_word_of(self.tokens[self.at - 1])):  # never fails
+            raise BadAlert("condition", self.typed)
         name = name[1:] if name_key(name[1:]) and name.startswith("@") else name
         self._skip(*_VERBS)
         word = self.word()

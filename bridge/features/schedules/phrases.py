@@ -55,7 +55,9 @@ _FILLERS: Final = frozenset({
 })  # fmt: skip
 _PARTS_OF_DAY: Final = {
     "morning": "am", "mornings": "am", "afternoon": "pm", "afternoons": "pm", "evening": "pm", "evenings": "pm",
+    "night": "night", "nights": "night", "nightly": "night",
 }  # fmt: skip
+_NIGHT: Final = 6  # its hours before midnight begin at 6 pm; which day the others belong to is unclear
 _OFTENER: Final = frozenset({"hour", "hours", "hourly", "minute", "minutes", "min", "mins"})
 _BUSINESS: Final = frozenset({"work", "working", "business"})
 _HOURS: Final = {word: hour for hour, word in enumerate(NUMBER_WORDS[1:], 1)}
@@ -79,15 +81,20 @@ _REGIONS: Final = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
 })  # fmt: skip
 _NO_ZONES: Final = frozenset({"localtime", "Factory"})  # names that aren't places
-_SHORT_ZONES: Final = {
-    **dict.fromkeys(("pt", "pst", "pdt"), "America/Los_Angeles"), **dict.fromkeys(("et", "edt"), "America/New_York"),
-    **dict.fromkeys(("ct", "cdt"), "America/Chicago"), **dict.fromkeys(("mt", "mdt"), "America/Denver"),
-    **dict.fromkeys(("cest", "mez", "mesz"), "Europe/Berlin"), "bst": "Europe/London",
+_SHORT_ZONES: Final[dict[str, Sequence[str]]] = {
+    **dict.fromkeys(("pt", "pst", "pdt"), ("America/Los_Angeles",)),
+    **dict.fromkeys(("et", "est", "edt"), ("America/New_York",)),
+    **dict.fromkeys(("ct", "cst", "cdt"), ("America/Chicago",)),
+    **dict.fromkeys(("mt", "mst", "mdt"), ("America/Denver", "America/Phoenix")),
+    **dict.fromkeys(("cest", "mez", "mesz"), ("Europe/Berlin",)),
+    **dict.fromkeys(("gmt", "gmt0", "greenwich"), ("Europe/London", "UTC")), "bst": ("Europe/London",),
 }  # fmt: skip
-"""What is suggested for abbreviations, which aren't names of time zones."""
+"""What is suggested for abbreviations: as names of time zones, some have no summer time, which few people mean."""
 
 _MOST_WORDS_OF_A_ZONE: Final = 4
+_LIKE_A_ZONE: Final = re.compile(r"\w/|[+-]\d")
 _LONGEST_ZONE: Final = 60
+_LONGEST_WORD: Final = 4  # letters; a typo makes another word of them
 _MOST_NEAR: Final = 2
 
 
@@ -165,15 +172,17 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 def find_zone(name: str) -> str:
     """Return the time zone with this name or city, ignoring case. Raises `BadSchedule`."""
     known = _key(name)
+    if known in _SHORT_ZONES:
+        raise BadSchedule("zone", name, _SHORT_ZONES[known])
     found = _zones().get(known, ())
     if len(found) == 1:
         return found[0]
     if found:
         raise BadSchedule("zone", name, found)
     places = [one for one in _zones() if one[:1] == known[:1] and not re.search(r"[\d+]", known)]
-    if known in _SHORT_ZONES:
-        raise BadSchedule("zone", name, [_SHORT_ZONES[known]])
-    near = difflib.get_close_matches(known[:_LONGEST_ZONE], places, n=4, cutoff=0.75)
+    near = (
+        difflib.get_close_matches(known[:_LONGEST_ZONE], places, n=4, cutoff=0.81) if len(known) > _LONGEST_WORD else []
+    )
     raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
 
 
@@ -221,7 +230,7 @@ class _Parser:
         self._refuse(word, at)
         if word in _PARTS_OF_DAY:
             self.halves.add(_PARTS_OF_DAY[word])
-            if set(self.folded[at - 1 : at]) & _EACH:
+            if set(self.folded[at - 1 : at]) & _EACH or word == "nightly":
                 self.named.add("daily")
             return "unit", 1
         if word in _UNITS:
@@ -243,6 +252,9 @@ class _Parser:
             day = int(ordinal[1]) if ordinal else _COUNTED.get(word) or int(word)
             if not 1 <= day <= _LAST:
                 raise BadSchedule("monthday", word)
+            is_each = bool(set(self.folded[at - 1 : at]) & _EACH) and not set(self.folded) & _MONTHLY
+            if is_each and set(self.folded[at + 1 : at + 2]) & _UNITS:  # every third day
+                raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))
             self.of_month.append(day)
             return "monthday", 1
         if word in _TIMES_OF_DAY or _BEGINS_AS_TIME.match(word):
@@ -288,8 +300,8 @@ class _Parser:
     def _zone(self, at: int) -> tuple[str, int]:
         for count in range(min(_MOST_WORDS_OF_A_ZONE, len(self.words) - at), 0, -1):
             name = " ".join(self.folded[at : at + count])
-            if _key(name) in _zones():
-                found = find_zone(name)
+            if _key(name) in _zones().keys() | _SHORT_ZONES.keys():
+                found = find_zone(" ".join(self.words[at : at + count]))
                 if self.zone not in {"", found}:
                     raise BadSchedule("zone", f"{self.zone} {name}", (self.zone, found))
                 self.zone = found
@@ -318,16 +330,22 @@ class _Parser:
         if self.more_times and not strange:
             raise BadSchedule("times", self.more_times[0])
         hour, minute = self.time
-        if len(self.halves) > 1 or (self.halves == {"am"} and hour >= _NOON):
+        if "night" in self.halves and hour % _NOON < _NIGHT:  # after midnight
+            if self.of_week or self.of_month or hour >= _NOON + 1:
+                raise BadSchedule("night", phrase)
+            self.halves, hour = {"am"}, hour % _NOON
+        halves = {"pm" if half == "night" else half for half in self.halves}
+        if len(halves) > 1 or (halves == {"am"} and hour >= _NOON):
             raise BadSchedule("time", phrase)
-        hour += _NOON if self.halves == {"pm"} and hour < _NOON else 0
+        hour += _NOON if halves == {"pm"} and hour < _NOON else 0
         days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)
         crons = _at(hour, minute, days)
         if strange:
             try:
                 find_zone(strange)
             except BadSchedule as exc:
-                raise exc if exc.choices else BadSchedule("zone", strange, near=describe(crons)) from exc
+                part = "zone" if _LIKE_A_ZONE.search(strange) else "strange"
+                raise exc if exc.choices else BadSchedule(part, strange) from exc
         return crons, self.zone
 
 

@@ -124,7 +124,7 @@ _TOO_MANY_REQUESTS: Final = {
     "everyone": "Too many requests are waiting for approval. Ask again when some of them are decided.",
 }
 _EXPECTED: Final = {
-    "often": "a schedule, such as every Monday at 09:00",
+    "often": "a schedule, such as every Tuesday and Thursday at 07:15",
     "time": "a time, such as 09:00",
     "hourly": 'a time of day, or a cron expression such as cron "0 * * * *"',
     "weekday": "a day of the week, such as Monday",
@@ -150,6 +150,9 @@ _ACCEPTED: Final = {
 """The options of each kind of task."""
 
 _BAD_SCHEDULE: Final = {
+    "strange": "I don't understand {typed} in a schedule. Examples: every Tuesday and Thursday at 07:15, last day of "
+    "the month at 17:45, daily 6:30 Europe/Berlin.",
+    "night": "I can't tell which night {typed} means. Name the day and the time, such as Tuesday at 00:30.",
     "times": "A {task} can have only one time of day. Schedule another {task} for {typed}.",
     "question": "Add the question in quotation marks, such as “What changed since yesterday?”.",
     "input": "This input isn't valid JSON, so nothing was scheduled. {said}",
@@ -172,13 +175,13 @@ _BAD_ALERT: Final = {
     "span_of_turns": "A period of {typed} isn't possible: use 1m to 24h.",
     "usual": "I don't understand {typed}: expected a multiple of what's usual, such as runs > 3x usual.",
     "name": "I don't understand {typed}: the name is missing, such as in {near}.",
-    "agent": "I don't understand {typed}: expected a time, such as agent Support p95 > 60s.",
-    "workflow": "I don't understand {typed}: expected what happens, such as workflow 3 fails.",
+    "agent": "I don't understand {typed}: expected p95 or median, such as agent Support p95 > 60s.",
+    "workflow": "I don't understand {typed}: expected fails, p95 or median, such as workflow 3 p95 > 60s.",
     "run": "Add the workflow to run, such as then run Triage.",
     "rest": "I don't understand {typed} after {near}.",
     "many": "The limit of {limit} alerts has been reached. Delete one to set up another.",
 }
-_ALERT_CODES: Final = ("runs > 3x usual", "agent Support p95 > 60s", "workflow 3 fails", "then run Triage")
+_ALERT_CODES: Final = ("runs > 3x usual", "agent Support p95 > 60s", "workflow 3 p95 > 60s", "then run Triage")
 """What `_BAD_ALERT` tells people to type, besides what's near."""
 
 _SCHEDULE_CODES: Final = ("--compare", "--only", "--continue", "--overlap", "/invite", 'cron "0 * * * *"')
@@ -410,10 +413,8 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
         return f"I can't fill in {typed}. {near}"
     if error.part == "zone" and error.choices:
         return f"I don't recognize the time zone {typed}. Did you mean {kit.joined(error.choices, 'or')}?"
-    if error.part == "zone" and error.near:
-        return f"I don't understand {typed} in a schedule. Leave it out: {error.near}."
     if error.part == "often" and "month" in error.typed.lower():
-        return f"I don't understand {typed}: expected a day of the month, such as first Monday of the month at 09:00."
+        return f"I don't understand {typed}: expected a day of the month, such as 15th or last day."
     if error.part == "no_time":
         return f"Add a time to {typed}, such as 09:00."
     if error.part in _TAKES:
