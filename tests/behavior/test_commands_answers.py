@@ -29,7 +29,7 @@ from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, PRIVATE
 from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.reply import Audience, Reply
-from support.harness import Harness
+from support.harness import WORKFLOW, Harness
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts
 from support.tables import each
 
@@ -197,6 +197,25 @@ async def test_an_error_offers_only_forms_that_its_person_may_use(harness: Harne
         await typed(harness, line, STRANGER)
 
     assert sum(block["type"] == "actions" for block in failure(caught.value).blocks) == offers
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["A\u0130LE 👨‍👩‍👧‍👦 RAPORI", "a\u0131le :man-woman-girl-boy: rapor\u0131", "Aile :MAN-WOMAN-GIRL-BOY: Rapori"],
+)
+async def test_a_name_is_found_in_any_keyboards_spelling(harness: Harness, name: str) -> None:
+    harness.service.workflows = [{**WORKFLOW, "name": "Aile 👨‍👩‍👧‍👦 Rapor\u0131"}]
+
+    await harness.type_command(f"/workflows run {name} hello")
+
+    assert harness.service.runs == ["hello"]
+
+
+@each("line", ["/workflows list.", "/stats!", "/agents list\u2026", "/workflows help."])
+async def test_a_commands_word_may_end_a_sentence(harness: Harness, line: str) -> None:
+    plain = re.sub(r"[^a-z/ ]", "", line)
+
+    assert shown(await typed(harness, line)).text == shown(await typed(harness, plain)).text
 
 
 async def test_an_unknown_name_without_a_near_one_brings_the_list_command(harness: Harness) -> None:

@@ -114,12 +114,18 @@ WRONG = [
     ("monday 9 utc berlin", "zone"), ("every 3 mondays", "often"), ("every 3 weekdays", "often"),
     ("1st to 15th of the month at 9", "often"), ("every monday at 9 until friday", "often"),
     ("last daily at 9", "often"),
-    ('cron "0 9 * * 1" cron "0 9 * * 2"', "cron"), ("cron 0 9 * * FRI-SUN", "cron"),
+    ('cron "0 9 * * 1" cron "0 9 * * 2"', "cron"), ("cron 0 9 * * FRI-MON", "cron"),
 ]  # fmt: skip
 SAID = [
     # input, displayed text, time zone
     ("every monday at 9", "every Monday at 09:00", ""),
     ("monday 9am", "every Monday at 09:00", ""),
+    *(
+        (f'cron "0 9 * * {days}"', "every day at 09:00", "")
+        for days in ("MON-SUN", "mon\u2013sun", "Mon\u2014Sun", "1\u20137")
+    ),
+    ('cron "0 9 * * TUE,THU-SUN"', "every Tuesday, Thursday, Friday, Saturday and Sunday at 09:00", ""),
+    ("0 9\u201317 * * MON\u2013FRI", "cron 0 9-17 * * MON-FRI", ""),
     ("every sunday night at 11", "every Sunday at 23:00", ""),
     ("sunday nights 11:30pm", "every Sunday at 23:30", ""),
     ("every night at 9", "every day at 21:00", ""),

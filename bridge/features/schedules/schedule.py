@@ -435,7 +435,8 @@ def only_of(typed: str) -> tuple[str, ...]:
 
 def read_cron(typed: str) -> str:
     """Return a cron expression with single spaces: five fields, without seconds, that match some day."""
-    fields = (typed if typed.isascii() else fold(typed).text.upper()).split()
+    fields = re.sub("-+", "-", typed if typed.isascii() else fold(typed).text.upper()).split()
+    fields[4:5] = [re.sub("-sun(?![a-z])", "-7", one, flags=re.IGNORECASE) for one in fields[4:5]]
     expression = " ".join(fields)
     try:
         is_cron = len(fields) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON

