@@ -127,6 +127,24 @@ async def test_a_report_begins_with_what_is_unusual_new_and_failed(harness: Harn
     assert last.text.startswith(f"12 runs, a fifth more than usual; {count} new tags; 1 failed.")
 
 
+async def test_a_report_takes_the_same_for_usual_as_alerts(harness: Harness) -> None:
+    """The clock went forward on Sunday, so nine o'clock was an hour later in UTC a week before."""
+    store = harness.parts().turns.deps.statistics(harness.parts().turns.deps.projects.default).store
+    slot = datetime(2026, 3, 31, 7, tzinfo=UTC)
+    for week in range(1, 5):
+        end = slot - timedelta(weeks=week) + timedelta(hours=1)
+        growth = 10 if week % 2 else 30
+        for then, total in ((end - timedelta(days=1), -growth), (end - timedelta(hours=1), -growth), (end, 0)):
+            await store.add(hour_of(then), Snapshot(then, {"runs": 4000 - 100 * week + total}, {}))
+    await schedule(harness, due=slot - timedelta(days=1), zone="Europe/Berlin")
+    await harness.at(slot - timedelta(days=1))
+    harness.service.stats["runCount"] += 29
+    await harness.at(slot)
+
+    head = [one for one in posts(harness) if not one.place.thread_ts][-1]
+    assert head.text.startswith("29 runs, as usual; ")
+
+
 async def test_a_report_is_posted_only_if_something_changed(harness: Harness) -> None:
     await schedule(harness, only_if_changed=True)
     for day in range(3):
