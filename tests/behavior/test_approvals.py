@@ -149,11 +149,33 @@ async def test_approvers_are_notified_directly_and_nobody_is_mentioned(asked: Ha
         ("ß漢😀", '"ß漢😀"'),
         ("\u202eevil\u200b\u00a0\n", '"\\u202eevil\\u200b\\u00a0\\n"'),
         ("\U000e0041", '"\\udb40\\udc41"'),
+        ("\u3164\u115f\uffa0\u034f\u180b\ufe0f", '"\\u3164\\u115f\\uffa0\\u034f\\u180b\\ufe0f"'),
+        ("\u2800\u3000\u2003\u2028", '"\\u2800\\u3000\\u2003\\u2028"'),
     ],
 )
 def test_canonical_json_hides_nothing_and_reads_back(value: Any, written: str) -> None:
     assert canonical(value) == written
     assert json.loads(written) == value
+
+
+UNSEEN = ["\u3164", "\u2800", "\ufe0f", "\u034f", "\u2060", "\u200e", "\u00a0", "\u3000", "\U000e0100"]
+
+
+async def test_what_cant_be_seen_is_escaped_wherever_an_input_is_approved(harness: Harness) -> None:
+    typed, confirms = f"to Bob{''.join(UNSEEN)}by", '[[rules]]\nmay = ["run"]\nconfirm = true\n'
+    harness.use_file(confirms)
+    await harness.type_command(f"/workflows run 3 {typed}")
+    *asked_to_confirm, _button = harness.seen.ephemerals[-1].blocks
+    harness.use_file(ONE)
+    await harness.type_command(f'/workflows run 3 {{"a": "{typed}"}}')
+    reviewed = await review(harness, BOB)
+
+    for where in (asked_to_confirm, card(harness).blocks, reviewed.content["blocks"]):
+        words = json.dumps(where, ensure_ascii=False)
+        assert [one for one in UNSEEN if one in words] == []
+        assert words.count("\\\\u3164") == 1
+    await press(harness)
+    assert harness.service.started == [(3, {"a": typed})]
 
 
 # Decisions

@@ -18,6 +18,7 @@ from bridge import ids
 from bridge.errors import RecordNotUnderstood
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.queue.scripting import from_epoch_ms
+from bridge.unseen import escaped
 
 WAITING: Final = "waiting"
 APPROVED: Final = "approved"
@@ -29,14 +30,8 @@ CHANGED: Final = "changed"
 
 
 def canonical(value: Any) -> str:
-    """Write JSON in its one form: sorted names, no blanks, and escapes for all that can't be seen.
-
-    That's all that Python doesn't print: control, format and private characters, and separators other than the blank.
-    """
-    written = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    if written.isprintable():
-        return written
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in written)
+    """Write JSON in its one form: sorted names, no blanks, and escapes for all that can't be seen."""
+    return escaped(json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
 
 
 def digest_of(written: str) -> str:

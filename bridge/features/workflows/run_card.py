@@ -34,6 +34,7 @@ from bridge.slack.blockkit.json_text import (
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
+from bridge.unseen import escaped
 
 ENDED: Final = "run_ended"
 """The name of the notice that a run has ended."""
@@ -203,7 +204,7 @@ def confirm(workflow: Workflow, typed: Any, *, shows_input: bool = False) -> Rep
         " is inactive. Run it anyway?" if not workflow.is_active else " asks you to confirm. Run it with this input?"
     )
     button = kit.button(label, CONFIRM, run_value(workflow.id, typed))
-    text = typed if isinstance(typed, str) else pretty(typed)
+    text = escaped(typed if isinstance(typed, str) else pretty(typed))
     shown = [kit.rich(kit.code_block(kit.cut(text, kit.CODE_TEXT)))] if shows_input else []
     question = kit.rich(kit.paragraph(kit.words(name, bold=True), asked))
     return kit.reply(name + asked, question, *shown, kit.actions(button))

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from bridge.unseen import is_ignorable
+
 _PLAIN: Final = re.compile(r"[\t\n -~]*")
 _SHORTCODE: Final = re.compile(r":([a-z0-9_+'-]{1,60}):((?::skin-tone-[2-6]:)?)", re.IGNORECASE)
 _FLAG: Final = re.compile(r"flag-([a-z])([a-z])")
@@ -25,9 +27,6 @@ _ALIKE: Final = str.maketrans(
     | dict.fromkeys("–—―", "--")  # noqa: RUF001 - what phones make of two hyphens
     | {"∶": ":", "꞉": ":", "∕": "/", "、": ",", "،": ",", "。": ".", "\u2800": " ", "\r": "", "\x85": "\n"}  # noqa: RUF001
     | dict.fromkeys("\u2028\u2029", "\n")
-)
-_UNSEEN: Final = re.compile(  # letters and marks without a width; other such characters have their own categories
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _LOOK_LIKE: Final = str.maketrans(  # capitals first: some look like other letters than the small ones
     dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕЅІЈКМНОРСТУХԌԜӀ", "abezhikmnoptyxabesijkmhopctyxgwl", strict=True))  # noqa: RUF001
@@ -209,14 +208,13 @@ class _Seen(dict[int, str]):
         letter = chr(code)
         same = unicodedata.normalize("NFC", letter)  # some are another character by definition: U+1FFD is U+00B4
         letter = same if len(same) == 1 else letter
-        kind = unicodedata.category(letter)
         if ord(letter) in _ALIKE:
             letter = letter.translate(_ALIKE)
         elif letter.isspace():
             letter = letter if letter == "\n" else " "
-        elif kind == "Nd":
+        elif unicodedata.category(letter) == "Nd":
             letter = str(unicodedata.decimal(letter))
-        elif kind in {"Cc", "Cf", "Cs"} or _UNSEEN.match(letter):
+        elif is_ignorable(letter):
             letter = ""
         self[code] = letter
         return letter
