@@ -24,8 +24,11 @@ from pydantic import (
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from bridge.unseen import is_blank
 
 LEFT_OUT: Final = "(left out)"
 """Ends the problem of a row or an item that can't be used."""
@@ -146,11 +149,22 @@ class _MayBeCut(_Model):
         return self
 
 
-class Workflow(_Model):
-    """A workflow in the list. If the service doesn't say whether it's active, it is."""
+class _Named(_Model):
+    """Something in a list; if nothing of its name can be seen, that's its ID, such as ``Agent 7``."""
 
     id: Number
     name: Text = ""
+
+    @model_validator(mode="after")
+    def _can_be_seen(self) -> Self:
+        if is_blank(self.name):
+            self.__dict__["name"] = f"{type(self).__name__} {self.id}"
+        return self
+
+
+class Workflow(_Named):
+    """A workflow in the list. If the service doesn't say whether it's active, it is."""
+
     description: MaybeText = None
     is_active: Annotated[bool, BeforeValidator(_flag), _or(True)] = True
     trigger_type: MaybeText = None
@@ -182,11 +196,9 @@ class RunResult(_MayBeCut):
     nodeResults: Any = None
 
 
-class Agent(_Model):
+class Agent(_Named):
     """An agent in the list."""
 
-    id: Number
-    name: Text = ""
     description: MaybeText = None
     model: MaybeText = None
     temperature: MaybeFraction = None

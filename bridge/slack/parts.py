@@ -181,7 +181,9 @@ def beginning_and_end(parts: Sequence[Part], most: int, why: str) -> list[Part]:
 
 def as_text(name: str, attachment: Attachment, most: int, why: str) -> list[Part]:
     """Return the messages that show a file as plain text, if files aren't allowed; see `beginning_and_end`."""
-    return beginning_and_end(_texts(name, kit.escape(kit.quiet(attachment.content)), TEXT), most, why)
+    return beginning_and_end(
+        _texts(name, kit.escape(kit.quiet(attachment.instead or attachment.content)), TEXT), most, why
+    )
 
 
 def in_words(part: Part, most: int, why: str) -> list[Part]:

@@ -19,6 +19,7 @@ from bridge.slack.blockkit.mrkdwn import Mentions
 from bridge.slack.payloads import mapping, next_cursor, objects, text
 from bridge.slack.scopes import USER_GROUPS
 from bridge.slack.senders import Sender
+from bridge.unseen import is_blank
 
 _NAMES_SECONDS = 600.0
 _REFUSED_SECONDS = 60.0  # Slack would refuse again
@@ -236,9 +237,10 @@ class Directory:
         names = (profile.get("display_name"), profile.get("real_name"), about.get("real_name"), about.get("name"))
         if len(self._met) > _MOST_MET:
             self._met.clear()
-        self._met.update(looks_like(name) for name in names if isinstance(name, str) and name)
+        seen = [name for name in names if isinstance(name, str) and not is_blank(name)]
+        self._met.update(map(looks_like, seen))
         return Person(
-            name=next((name for name in names if isinstance(name, str) and name), ""),
+            name=next(iter(seen), ""),
             is_home=_is_home(about, self._identity),
             kind=_kind_of(about),
             time_zone=time_zone if isinstance(time_zone, str) else "",
@@ -248,7 +250,8 @@ class Directory:
 
     async def _channel_name(self, channel: str) -> str:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
-        return str(mapping(answer.get("channel")).get("name") or channel)
+        name = str(mapping(answer.get("channel")).get("name") or "")
+        return channel if is_blank(name) else name
 
     async def _channels_seen(self, user: str) -> Mapping[str, str]:
         """Return the IDs of public channels the bot is in, or of private ones it shares with *user*, by name.

@@ -73,7 +73,7 @@ def agent_list(
     def line(agent: Agent) -> Block:
         mark = [kit.words(" · default in this channel", italic=True)] if agent.id == default else []
         about = kit.one_line(agent.description or "", kit.DESCRIPTION)
-        name = kit.words(kit.one_line(agent.name, 100) or kit.NO_NAME, bold=True)
+        name = kit.words(kit.one_line(agent.name, 100), bold=True)
         model, handle = kit.one_line(agent.model or "", 60), handles.get(agent.id, "")
         shown_face = faces.get(agent.id, "")
         face: list[Block | str] = [kit.emoji(shown_face), " "] if shown_face else []
@@ -99,7 +99,7 @@ def agent_card(
 
     *project* is the project's name if there are several. *may_change_face* offers the form for that.
     """
-    name = kit.one_line(detail.name or agent.name) or kit.NO_NAME
+    name = kit.one_line(detail.name or "") or kit.one_line(agent.name)
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
     facts = [("Project", project or None), ("ID", str(agent.id)), ("Model", detail.model or agent.model)]

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from bridge.features.buttons import Answered, feedback_buttons
 from bridge.slack.blockkit import kit, untyped_json
+from bridge.slack.blockkit.legible import legible
 from bridge.slack.blockkit.reply import Audience, Reply, Speaker
+from bridge.unseen import is_blank
 
 SESSION_GONE: Final = "The project service no longer has the earlier conversation, so this answer starts a new one."
 NO_SESSION: Final = "The project service sent no session I can use, so the agent won't remember this answer."
@@ -33,7 +35,8 @@ def answer(
     With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown, *project* its
     project's. The message is from *speaker*.
     """
-    shown = kit.clean(message) if message.strip() else "_The agent sent an empty answer._"
+    shown = legible(message)
+    shown = "_The agent sent an empty answer._" if is_blank(shown) else shown
     small, footer = [kit.answered_by(by)] if by else [], []
     small += [f"Project: {project}", *notes] if project else notes
     if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):

@@ -31,7 +31,7 @@ def project_list(projects: Sequence[tuple[str, str, bool]]) -> Reply:
 
 def project_card(project: Project, id_: str = "") -> Reply:
     """Show the project's details; *id_* is what people type for it, if there are several."""
-    name = kit.one_line(project.name)
+    name = kit.one_line(project.name) or ("" if project.id is None else f"Project {project.id}")
     facts = [
         ("Type", f"@{kit.one_line(id_, 60)}" if id_ else None),
         ("ID", None if project.id is None else str(project.id)),

@@ -48,7 +48,7 @@ def workflow_list(
         return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no workflows yet.")
 
     def line(workflow: Workflow) -> Block:
-        name = kit.words(kit.one_line(workflow.name, 100) or kit.NO_NAME, bold=True)
+        name = kit.words(kit.one_line(workflow.name, 100), bold=True)
         return kit.paragraph(name, *facts_of(workflow, needs.get(workflow.id, "")))
 
     title = kit.titled(f"Workflows matching {quoted}" if wanted else "Workflows", project)
@@ -70,7 +70,7 @@ def workflow_card(
     *needs* is what has to happen before it runs.
     *url* is the template of its address in the project's own pages, *project* the project's name if there are several.
     """
-    name = kit.one_line(detail.name or workflow.name) or kit.NO_NAME
+    name = kit.one_line(detail.name or "") or kit.one_line(workflow.name)
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
     count = untyped_json.how_many(detail.nodes)

@@ -31,10 +31,11 @@ from bridge.slack.blockkit.json_text import (
     pointed_at,
     pretty,
 )
+from bridge.slack.blockkit.legible import legible_value
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
-from bridge.unseen import escaped
+from bridge.unseen import escaped, is_blank
 
 ENDED: Final = "run_ended"
 """The name of the notice that a run has ended."""
@@ -122,13 +123,20 @@ def run_ended(facts: str = "") -> Reply:
     return kit.reply(f"{sign} {called}{ending}", title, audience=Audience.CHANNEL)
 
 
-def finished(run: Run, result: RunResult, took: timedelta) -> Reply:
+def readable(result: RunResult) -> RunResult:
+    """Return a result as people can read it (`legible`)."""
+    texts = {"output": legible_value(result.output), "nodeResults": legible_value(result.nodeResults)}
+    return result.model_copy(update=texts)
+
+
+def finished(run: Run, result: RunResult, took: timedelta, *, exact: Any = None) -> Reply:
     """Show a run's result: the beginning of its output, or why it failed.
 
-    Output that's too long for a message is attached as a file; for the rest, there's a button.
+    Output that's too long for a message is attached as a file; for the rest, there's a button. The file has the
+    *exact* output, if the one of a `readable` result isn't.
     """
     status = kit.one_line(result.status, 100) or FINISHED
-    shown, files = _output(result)
+    shown, files = _output(result, result.output if exact is None else exact)
     why, reason = why_failed(result)
     if why:  # without a reason, the output may say more
         shown = [kit.section(why), *shown[1 if reason else 0 :]]
@@ -261,7 +269,7 @@ def node_results(results: Any) -> Reply:
     for key, result in islice(by_node.items(), _MOST_NODES):
         called = result.get("name") if isinstance(result, Mapping) else ""
         name = kit.one_line(called if isinstance(called, str) and called.strip() else str(key), 100)
-        text = kit.clean(result) if isinstance(result, str) else beginning(result, _NODE_TEXT + 1)
+        text = result if isinstance(result, str) else beginning(result, _NODE_TEXT + 1)
         length += len(name) + min(len(text), _NODE_TEXT)
         is_cut = is_cut or len(text) > _NODE_TEXT or length > _NODES_TEXT
         if length > _NODES_TEXT:
@@ -298,28 +306,29 @@ def _again(run: Run, asks: Block | None = None) -> Block:
     return kit.button("Run again", AGAIN, run_value(run.workflow, run.input), asks=asks)
 
 
-def _output(result: RunResult) -> tuple[list[Block], list[Attachment]]:
-    """Return the blocks for the beginning of a run's output, as JSON or text, and its file if it's too long."""
+def _output(result: RunResult, exact: Any) -> tuple[list[Block], list[Attachment]]:
+    """Return the blocks for the beginning of a run's output, as JSON or text, and a file if the *exact* one is long."""
     output = result.output
     length = file_size(result.size) or TOO_LARGE if result.is_cut else ""
-    if output is None or output == "":
+    if output is None or (isinstance(output, str) and is_blank(output)):
         missing = f"The result is {length}, so I couldn't read its output." if length else "No output"
         return [kit.context(missing)], []
     is_text, whole = isinstance(output, str), _written(output)
     text = _beginning(output, whole, _LINES, _FOLDED)
     shown = kit.paragraph(text) if is_text else kit.code_block(text)
-    if len(whole) <= kit.CODE_TEXT:
+    content = _written(exact)
+    if len(content) <= kit.CODE_TEXT:
         return [kit.rich(shown)], []
     run = _NOT_IN_NAMES.sub("", str(result.runId or ""))[:60]
     name = f"{f'run-{run}-' if run else ''}output.{'txt' if is_text else 'json'}"
     attached = "The full output is attached in the thread."
     if length:
         attached = f"The result is {length}, so I could read only its beginning. It's attached in the thread."
-    return [kit.rich(shown), kit.context(attached)], [Attachment(name=name, content=whole)]
+    return [kit.rich(shown), kit.context(attached)], [Attachment(name=name, content=content, instead=whole)]
 
 
 def _written(output: Any) -> str:
-    return kit.clean(output) if isinstance(output, str) else pretty(output)
+    return output if isinstance(output, str) else pretty(output)
 
 
 def _beginning(output: Any, whole: str, most: int, limit: int) -> str:

@@ -207,9 +207,10 @@ async def unknown_run(deps: Deps, turn: Turn) -> Outcome:
 
 def _laid_out(run: run_card.Run, result: RunResult, took: timedelta) -> tuple[Reply, str]:
     """Return the card of a finished run, and what its buttons show; ``""`` if that's nothing."""
-    kept = result.output if run_card.has_more(result) else None
-    stored = to_text(result.nodeResults, kept) if result.nodeResults or kept is not None else ""
-    return run_card.finished(run, result, took), stored
+    shown = run_card.readable(result)
+    kept = shown.output if run_card.has_more(shown) else None
+    stored = to_text(shown.nodeResults, kept) if shown.nodeResults or kept is not None else ""
+    return run_card.finished(run, shown, took, exact=result.output), stored
 
 
 def to_text(nodes: Any, output: Any = None) -> str:

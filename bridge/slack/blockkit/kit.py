@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from bridge.slack.blockkit.folding import emoji_of
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
+from bridge.unseen import as_on_a_terminal, is_blank
 
 NO_NAME: Final = "(no name)"
 SOMEONE: Final = "someone"
@@ -93,14 +94,16 @@ _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, ove
 
 
 def clean(text: str) -> str:
-    """Remove invisible characters that change how other characters look: control and direction characters."""
-    return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    """Remove what changes how other characters look: codes of terminals, control and direction characters."""
+    return _UNSEEN.sub("", as_on_a_terminal(text))
 
 
 def one_line(text: str, limit: int = SECTION_TEXT) -> str:
-    """Fold a text into a single line of at most *limit* characters."""
+    """Fold a text into a single line of at most *limit* characters; ``""`` if nothing of it can be seen."""
     begins = text.lstrip()[: _READ_FACTOR * limit]
     line = " ".join(clean(begins).split())
+    if is_blank(line):
+        return ""
     return cut(line, limit) if len(begins) >= len(text.strip()) else cut(f"{line}…", limit)
 
 
@@ -195,12 +198,14 @@ def quiet(text: str) -> str:
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:
     """Make a message's plain ``text``, for notifications, screen readers and rejected blocks."""
-    return cut_escaped(escape(quiet(clean(text.lstrip()[: _READ_FACTOR * limit]))).strip() or _NOTHING, limit)
+    text = clean(text.lstrip()[: _READ_FACTOR * limit]).strip()
+    return _NOTHING if is_blank(text) else cut_escaped(escape(quiet(text)), limit)
 
 
 def plain(text: str, limit: int = SECTION_TEXT) -> Block:
     """Make a text object that Slack doesn't parse. Slack rejects empty ones, so an empty text becomes a dash."""
-    return {"type": "plain_text", "text": cut(clean(text), limit).strip() or _NOTHING, "emoji": False}
+    text = cut(clean(text), limit).strip()
+    return {"type": "plain_text", "text": _NOTHING if is_blank(text) else text, "emoji": False}
 
 
 def header(text: str) -> Block:
@@ -401,15 +406,15 @@ def emoji(code: str) -> Block:
 def paragraph(*runs: Block | str) -> Block:
     """Make a paragraph of runs. Empty runs, which Slack rejects, are left out."""
     elements = [words(run) if isinstance(run, str) else run for run in runs]
-    return {
-        "type": "rich_text_section",
-        "elements": [run for run in elements if run.get("text") != ""] or [words(_NOTHING)],
-    }
+    elements = [run for run in elements if run.get("text") != ""]
+    if all(run["type"] == "text" and is_blank(run["text"]) for run in elements):
+        elements = [words(_NOTHING)]
+    return {"type": "rich_text_section", "elements": elements}
 
 
 def quotation(text: str) -> Block:
     """Make a quoted paragraph, which Slack shows with a bar."""
-    return {"type": "rich_text_quote", "elements": [words(text.strip("\n") or _NOTHING)]}
+    return {"type": "rich_text_quote", "elements": [words(_NOTHING if is_blank(text) else text.strip("\n"))]}
 
 
 def bullets(items: Iterable[Block]) -> Block:
@@ -419,7 +424,8 @@ def bullets(items: Iterable[Block]) -> Block:
 
 def code_block(text: str) -> Block:
     """Make a code block, which nothing in *text* can close."""
-    return {"type": "rich_text_preformatted", "elements": [words(cut(text, CODE_TEXT).rstrip() or _NOTHING)]}
+    text = _NOTHING if is_blank(text) else cut(text, CODE_TEXT).rstrip()
+    return {"type": "rich_text_preformatted", "elements": [words(text)]}
 
 
 def rich(*elements: Block) -> Block:

@@ -17,6 +17,7 @@ from typing import Final
 
 from bridge.slack.blockkit import commonmark, kit, links
 from bridge.slack.blockkit.commonmark import Block
+from bridge.unseen import is_blank
 
 _ENTITY = r"&#?\w+;"  # Markdown decodes entities and escapes before Slack looks for mentions
 _SLACK_TOKEN = re.compile(
@@ -133,8 +134,8 @@ def messages(markdown: str) -> Iterator[str]:
     rejects, are left out.
     """
     if len(markdown) > kit.MARKDOWN_PART // 2 or not _fits(markdown):
-        yield from (neutralized(str(piece)) for piece in pieces(markdown) if not piece.body.isspace())
-    elif markdown.strip():  # one message, like most answers, even with word joiners
+        yield from (neutralized(str(piece)) for piece in pieces(markdown) if not is_blank(piece.body))
+    elif not is_blank(markdown):  # one message, like most answers, even with word joiners
         yield neutralized(markdown)
 
 

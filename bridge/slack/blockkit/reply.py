@@ -23,10 +23,14 @@ class Audience(StrEnum):
 
 
 class Attachment(BaseModel, frozen=True):
-    """A text file sent with a reply: *name* with its extension, and its whole *content*."""
+    """A text file sent with a reply: *name* with its extension, and its whole *content*.
+
+    Where files aren't allowed, *instead* is shown of it, or if that's ``""``, its content.
+    """
 
     name: str
     content: str
+    instead: str = ""
 
 
 class Speaker(BaseModel, frozen=True):
