@@ -75,6 +75,8 @@ CHOOSE_AN_AGENT: Final = "Choose an agent"
 ID: Final = re.compile(r"-?[0-9]{1,1000}")
 """An ID of the service in a button, menu or field."""
 
+_ABOUT: Final = 1000
+
 _GOOD, _BAD = ({"text": kit.plain(text), "accessibility_label": text} for text in ("Good answer", "Bad answer"))
 
 
@@ -160,13 +162,16 @@ def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
 def workflow_option(workflow: Workflow) -> Block:
     """Return the option for *workflow*."""
     mark = "" if workflow.is_active else " (inactive)"
-    return kit.option(kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark, str(workflow.id))
+    name = kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark
+    return kit.option(name, str(workflow.id), about=workflow.description or "")
 
 
 def workflow_field(workflow: Workflow | None) -> Block:
-    """Return the field ``workflow`` of a form, in which one is chosen."""
+    """Return the field ``workflow`` of a form, in which one is chosen, with what its description says."""
     menu = kit.external_select("workflow", "Choose a workflow", workflow_option(workflow) if workflow else None)
-    return kit.input_block("workflow", "Workflow", menu)
+    about = kit.one_line(workflow.description or "", _ABOUT) if workflow else ""
+    hint = f"{kit.named(workflow.name, 80)}: {about}" if workflow and about else ""  # another may be chosen
+    return kit.input_block("workflow", "Workflow", menu, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

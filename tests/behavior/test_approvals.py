@@ -107,7 +107,8 @@ async def test_a_run_that_needs_approval_posts_a_card(asked: Harness) -> None:
     words = json.dumps(shown.blocks, ensure_ascii=False)
     assert "Asked for by Alice Adler" in words
     assert json.dumps(WRITTEN) in words
-    assert f"SHA-256 {digest_of(WRITTEN)}" in words
+    assert f"SHA-256 {digest_of(WRITTEN)[:8]}." in words
+    assert "workflow 3" not in words
     assert "Needs 1 approval by Bob Brandt or Carol Conti" in words
     assert "Until" in words
 
@@ -132,7 +133,7 @@ async def test_a_long_input_is_a_file_with_the_same_hash(harness: Harness) -> No
 
     (file,) = harness.slack.files
     assert file.name.startswith("input")
-    assert digest_of(file.content.decode()) in str(card(harness).blocks)
+    assert f"SHA-256 {digest_of(file.content.decode())[:8]}." in str(card(harness).blocks)
 
 
 async def test_approvers_are_notified_directly_and_nobody_is_mentioned(asked: Harness) -> None:
@@ -156,6 +157,65 @@ async def test_approvers_are_notified_directly_and_nobody_is_mentioned(asked: Ha
 def test_canonical_json_hides_nothing_and_reads_back(value: Any, written: str) -> None:
     assert canonical(value) == written
     assert json.loads(written) == value
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("Zoe", "Input: Zoe"),
+        ("3 seats for “Zoe & Co” <now>", "Input: 3 seats for “Zoe & Co” <now>"),
+        ('say "hi" to Zoe', 'Input: say "hi" to Zoe'),
+        ('"3"', '"3"'),
+        ('"{\\"a\\": 1}"', '"{\\"a\\": 1}"'),
+        ('"true"', '"true"'),
+        ('"a\\\\u3164"', '"a\\\\u3164"'),
+        ('"two  blanks"', '"two  blanks"'),
+        ('"ends with one "', '"ends with one "'),
+        ("[1]", "[1]"),
+    ],
+)
+async def test_the_card_shows_plain_text_as_it_is_and_anything_else_as_json(
+    harness: Harness, typed: str, shown: str
+) -> None:
+    harness.use_file(ONE)
+    await harness.type_command(f"/workflows run 3 {typed}")
+
+    runs = [one.get("text") for block in card(harness).blocks for one in [block, *_runs(block)]]
+    texts = [one["text"] if isinstance(one, dict) else one for one in runs]
+    digest = (await stored(harness)).request.digest
+    assert shown in texts
+    assert digest not in str(card(harness).blocks)
+    assert digest[:8] in str(card(harness).blocks)
+    assert digest in str((await review(harness, BOB)).content["blocks"])
+    assert [one.get("style") for one in card(harness).blocks[-1]["elements"]] == ["primary", None, None]
+
+
+def _runs(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, list):
+        return [run for one in value for run in _runs(one)]
+    inner = value.get("elements", []) if isinstance(value, dict) else []
+    return [*inner, *_runs(inner)]
+
+
+async def test_two_requests_are_told_apart_by_their_inputs(harness: Harness) -> None:
+    harness.use_file(ONE)
+    for name in ("Zoe", "Max"):
+        await harness.type_command(f"/workflows run 3 {name}")
+    await harness.type_command("/approvals", user=BOB)
+    listed = harness.seen.ephemerals[-1]
+    await harness.slack.people.open_home(BOB)
+    await harness.work()
+    home = str(harness.slack.workspace.homes[BOB].content)
+    asked = [str(one.blocks) for one in harness.seen.messages if one.place.channel == DM_BOB]
+    await later(harness, days=8)
+    ended = [str(one.blocks) for one in harness.seen.messages if one.place.channel == DM_ALICE]
+
+    for name in ("Zoe", "Max"):
+        assert f"Input: {name}" in listed.text
+        assert f"Input: {name}" in str(listed.blocks)
+        assert f"Input: {name}" in home
+        assert [f"Input: {name}" in one for one in asked].count(True) == 1
+        assert [f"Input: {name}" in one for one in ended].count(True) == 1
 
 
 UNSEEN = ["\u3164", "\u2800", "\ufe0f", "\u034f", "\u2060", "\u200e", "\u00a0", "\u3000", "\U000e0100"]

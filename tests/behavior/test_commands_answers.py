@@ -99,8 +99,8 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/workflows", "Report daily"),
         ("/workflows list", "Report daily"),
         ("/WORKFLOWS List daily", "Workflows matching “daily”"),
-        ("/workflows show 1", "Nodes"),
-        ("/workflows show “Report”", "Nodes"),
+        ("/workflows show 1", "Details"),
+        ("/workflows show “Report”", "Details"),
         ("/agents", "Support"),
         ("/agents show support", "search"),
         ("/project", "The shop."),
@@ -373,11 +373,11 @@ async def test_people_who_may_not_act_get_no_button_to_do_it(harness: Harness) -
 @each(
     ("line", "words", "audience"),
     [
-        ('/workflows "Report daily"', "Nodes", Audience.PRIVATE),
-        ("/workflows report　DAILY --share", "Nodes", Audience.CHANNEL),
+        ('/workflows "Report daily"', "Details", Audience.PRIVATE),
+        ("/workflows report　DAILY --share", "Details", Audience.CHANNEL),
         ("/agents Support", "search", Audience.PRIVATE),
         ("/agents sup", "The closest match for “sup”.", Audience.PRIVATE),
-        ("/workflows 1", "Nodes", Audience.PRIVATE),
+        ("/workflows 1", "Details", Audience.PRIVATE),
     ],
 )
 async def test_a_name_after_a_command_shows_it(harness: Harness, line: str, words: str, audience: Audience) -> None:
@@ -385,6 +385,19 @@ async def test_a_name_after_a_command_shows_it(harness: Harness, line: str, word
 
     assert words in text_of(reply)
     assert reply.audience is audience
+
+
+async def test_a_workflow_is_shown_by_what_it_does_and_its_details_behind_a_button(harness: Harness) -> None:
+    harness.service.workflows = [{**WORKFLOWS[0], "description": "Sends the report."}]
+
+    for line in ("/workflows", "/workflows show 1", "/workflows Report"):
+        said = text_of(shown(await typed(harness, line)))
+        assert "Sends the report." in said
+        assert [one for one in ("manual", "Trigger", "2 nodes", "Nodes", "(ID") if one in said] == []
+    for form in ("/workflows run 1", "/workflows schedule 1"):
+        assert "Report: Sends the report." in str(await typed(harness, form))
+    details = str(await harness.answer(click("workflow:details", "1")))
+    assert [one for one in ("ID", "Trigger", "manual", "Nodes") if one not in details] == []
 
 
 @each(
@@ -428,7 +441,8 @@ async def test_ids_of_any_length_work_everywhere(harness: Harness, number: int) 
     harness.service.workflows = [{**WORKFLOWS[0], "id": number}, {**WORKFLOWS[2], "id": number - 1}]
     harness.service.agents = [{**AGENTS[0], "id": number}, {**AGENTS[1], "id": number - 1}]
 
-    assert "Nodes" in text_of(shown(await typed(harness, f"/workflows show {number}")))
+    assert f'"value": "{number}"' in text_of(shown(await typed(harness, f"/workflows show {number}")))
+    assert "Nodes" in str(await harness.answer(click("workflow:details", str(number))))
     await typed(harness, f"/workflows run {number} x")
     await harness.answer(click("run:again", f'{{"w":{number},"i":{number}}}'))
     await harness.answer(filled_form(workflow=str(number), input="y"))

@@ -180,7 +180,7 @@ def test_nodes_and_edges_are_drawn_as_chains() -> None:
     ]
     edges = [["a", "b"], {"from": "b", "to": "c"}, {"source": "c", "target": "d"}, {"source": "c", "target": "e"}]
 
-    card = texts(workflows.workflow_card(workflow(), WorkflowDetail(nodes=nodes, edges=edges)))
+    card = texts(workflows.workflow_card(workflow(), WorkflowDetail(nodes=nodes, edges=edges), is_whole=True))
 
     assert "start → Writer (agent) → condition → end" in card
     assert "condition → transform" in card
@@ -190,12 +190,14 @@ def test_nodes_in_a_cycle_are_drawn_once() -> None:
     nodes = [{"id": 1, "name": "one"}, {"id": 2, "name": "two"}]
     edges = [{"source": 1, "target": 2}, {"source": 2, "target": 1}]
 
-    assert "one → two → one" in texts(workflows.workflow_card(workflow(), WorkflowDetail(nodes=nodes, edges=edges)))
+    assert "one → two → one" in texts(
+        workflows.workflow_card(workflow(), WorkflowDetail(nodes=nodes, edges=edges), is_whole=True)
+    )
 
 
 @given(ANY_JSON, ANY_JSON)
 def test_undocumented_json_does_not_crash(one: Any, other: Any) -> None:
-    workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other))
+    workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other), is_whole=True)
     agents.agent_card(agent(), AgentDetail(tools=one))
     answers.answer("text", one)
     run_card.finished(a_run(), result(one, other), timedelta())

@@ -102,7 +102,7 @@ def agent_card(
     name = kit.one_line(detail.name or "") or kit.one_line(agent.name)
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
-    facts = [("Project", project or None), ("ID", str(agent.id)), ("Model", detail.model or agent.model)]
+    facts = [("Project", project or None), ("Model", detail.model or agent.model)]
     if handle:
         facts.append(("Handle", handle))
     if temperature is not None:
@@ -121,7 +121,7 @@ def agent_card(
         blocks.append(kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))))
     change = [kit.button("Change face…", OPEN_FACE, str(agent.id), about=name)] if face and may_change_face else []
     blocks.append(kit.actions(ask_button(agent, "Ask…"), *change))
-    return kit.reply(f"Agent {name} (ID {agent.id}). {description}", *blocks)
+    return kit.reply(f"Agent {name}. {description}", *blocks)
 
 
 def face_saved(agent: Agent, face: str, *, is_shown: bool) -> Reply:

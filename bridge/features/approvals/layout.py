@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -46,6 +47,9 @@ _NAME: Final = 100
 _REASON: Final = 500
 _MOST_NAMED: Final = 5
 _A_PAGE: Final = 15
+_INPUT: Final = "Input: "
+_DIGITS: Final = 8  # of the hash: enough to compare by eye; the form and the audit have all
+_ABOUT: Final = 120
 _MOST_CODE: Final = 20  # blocks of an input, of a form's 100 and its 250 kB
 BY_RULES: Final = "people with permission to approve"
 BY_NOBODY_LEFT: Final = "someone whose data was erased"
@@ -129,7 +133,7 @@ def card(shown: Shown) -> Reply:
 
 def review_form(shown: Shown, card_link: str, choices: Collection[What], origin: Origin) -> View:
     """Show a request to one person, whole, with what they may decide; *card_link* leads to its card."""
-    given = shown.stored.input
+    request, given = shown.stored.request, shown.stored.input
     most = _MOST_CODE * kit.CODE_TEXT
     parts = [given[at : at + kit.CODE_TEXT] for at in range(0, min(len(given), most), kit.CODE_TEXT)]
     note = "" if len(given) <= most else " Only its beginning fits here: the card has the whole input."
@@ -140,7 +144,9 @@ def review_form(shown: Shown, card_link: str, choices: Collection[What], origin:
     if "deny" in choices:
         hint = "Needed to deny. The person who asked gets it."
         fields.append(kit.input_block(REASON, "Reason", text_input(REASON), hint=hint, optional=True))
-    blocks = (*_facts(shown, parts, note), *_terms(shown), *more, *fields)
+    exact = [kit.rich(kit.code_block(part)) for part in parts]
+    exact.append(kit.context(f"Input of workflow {request.workflow} as JSON, SHA-256 {request.digest}.{note}"))
+    blocks = (*_facts(shown, exact), *_terms(shown), *more, *fields)
     return modal(REVIEW_FORM, "Review a request", "Decide" if options else "", blocks, origin)
 
 
@@ -166,8 +172,12 @@ def offer_review(stored: StoredRequest) -> Reply:
 def _card(shown: Shown) -> Reply:
     stored = shown.stored
     is_whole = len(stored.input) <= kit.CODE_TEXT
+    text = _as_text(stored.input) if is_whole else ""
     files = () if is_whole else (Attachment(name="input.json", content=stored.input),)
-    facts = _facts(shown, [stored.input], "" if is_whole else " The whole input is in the file below.")
+    given = kit.section(f"{_INPUT}{text}") if text else kit.rich(kit.code_block(stored.input))
+    note = "" if is_whole else " The whole input is in the file below."
+    small = f"{'' if text else 'Input as JSON, '}SHA-256 {stored.request.digest[:_DIGITS]}.{note}"
+    facts = _facts(shown, [given, kit.context(small)])
     if stored.state != WAITING:
         return kit.reply(title(shown), *facts, files=files)
     if shown.groups:
@@ -191,8 +201,25 @@ def _terms(shown: Shown) -> list[Block]:
     return [kit.context(needs), kit.trusted_context("Until {until}", until=request.until)]
 
 
-def _facts(shown: Shown, parts: Sequence[str], note: str) -> list[Block]:
-    """Show a request and its input, in *parts*."""
+def _as_text(written: str) -> str:
+    """Return the text that's *written* as canonical JSON; ``""`` if it's none, or people could take it for another."""
+    text = written[1:-1].replace('\\"', '"') if written.startswith('"') else ""
+    if "\\" in text or text != " ".join(text.split()):  # something is escaped, or blanks could be overlooked
+        return ""
+    try:
+        json.loads(text)
+    except ValueError:
+        return text
+    return ""
+
+
+def _beginning(stored: StoredRequest) -> str:
+    """Return the beginning of an input, which tells two requests apart."""
+    return "" if stored.input == '""' else kit.cut(f"{_INPUT}{_as_text(stored.input) or stored.input}", _ABOUT)
+
+
+def _facts(shown: Shown, given: Sequence[Block]) -> list[Block]:
+    """Show a request, and its input as *given*."""
     stored, request = shown.stored, shown.stored.request
     sign, name = _SIGNS.get(stored.state, "⚠️"), kit.one_line(request.name, _NAME)
     return [
@@ -204,8 +231,7 @@ def _facts(shown: Shown, parts: Sequence[str], note: str) -> list[Block]:
             if stored.said and stored.state == DENIED
             else []
         ),
-        *(kit.rich(kit.code_block(part)) for part in parts),
-        kit.context(f"Input of workflow {request.workflow} as JSON, SHA-256 {request.digest}.{note}"),
+        *given,
     ]
 
 
@@ -215,7 +241,7 @@ def _buttons(shown: Shown, *, is_for_all: bool = False) -> Block:
     left = tuple(user for user in approvers if user not in stored.approved_by)
     asker = () if is_for_all else tuple(filter(None, [stored.request.asker]))
     return kit.actions(
-        *([kit.button("Approve", APPROVE, value, only_for=left)] if left or not approvers else []),
+        *([kit.button("Approve", APPROVE, value, only_for=left, is_primary=True)] if left or not approvers else []),
         kit.button("Deny…", DENY, value, only_for=approvers),
         kit.button("Withdraw", WITHDRAW, value, only_for=asker),
     )
@@ -341,6 +367,7 @@ def line(shown: Shown) -> Block:
     request = shown.stored.request
     done = f" · {len(shown.stored.approved_by)} of {request.count}" if request.count > 1 else ""
     text = f"🔐 {kit.one_line(request.name, _NAME)} waits for approval · {asked_by(shown)}{done}"
+    text = "\n".join(filter(None, [text, _beginning(shown.stored)]))
     button = kit.button("Review…", REVIEW, shown.stored.id, about=request.name)
     return kit.row(kit.titled(text, shown.project), button, request.until, is_deadline=True)
 
@@ -349,7 +376,10 @@ def request_list(requests: Sequence[Shown]) -> Reply:
     """Show the requests that a person may decide about, or has asked for."""
     if not requests:
         return kit.reply("No requests are waiting for you.")
-    names = [f"{kit.one_line(one.stored.request.name, _NAME)}, {asked_by(one)}" for one in requests[:_A_PAGE]]
+    names = [
+        ", ".join(filter(None, [kit.one_line(one.stored.request.name, _NAME), asked_by(one), _beginning(one.stored)]))
+        for one in requests[:_A_PAGE]
+    ]
     left = len(requests) - _A_PAGE
     more = [kit.context(f"{left:,} more are listed once some of these are decided.")] if left > 0 else []
     lines = map(line, requests[:_A_PAGE])
@@ -368,6 +398,7 @@ def wanted(shown: Shown, card_link: str, *, is_reminder: bool) -> Reply:
     return kit.reply(
         text,
         kit.section(text),
+        *([kit.context(about)] if (about := _beginning(shown.stored)) else []),
         kit.trusted_context("Until {until}", until=request.until),
         *where,
         kit.actions(kit.button("Review…", REVIEW, shown.stored.id, about=request.name)),
@@ -397,12 +428,12 @@ def too_few(facts: str = "") -> Reply:
 
 def ended_notice(stored: StoredRequest, state: str, by: str = "", said: str = "") -> str:
     """Return the `Notice.what` for the asker of a request that ended in *state*, perhaps *by* someone."""
-    return with_facts(ENDED, stored.request.name, state, by, said)
+    return with_facts(ENDED, stored.request.name, state, by, said, _beginning(stored))
 
 
 def ended(facts: str = "") -> Reply:
     """Tell the asker that their request ended without a run."""
-    name, state, by, said = facts_of(facts, "", EXPIRED, "", "")
+    name, state, by, said, given = facts_of(facts, "", EXPIRED, "", "", "")
     what = kit.named(name, 80) if name else "your workflow"
     cure = _NEW_REQUEST if by or said in {"", "unknown"} else _ASK_FOR_ACCESS
     because = f": {kit.quoted(said, _REASON)}" if said else ""
@@ -410,4 +441,5 @@ def ended(facts: str = "") -> Reply:
         DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
         CHANGED: f"⚠️ {what} wasn't started, because {no_longer(said, by) or _RULES_CHANGED}. {cure}",
     }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
-    return kit.reply(text, audience=Audience.CHANNEL)
+    small = [kit.context(given)] if given else []
+    return kit.reply(text, kit.section(text), *small, audience=Audience.CHANNEL)

@@ -43,7 +43,7 @@ async def list_workflows(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 
 @workflows.command("/workflows show <workflow>", read_only=True)
 async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result:
-    """Show one workflow and its nodes."""
+    """Show one workflow; its trigger and nodes are behind a button."""
     return await _card(deps, turn, workflow)
 
 
@@ -215,9 +215,9 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(DETAILS, label="button: Details")
 @workflows.button(FIND, label="menu: Find a workflow")
 async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show one workflow in a modal."""
+    """Show one workflow in a modal, with its trigger and nodes."""
     workflow = await workflow_by_id(turn, id_of(click.value))
-    card = await _card(deps, turn, workflow)
+    card = await _card(deps, turn, workflow, is_whole=True)
     return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 
 
@@ -267,11 +267,13 @@ class _ButtonValue(Carried):
     input_turn: str = Field(default="", alias="t")  # the turn that stored malformed JSON
 
 
-async def _card(deps: Deps, turn: Turn, workflow: Workflow) -> Reply:
+async def _card(deps: Deps, turn: Turn, workflow: Workflow, *, is_whole: bool = False) -> Reply:
     detail = await turn.project.client.get_workflow(workflow.id)
     may_run, url = await deps.access.may(turn, "run", workflow), turn.project.workflow_url
     needs = (await deps.access.offered(turn, "run", [workflow])).get(workflow.id, "")
-    return layout.workflow_card(workflow, detail, may_run=may_run, needs=needs, url=url, project=turn.project_name)
+    return layout.workflow_card(
+        workflow, detail, is_whole=is_whole, may_run=may_run, needs=needs, url=url, project=turn.project_name
+    )
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:

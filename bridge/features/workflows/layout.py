@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from bridge.features.buttons import NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM, run_value
+from bridge.features.buttons import DETAILS, NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
 from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching, needs_mark
@@ -60,39 +60,41 @@ def workflow_card(
     workflow: Workflow,
     detail: WorkflowDetail,
     *,
+    is_whole: bool = False,
     may_run: bool = True,
     needs: str = "",
     url: str = "",
     project: str = "",
 ) -> Reply:
-    """Show one workflow: its purpose, trigger and nodes; people who *may_run* it get a button.
+    """Show one workflow: its purpose, and a button for people who *may_run* it.
 
-    *needs* is what has to happen before it runs.
+    Unless it *is_whole*, another button shows its ID, trigger and nodes. *needs* is what has to happen before it runs.
     *url* is the template of its address in the project's own pages, *project* the project's name if there are several.
     """
     name = kit.one_line(detail.name or "") or kit.one_line(workflow.name)
     is_active = workflow.is_active if detail.is_active is None else detail.is_active
     description = detail.description or workflow.description or ""
     count = untyped_json.how_many(detail.nodes)
-    facts = [
-        ("Project", project or None),
-        ("ID", str(workflow.id)),
-        ("State", "✅ active" if is_active else "⏸️ inactive"),
-        ("Trigger", detail.trigger_type or workflow.trigger_type),
-        ("Nodes", kit.grouped(workflow.node_count if count is None else count)),
-    ]
+    facts = [("Project", project or None), ("State", "✅ active" if is_active else "⏸️ inactive")]
+    if is_whole:
+        facts += [
+            ("ID", str(workflow.id)),
+            ("Trigger", detail.trigger_type or workflow.trigger_type),
+            ("Nodes", kit.grouped(workflow.node_count if count is None else count)),
+        ]
     about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
-    lines = [kit.paragraph(line) for line in _node_lines(detail)]
-    run = [kit.actions(kit.button("Run…", RUN_FORM, run_value(workflow.id)))] if may_run else []
+    lines = [kit.paragraph(line) for line in _node_lines(detail)] if is_whole else []
+    buttons = [kit.button("Run…", RUN_FORM, run_value(workflow.id))] if may_run else []
+    buttons += [] if is_whole else [kit.button("Details", DETAILS, str(workflow.id), about=name)]
     return kit.reply(
-        f"Workflow {name} (ID {workflow.id}). {description}",
+        f"Workflow {name}. {description}",
         kit.header(name),
         *about,
         kit.fields(facts),
         *([kit.rich(*lines)] if lines else []),
         *([kit.context(needs_mark(needs))] if needs and may_run else []),
         *([kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id)))] if url else []),
-        *run,
+        *([kit.actions(*buttons)] if buttons else []),
     )
 
 

@@ -280,8 +280,11 @@ def button(
     asks: Block | None = None,
     about: str = "",
     only_for: Sequence[str] = (),
+    is_primary: bool = False,
 ) -> Block:
-    """Make a button. Slack returns *value* unchanged. Raises ValueError if it's too long, which is a bug.
+    """Make a button, green if it *is_primary*. Slack returns *value* unchanged.
+
+    Raises ValueError if it's too long, which is a bug.
 
     Screen readers also read *about*, for several buttons with the same text. *asks* is from `confirm`. Slack shows it
     *only_for* these people (at most `VISIBLE_TO`; none: everybody), which restricts nobody who can press it anyway.
@@ -296,7 +299,7 @@ def button(
         element["accessibility_label"] = one_line(f"{text} {about}", BUTTON_TEXT)
     if 0 < len(only_for) <= VISIBLE_TO:
         element["visible_to_user_ids"] = sorted(only_for)
-    return element
+    return element | ({"style": "primary"} if is_primary else {})
 
 
 def confirm(title: str, text: str, yes: str, no: str, *, is_danger: bool = False) -> Block:

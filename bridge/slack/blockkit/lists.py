@@ -52,10 +52,8 @@ def needs_mark(needs: str) -> str:
 
 
 def facts_of(workflow: Workflow, needs: str = "") -> list[Block | str]:
-    """Return the text that follows a workflow's name: its ID, trigger, size, what it *needs*, and its description."""
-    nodes = "" if workflow.node_count is None else kit.counted(workflow.node_count, "node")
-    glance = (f"ID {workflow.id}", kit.one_line(workflow.trigger_type or "", 40), nodes)
-    facts: list[Block | str] = [f" · {' · '.join(filter(None, glance))}"]
+    """Return the text that follows a workflow's name: its ID, what it *needs*, and its description."""
+    facts: list[Block | str] = [f" · ID {workflow.id}"]
     if not workflow.is_active:
         facts.append(kit.words(" · inactive", italic=True))
     if needs:
