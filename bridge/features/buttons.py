@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from bridge.errors import ControlNotUnderstood
 from bridge.ids import ThreadKey, TurnId
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.reply import Block
@@ -123,13 +125,23 @@ def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[in
     """Return options for the agents that match *query*, best match first, with their *faces*."""
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
-    return [agent_option(agent, faces.get(agent.id, "")) for _, agent in ranked[: kit.OPTIONS]]
+    shared = _shared_names(agents)
+    return [
+        agent_option(one, faces.get(one.id, ""), has_namesake=name_key(one.name) in shared)
+        for _, one in ranked[: kit.OPTIONS]
+    ]
 
 
-def agent_option(agent: Agent, face: str = "") -> Block:
-    """Return the option for *agent*, with its description."""
-    name = kit.with_face(face, agent.name or f"agent {agent.id}")
+def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) -> Block:
+    """Return the option for *agent*, with its description, and its ID if it *has_namesake*."""
+    mark = f" (ID {agent.id})" if has_namesake else ""
+    name = kit.one_line(kit.with_face(face, agent.name), kit.OPTION_TEXT - len(mark)) + mark
     return kit.option(name, str(agent.id), about=agent.description or "")
+
+
+def _shared_names(items: Sequence[Agent] | Sequence[Workflow]) -> set[str]:
+    """Return the names that several have."""
+    return {name for name, count in Counter(name_key(one.name) for one in items).items() if count > 1}
 
 
 def agent_field(agent: Agent | None) -> Block:
@@ -156,12 +168,14 @@ def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Return options for the workflows that match *query*, best match first."""
     ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
-    return [workflow_option(workflow) for _, workflow in ranked[: kit.OPTIONS]]
+    shared = _shared_names(workflows)
+    return [workflow_option(one, has_namesake=name_key(one.name) in shared) for _, one in ranked[: kit.OPTIONS]]
 
 
-def workflow_option(workflow: Workflow) -> Block:
-    """Return the option for *workflow*."""
-    mark = "" if workflow.is_active else " (inactive)"
+def workflow_option(workflow: Workflow, *, has_namesake: bool = False) -> Block:
+    """Return the option for *workflow*, with its description, and its ID if it *has_namesake*."""
+    mark = f" (ID {workflow.id})" if has_namesake else ""
+    mark += "" if workflow.is_active else " (inactive)"
     name = kit.one_line(workflow.name, kit.OPTION_TEXT - len(mark)) + mark
     return kit.option(name, str(workflow.id), about=workflow.description or "")
 

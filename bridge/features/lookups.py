@@ -9,7 +9,7 @@ from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Asked, Starter, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import NoSuch, ProjectError
+from bridge.errors import NoSuch, ProjectError, SlackError
 from bridge.features.deps import Deps
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
@@ -106,6 +106,18 @@ async def rights(
         does: Act = "run" if target.kind == "workflow" else "ask"
         wanted.append(access.asked_by(does, owner, channel, project, target, by=by, app=app))
     return wanted
+
+
+async def may_read(deps: Deps, user: str, owner: str, channel: str) -> bool:
+    """Whether *user* may read what *owner* set up in *channel*: its members may, and all members if it's public."""
+    if user == owner or not kit.is_channel(channel):
+        return user == owner
+    try:
+        if await deps.directory.is_public(channel) and not await deps.directory.is_guest(user):
+            return True
+        return await deps.directory.in_channel(user, channel)
+    except SlackError:
+        return False
 
 
 def opened_here(turn: Turn, **more: Any) -> Origin:

@@ -50,6 +50,7 @@ _WHY: Final = {
     NO_CLOCK: "the bridge's server doesn't know its time zone",
     GONE: "its agent or workflow no longer exists",
 }
+_TITLE: Final = 240
 _ITS_OWNER: Final = "its owner"
 _BACK: Final = "It continues once your admin adds the project back."
 
@@ -112,7 +113,7 @@ def paused_notice(kind: Kind, facts: str) -> Reply:
     why = why or f"{NOT_ALLOWED} ({kit.one_line(reason, 60)})"
     which = f"One of your {kind.noun}s" if is_owner else f"A {kind.noun}"
     if called:
-        which = f"{'Your' if is_owner else 'The'} {kind.noun} {kit.quoted(called, 120)}"
+        which = f"{'Your' if is_owner else 'The'} {kind.noun} {kit.quoted(called, _TITLE)}"
     where: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else []
     fix = f" {_BACK}" if reason == REMOVED else ""
     fix = fix if is_owner else f" Someone with permission can set it up again with {kind.again}."
@@ -130,7 +131,7 @@ def changed_notice(kind: Kind, facts: str) -> Reply:
     called, channel, person, did = facts_of(facts, "", "", "", False)
     who = kit.named(person, 80) if person else kit.SOMEONE
     did = "changed" if did == "changed" else "deleted" if did else "paused"
-    start, ending = f"{who} {did} your {kind.noun} {kit.quoted(called, 120)}", "."
+    start, ending = f"{who} {did} your {kind.noun} {kit.quoted(called, _TITLE)}", "."
     where: list[Block | str] = [" in ", kit.place(channel)] if kit.is_channel(channel) else []
     return kit.reply(
         start + ending,

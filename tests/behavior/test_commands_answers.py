@@ -400,6 +400,17 @@ async def test_a_workflow_is_shown_by_what_it_does_and_its_details_behind_a_butt
     assert [one for one in ("ID", "Trigger", "manual", "Nodes") if one not in details] == []
 
 
+async def test_namesakes_are_told_apart_in_menus(harness: Harness) -> None:
+    harness.service.workflows = [{**WORKFLOWS[0], "id": 8, "name": "REPORT"}, *WORKFLOWS]
+    await harness.type_command("/workflows run")
+    view = harness.slack.views(USER)[-1]
+
+    offered = await harness.slack.ui.suggestions(USER, "workflow", "", view_id=view.id)
+
+    shown = [one["text"]["text"] for one in offered]
+    assert shown == ["REPORT (ID 8)", "Report (ID 1)", "Report daily", "Old one (inactive)"]
+
+
 @each(
     ("line", "words"),
     [

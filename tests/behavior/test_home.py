@@ -366,6 +366,42 @@ async def test_own_alerts_are_in_home(harness: Harness) -> None:
     assert "runs < 6 in 24h" not in words(view)
 
 
+async def test_an_alerts_buttons_act_in_home(harness: Harness) -> None:
+    store = AlertStore(harness.store.scripts)
+    for id_, workflow in (("first", None), ("other", 3)):
+        spec = AlertSpec(
+            condition="runs < 1 in 24h", team=TEAM, channel=CHANNEL, owner=USER, run=workflow, run_name="Import"
+        )
+        await harness.parts().turns.deps.inbox.write(*store.add(id_, spec, harness.store.clock()))
+    view = await home_of(harness)
+    assert words(view).count("· runs Import") == 1, "they're told apart"
+    assert words(view).count('then run \\"Import\\".') == 1, "in the dialogs too"
+    answers = len(harness.seen.ephemerals)
+
+    assert "Paused" in words(await pressed(harness, "alert:pause", "alert:first"))
+    assert "Watching" in words(await pressed(harness, "alert:resume", "alert:first"))
+    home = harness.slack.home(USER)
+    assert home is not None
+    await harness.slack.ui.select_in_view(USER, home.id, "alert:snooze", "recovers:home:first", block_id="alert:first")
+    await harness.work()
+    assert "Snoozed until it recovers" in words(home_now(harness))
+
+    await pressed(harness, "alert:edit", "alert:first")
+    await harness.slack.ui.submit(harness.slack.views(USER)[-1].id, {"condition": "runs < 2 in 24h"}, USER)
+    await harness.work()
+    (preview,) = [*harness.seen.ephemerals[answers:], *harness.seen.messages]
+    assert preview.place.channel == DM_ALICE, "who edits it in Home reads the preview where they are"
+    await harness.press("alert:save", user=USER)
+    edited = await home_of(harness)
+    assert "runs < 2 in 24h" in words(edited)
+
+    for id_ in ("first", "other"):
+        await pressed(harness, "alert:delete", f"alert:{id_}")
+    assert headers(home_now(harness)) == ["Agents"]
+    assert await store.all() == []
+    assert len(harness.seen.ephemerals) <= answers + 1
+
+
 async def test_runs_of_another_person_are_not_shown(harness: Harness) -> None:
     await run(harness, BOB)
 

@@ -307,7 +307,7 @@ async def test_a_schedule_in_an_archived_channel_pauses_and_tells_its_owner(harn
 
     assert effects(harness) == 0
     (notice,) = [one for one in harness.seen.messages if one.place == Place(DM_BOB)]
-    assert "Your schedule “ask Support every day at 09:00 (UTC)”" in notice.words
+    assert "Your schedule “ask Support every day at 09:00 (UTC): 'What changed?'”" in notice.words
 
 
 async def test_a_run_of_a_refused_card_pauses_its_schedule(harness: Harness) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from bridge.features.schedules import layout
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, PRIVATE, RANDOM
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.tables import each
 
@@ -354,3 +355,76 @@ async def test_a_schedule_of_a_removed_project_waits_for_it(harness: Harness) ->
     await harness.at(harness.store.clock.time + timedelta(days=1))
 
     assert any("What changed?" in one for one in harness.seen.texts[seen:])
+
+
+def words_at(harness: Harness, user: str) -> str:
+    """What the newest private answer to *user* says, in its text, its blocks and its dialogs."""
+    shown = max((one for one in harness.seen.ephemerals if one.user in {user, ""}), key=lambda one: one.ts)
+    return f"{shown.text} {shown.blocks}"
+
+
+LIKE = [
+    ('/agents ask Support daily 9 "What changed in sales?"', "What changed in sales?"),
+    ('/agents ask Support daily 9 "Who has the keys?"', "Who has the keys?"),
+    ('/workflows schedule Import daily 9 {"day": "monday"}', "day: monday"),
+    ("/workflows schedule Import daily 9 'all of it'", "all of it"),
+    ("/stats report daily 9 --only runs", "nly runs"),
+    ("/stats report daily 9 --compare 7d", "ompared with 7d ago"),
+]
+
+
+async def test_schedules_at_one_time_are_told_apart(harness: Harness) -> None:
+    for line, _said in LIKE:
+        await harness.type_command(line, ALICE, PRIVATE)
+    await harness.type_command("/schedules", ALICE, PRIVATE)
+    listed = words_at(harness, ALICE)
+    dialogs = re.findall(r"'confirm': \{'title'.*?'text': \{'type': 'plain_text', 'text': (.*?), 'emoji'", listed)
+    await harness.slack.people.open_home(ALICE)
+    await harness.work()
+    home = str(harness.seen.homes[-1]["view"])
+
+    assert len(set(dialogs)) == len(LIKE)
+    for _line, said in LIKE:
+        assert said in listed
+        assert [said in dialog for dialog in dialogs].count(True) == 1
+    assert [said in home for _line, said in LIKE].count(True) == layout.MOST_IN_HOME
+
+
+async def test_what_tells_schedules_apart_is_for_those_who_may_read_it(harness: Harness) -> None:
+    lines = ['/agents ask Support daily 9 "Who has the keys?"', '/workflows schedule Import daily 9 {"day": "monday"}']
+    for line in lines:
+        await harness.type_command(line, ALICE, PRIVATE)
+
+    for user, may in ((BOB, True), (CAROL, False)):
+        await harness.type_command("/schedules", user, RANDOM)
+        said = words_at(harness, user)
+        assert ("the keys" in said, "monday" in said) == (may, may)
+        if not may:
+            await harness.press(layout.DELETE, user=user)
+            assert "the keys" not in words_at(harness, user)
+            assert "monday" not in words_at(harness, user)
+    assert len(await tasks(harness)) == 1
+    (notice,) = [one for one in harness.seen.messages if one.place.channel == DM_ALICE]
+    assert "the keys" in notice.words or "monday" in notice.words
+    await harness.at(SLOT)
+    audit = str(await harness.store.redis.xrange("{test}:audit"))
+    assert "ask Support" in audit
+    assert "the keys" not in audit
+
+
+async def test_a_likely_secret_isnt_listed(harness: Harness) -> None:
+    await type_line(harness, '/workflows schedule Import daily 9 {"password": "hunter2", "day": "monday"}')
+
+    assert "hunter2" not in await type_line(harness, "/schedules")
+    assert "hunter2" not in str(harness.slack.responses[-1].content)
+
+
+async def test_a_question_links_the_thread_it_continues(harness: Harness) -> None:
+    await type_line(harness, '/agents ask Support daily 9 "What changed?" --continue')
+    await harness.at(SLOT)
+    (root,) = [one for one in harness.seen.messages if "Scheduled question" in one.text]
+
+    await type_line(harness, "/schedules")
+
+    shown = str(harness.slack.responses[-1].content["blocks"])
+    assert f"p{root.ts.replace('.', '')}', 'text': 'open the thread'" in shown

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.picking import pick
-from bridge.engine.results import Done, Form, Outcome, PostedAlert, Result, shown
+from bridge.engine.results import Done, Form, HomeChanged, Outcome, PostedAlert, Result, shown
 from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
@@ -30,7 +30,7 @@ from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_ha
 from bridge.features.alerts.store import ALERTS, MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import before_each_run, opened_here, workflow_by_id
+from bridge.features.lookups import before_each_run, opened_here, origin_of, workflow_by_id
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
@@ -83,7 +83,7 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result
     """Post when something happens, such as runs < 1 in 24h. Leave it out to get a form."""
     await deps.access.require(turn, "alert")
     if not condition:
-        return _form(turn)
+        return await _form(deps, turn)
     try:
         wanted = read_alert(condition)
     except BadAlert as exc:
@@ -101,13 +101,13 @@ async def list_alerts(deps: Deps, turn: Turn) -> Result:
     return shown(await _list(deps, turn))
 
 
-def _form(turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> Form:
+async def _form(deps: Deps, turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> Form:
     """Return the form, with an alert as *typed*, or the *stored* one that it changes."""
-    origin = opened_here(turn)
+    origin, channel = opened_here(turn), ""
     if stored is not None:
-        origin = origin.model_copy(update={"channel": stored.spec.channel, "editing": stored.id})
+        origin, channel = await origin_of(deps, turn, editing=stored.id), stored.spec.channel
         typed = layout.typed_words(stored.spec)
-    return Form(layout.alert_form(origin, typed), otherwise=layout.offer_form())
+    return Form(layout.alert_form(origin, typed, channel), otherwise=layout.offer_form())
 
 
 def read_form(values: Mapping[str, Any]) -> TypedAlert | FormErrors:
@@ -219,7 +219,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     if before is None:
         turn.stage(*store.add(stored.id, spec, deps.now()))
     else:
-        told = await tells_owner(deps, turn, before.spec, "alert", before.called, did="changed")
+        told = await tells_owner(deps, turn, before.spec, "alert", layout.typed_words(before.spec), did="changed")
         turn.stage(*store.change(stored.id, spec, *told))
     readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
     verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
@@ -234,7 +234,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form, with a previewed condition."""
     await deps.access.require(turn, "alert")
-    return _form(turn, "" if click.value == "-" else click.value)
+    return await _form(deps, turn, "" if click.value == "-" else click.value)
 
 
 @alerts.button(layout.EDIT, label="button: Edit alert")
@@ -242,9 +242,9 @@ async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that changes an alert."""
     stored = await _changeable(deps, turn, click.value.partition(":")[2])
     if stored is None:
-        return shown(layout.gone())
+        return HomeChanged() if click.view else shown(layout.gone())
     turn.project_key = stored.spec.project  # the form's menu is about that one, wherever the list was opened
-    return _form(turn, stored=stored)
+    return await _form(deps, turn, stored=stored)
 
 
 @alerts.button(layout.PAGE, label="button: All alerts")
@@ -259,11 +259,12 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
         return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral))
     stored = await _changeable(deps, turn, id_)
     if stored is None:
-        return shown(layout.gone())
+        return HomeChanged() if click.view else shown(layout.gone())
     about, above, what = named("alert", stored.id, stored.called), "", "paused"
+    called = layout.typed_words(stored.spec)
     match click.action_id:
         case layout.PAUSE:
-            told = await tells_owner(deps, turn, stored.spec, "alert", stored.called, did="paused")
+            told = await tells_owner(deps, turn, stored.spec, "alert", called, did="paused")
             await deps.inbox.write(*store.pause(stored.id, ASKED, *told))
         case layout.RESUME:
             what, cannot = "resumed", "This alert can't be resumed"
@@ -272,9 +273,11 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
                 return refused
             await deps.inbox.write(*store.resume(stored.id, stored.paused))
         case _:
-            what, above = "deleted", f"Deleted: {kit.one_line(stored.called, 200)}."
-            told = await tells_owner(deps, turn, stored.spec, "alert", stored.called, did="deleted")
+            what, above = "deleted", f"Deleted: {kit.one_line(called, 200)}."
+            told = await tells_owner(deps, turn, stored.spec, "alert", called, did="deleted")
             await deps.inbox.write(*store.delete(stored.id, *told))
+    if click.view:
+        return HomeChanged()
     return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral, above=above), what, about)
 
 
@@ -286,12 +289,14 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
         raise ControlNotUnderstood(click.action_id)
     stored = await _changeable(deps, turn, id_)
     if stored is None:
-        return shown(layout.gone())
+        return HomeChanged() if click.view else shown(layout.gone())
     _text, length = layout.SNOOZES[choice]
     until = deps.now() + length if length else None
     value = str(epoch_ms(until)) if until else "" if choice == "off" else choice
     await deps.inbox.write(*AlertStore(deps.scripts).snooze(stored.id, value))
     about = named("alert", stored.id, stored.called)
+    if click.view:
+        return HomeChanged()
     if page:
         return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral), "snoozed", about)
     return shown(layout.snoozed(stored, until, choice), "snoozed", about)
@@ -347,7 +352,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         return Done("the alert was deleted" if stored is None else "the alert is paused")
     owner, spec = stored.spec.owner, stored.spec
     if refusal := await may_have(deps, spec):
-        pause, about = store.pause(stored.id, refusal), ("alert_paused", stored.called)
+        pause, about = store.pause(stored.id, refusal), ("alert_paused", layout.typed_words(spec))
         await notify_of_pause(deps, turn, owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
         return Done(f"the alert was paused: {refusal}")
     if reached.is_check:
@@ -365,7 +370,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     name = await deps.directory.user_name(owner)
     reply = layout.begun(stored, reached.said, reached.facts, reached.since, name, project=turn.project_name)
     text = layout.alert_text(stored.called, reached.said, reached.facts)
-    posted = PostedAlert(alert=stored.id, called=stored.called, since=reached.since, text=text)
+    posted = PostedAlert(alert=stored.id, called=layout.typed_words(spec), since=reached.since, text=text)
     return Outcome(what="alert", reply=reply, mark=MARK, after=(posted,), concerns=about_it)
 
 

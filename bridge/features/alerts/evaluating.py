@@ -17,7 +17,7 @@ from bridge.engine.rules import Asked
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import UNKNOWN_FOR, AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
-from bridge.features.alerts.layout import KIND
+from bridge.features.alerts.layout import KIND, typed_words
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
@@ -61,7 +61,7 @@ async def _tell_of_project(deps: Deps, alert: StoredAlert, *, is_served: bool) -
         await deps.inbox.write(*is_back(key))
         return
     event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
-    await tell_of_removal(deps, alert.spec, KIND.noun, alert.called, key, event=event)
+    await tell_of_removal(deps, alert.spec, KIND.noun, typed_words(alert.spec), key, event=event)
 
 
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:

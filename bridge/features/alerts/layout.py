@@ -47,8 +47,10 @@ _EXAMPLES: Final = (
     "runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s", "limit runs > 80%",
 )  # fmt: skip
 _A_PAGE: Final = 10  # of three blocks each
-_MOST_IN_HOME: Final = 5
-_CONDITION: Final = 80
+MOST_IN_HOME: Final = 3
+HOME: Final = "home"
+"""Stands for the page's number in the values of buttons in Home."""
+
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
 _NAME: Final = 160
@@ -236,7 +238,7 @@ def alert_list(
     shown = alerts[page * _A_PAGE : (page + 1) * _A_PAGE]
     turns = page_buttons(page, len(alerts), _A_PAGE, (PAGE, NEXT_PAGE))
     text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
-    lines = [f"{kit.one_line(one.called, _NAME)}, {_status(one, now)}" for one, *_names in shown]
+    lines = [f"{kit.one_line(typed_words(one.spec), _NAME)}, {_status(one, now)}" for one, *_names in shown]
     return kit.reply(
         "\n".join([*([above] if above else []), text, *lines]),
         *([kit.section(above)] if above else ()),
@@ -250,21 +252,22 @@ def alert_list(
 def home_section(alerts: Sequence[StoredAlert], now: datetime) -> list[Block]:
     """Return the section of the Home tab with a person's own *alerts*; those that are on come first."""
     found = sorted(alerts, key=lambda one: (not one.since, bool(one.paused)))
-    lines = []
-    for one in found[:_MOST_IN_HOME]:
-        on = ["on since ", kit.date(one.since)] if one.since and not one.paused else [_status(one, now)]
-        called = kit.words(kit.one_line(one.called, _CONDITION), bold=True)
-        lines.append(kit.paragraph(f"{_sign(one, now)} ", called, " in ", kit.place(one.spec.channel), " · ", *on))
-    more = len(found) - len(lines)
-    below = [kit.context(f"And {more:,} more: /stats alerts lists them all.")] if more > 0 else []
-    return [kit.header("Your alerts"), kit.rich(kit.bullets(lines)), *below] if lines else []
+    blocks = [kit.header("Your alerts")] if found else []
+    for one in found[:MOST_IN_HOME]:
+        above, _state, below = _shown(one, (), now, HOME)
+        state = kit.paragraph(kit.capitalized(_status(one, now)))
+        if one.since and not one.paused:
+            state = kit.paragraph("On since ", kit.date(one.since))
+        blocks += [{**above, "elements": [*above["elements"], state]}, below | {"block_id": f"alert:{one.id}"}]
+    more = len(found) - MOST_IN_HOME
+    return [*blocks, kit.context(f"And {more:,} more: /stats alerts lists them all.")] if more > 0 else blocks
 
 
 def _sign(stored: StoredAlert, now: datetime) -> str:
     return "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
 
 
-def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int) -> list[Block]:
+def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int | str) -> list[Block]:
     value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
     ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in names if name)])
@@ -294,14 +297,14 @@ def _status(stored: StoredAlert, now: datetime) -> str:
     return "watching"
 
 
-def _snooze_menu(id_: str, page: int | None = None) -> Block:
+def _snooze_menu(id_: str, page: int | str | None = None) -> Block:
     where = "" if page is None else str(page)
     options = [kit.option(text, f"{name}:{where}:{id_}") for name, (text, _length) in SNOOZES.items()]
     return kit.select(SNOOZE, "Snooze…", options)
 
 
 def _delete_button(stored: StoredAlert, value: str) -> Block:
-    return delete_button(KIND, kit.one_line(stored.called, _NAME), DELETE, value)
+    return delete_button(KIND, kit.one_line(typed_words(stored.spec), _NAME), DELETE, value)
 
 
 def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
@@ -325,19 +328,20 @@ def offer_form() -> Reply:
     return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, ALERT_FORM, "-"))
 
 
-def alert_form(origin: Origin, typed: str = "") -> View:
-    """Return the form, with an alert as *typed* filled in."""
+def alert_form(origin: Origin, typed: str = "", channel: str = "") -> View:
+    """Return the form, with an alert as *typed* filled in, and its *channel* if that isn't where it's opened."""
     element: Block = {"type": "plain_text_input", "action_id": CONDITION, "max_length": 300}
     if typed.strip():
         element["initial_value"] = kit.one_line(typed, 300)
     else:
         element["placeholder"] = kit.plain(_EXAMPLES[0], kit.PLACEHOLDER)
     menu = kit.external_select(RUN, "Choose a workflow")
-    channel = channel_menu(CHANNEL, origin.channel if kit.is_channel(origin.channel) else "", with_direct=False)
+    where = channel or origin.channel
+    menu_of_channels = channel_menu(CHANNEL, where if kit.is_channel(where) else "", with_direct=False)
     hint = f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}."
     blocks = [
         kit.input_block(CONDITION, "Alert when", element, hint=hint),
-        kit.input_block(CHANNEL, "Channel", channel, hint="I need to be a member of that channel."),
+        kit.input_block(CHANNEL, "Channel", menu_of_channels, hint="I need to be a member of that channel."),
         kit.input_block(RUN, "Then run", menu, hint="It runs once each time, on your behalf.", optional=True),
     ]
     return modal(FORM, "Edit alert" if origin.editing else "Set up an alert", "Preview", blocks, origin)

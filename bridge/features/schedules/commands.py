@@ -18,7 +18,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_by_id, before_each_run, origin_of, workflow_by_id
+from bridge.features.lookups import agent_by_id, before_each_run, may_read, origin_of, workflow_by_id
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
@@ -267,10 +267,23 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
         return HomeChanged()
     deleted = None
     if what == "deleted":
-        deleted = layout.deleted(stored, await deps.directory.user_name(stored.spec.owner))
+        owner, said = await deps.directory.user_name(stored.spec.owner), await _words_for(deps, turn, stored)
+        deleted = layout.deleted(stored, owner, target, said)
     if deleted and click.value.startswith(f"{layout.ALONE}:"):
         return shown(deleted, what, about)
     return shown(await _list(deps, turn, click.value, replaces_original=True, above=deleted), what, about)
+
+
+async def _words_for(deps: Deps, turn: Turn, stored: StoredTask) -> str:
+    """Return what tells a task from others, if the person may read that."""
+    may = isinstance(stored.spec, ReportSpec) or await may_read(deps, turn.user, stored.spec.owner, stored.spec.channel)
+    return layout.words_of(stored) if may else ""
+
+
+def _thread_of(deps: Deps, task: StoredTask) -> str:
+    """Return the address of the thread that a question continues."""
+    continues = isinstance(task.spec, QuestionSpec) and task.spec.continues and task.thread_ts
+    return kit.permalink(deps.workspace, task.spec.channel, task.thread_ts) if continues else ""
 
 
 async def _check_may_change(deps: Deps, turn: Turn, stored: StoredTask) -> None:
@@ -304,7 +317,7 @@ async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
 
 
 async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, did: str) -> list[Write]:
-    called = layout.titled(stored, target)
+    called = layout.titled(stored, target, layout.words_of(stored))
     return await tells_owner(deps, turn, stored.spec, layout.kind_of(stored).noun, called, did=did)
 
 
@@ -411,7 +424,8 @@ async def _list(
         owner = await deps.directory.user_name(task.spec.owner)
         link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
         project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
-        listed[place] = Listed(task, owner, target, *answers[task.id], link, project)
+        said = await _words_for(deps, turn, task)
+        listed[place] = Listed(task, owner, target, *answers[task.id], link, project, said, _thread_of(deps, task))
     return layout.task_list(listed, page, is_all=is_all, replaces_original=replaces_original, above=above)
 
 
@@ -449,7 +463,8 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     listed = []
     for task in tasks[: layout.MOST_IN_HOME]:
         target = await target_of(deps, task, is_asked=False)
-        listed.append(Listed(task, target=target, link=kit.permalink(deps.workspace, task.spec.channel, task.ts)))
+        link, said = kit.permalink(deps.workspace, task.spec.channel, task.ts), layout.words_of(task)
+        listed.append(Listed(task, target=target, link=link, said=said, thread=_thread_of(deps, task)))
     return layout.home_section(listed, len(tasks))
 
 

@@ -11,6 +11,7 @@ from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FOR
 from bridge.features.pauses import Kind, delete_button, paused_because
 from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
+from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.lists import clamped, page_buttons
@@ -62,7 +63,8 @@ class Listed:
     """A *task* with the names of its *owner* and of its agent or workflow, the *target*.
 
     *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message.
-    *project* is the name of its project, if the bridge serves several.
+    *project* is the name of its project, if the bridge serves several. *said* is from `words_of`, for a reader who may
+    read that, and *thread* leads to the thread that a question continues.
     """
 
     task: StoredTask
@@ -72,11 +74,26 @@ class Listed:
     what: str = ""
     link: str = ""
     project: str = ""
+    said: str = ""
+    thread: str = ""
 
 
-def titled(task: StoredTask, target: str) -> str:
-    """Return what a task does, and when: ``ask Analyst every Monday at 09:00 (Europe/Berlin)``."""
-    return f"{_does(task, target)}{task.called}"
+def words_of(task: StoredTask) -> str:
+    """Return what tells a task from others at the same time: a report's options, or the first words of the rest."""
+    match task.spec:
+        case QuestionSpec(text=text):
+            return kit.quoted(title_of(text), TITLE)
+        case RunSpec(input=given):
+            return f"input {kit.quoted(said, TITLE)}" if (said := title_of_input(given)) else ""
+    return _options(task)
+
+
+def titled(task: StoredTask, target: str, said: str = "") -> str:
+    """Return what a task does, and when: ``ask Analyst every Monday at 09:00 (Europe/Berlin)``.
+
+    For those who may read it, *said* is from `words_of`.
+    """
+    return f"{_does(task, target)}{task.called}{f': {said}' if said else ''}"
 
 
 def small_print(report: StoredTask) -> list[Block]:
@@ -104,7 +121,8 @@ def overlapped(task: StoredTask, target: str) -> Reply:
     """Say in the channel that a slot is skipped because its predecessor is still running."""
     noun = task.spec.does
     why = "the one before is still being answered" if noun == "question" else "the one before is still running"
-    text = f"Skipped: {titled(task, target)}, because {why}. Use --overlap wait to start it afterwards instead."
+    text = f"Skipped: {titled(task, target, words_of(task))}, because {why}."
+    text += " Use --overlap wait to start it afterwards instead."
     return kit.note(text, audience=Audience.CHANNEL)
 
 
@@ -138,7 +156,7 @@ def scheduled(
         *notes,
         kit.actions(
             kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}"),
-            _delete_button(task, f"{ALONE}:{task.id}"),
+            _delete_button(Listed(task, target=target, said=words_of(task)), f"{ALONE}:{task.id}"),
             kind_of(task).all,
         ),
     )
@@ -166,15 +184,16 @@ def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
     )
 
 
-def _delete_button(task: StoredTask, value: str, owner: str = "") -> Block:
-    by = f"Scheduled by {kit.named(owner, 80)}: " if owner else "Schedule: "
-    return delete_button(kind_of(task), f"{by}{task.called}", DELETE, value)
+def _delete_button(one: Listed, value: str) -> Block:
+    title = kit.capitalized(titled(one.task, one.target, one.said))
+    by = f", scheduled by {kit.named(one.owner, 80)}" if one.owner else ""
+    return delete_button(kind_of(one.task), f"{title}{by}", DELETE, value)
 
 
-def deleted(task: StoredTask, owner: str) -> Reply:
+def deleted(task: StoredTask, owner: str, target: str, said: str) -> Reply:
     """Name the task that was deleted, in place of the message with the button."""
     by = f"Deleted the {kind_of(task).noun} of {kit.named(owner, 80)} in "
-    ending = f": {task.called}. It won't {_WONT[task.spec.does]} again."
+    ending = f": {titled(task, target, said)}. It won't {_WONT[task.spec.does]} again."
     where = kit.place(task.spec.channel)
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
 
@@ -194,7 +213,7 @@ def task_list(
     turns = page_buttons(page, len(tasks), _A_PAGE, (PAGE, NEXT_PAGE), lambda to: f"{mark}{to}")
     title, nothing = ("Schedules", "Nothing") if is_all else ("Scheduled reports", "No reports")
     text = f"{title}: {len(tasks):,}" if tasks else f"{nothing} {'is' if is_all else 'are'} scheduled yet."
-    lines = [f"{titled(one.task, one.target)}, {_status(one.task)}" for one in shown]
+    lines = [f"{titled(one.task, one.target, one.said)}, {_status(one.task)}" for one in shown]
     forms = [kit.button(said, OPENS[does], "-") for said, does in _FORMS if is_all or does == "report"]
     return kit.reply(
         "\n".join([*([above.text] if above else []), text, *lines]),
@@ -253,8 +272,11 @@ def _shown(one: Listed, value: str) -> list[Block]:
         does = [kit.words(verb, bold=True)]
     by = "".join(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)
     lines = [kit.paragraph(*does, f" {task.when} ({task.spec.zone}) in ", kit.place(task.spec.channel), by)]
+    if one.said and not isinstance(task.spec, ReportSpec):
+        lines.append(kit.paragraph(kit.capitalized(one.said)))
     if options := _options(task):
-        lines.append(kit.paragraph(options))
+        thread: list[Block | str] = [" · ", kit.link(one.thread, "open the thread")] if one.thread else []
+        lines.append(kit.paragraph(options, *thread))
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
         lines.append(kit.paragraph(f"Last: {last}", *at))
@@ -267,7 +289,7 @@ def _shown(one: Listed, value: str) -> list[Block]:
             pause,
             kit.button(_NOW[task.spec.does], NOW, value),
             kit.button("Edit…", EDIT, value),
-            _delete_button(task, value, one.owner),
+            _delete_button(one, value),
         ),
     ]
 

@@ -20,7 +20,7 @@ from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.features.pauses import NO_CLOCK, notify_of_pause, tell_of_removal
-from bridge.features.schedules.layout import kind_of, titled
+from bridge.features.schedules.layout import kind_of, titled, words_of
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -99,10 +99,12 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
     if refusal:
         return await paused(deps, turn, stored, refusal)
     if deps.projects.get(stored.spec.project) is None:
-        await tell_of_removal(
-            deps, stored.spec, kind_of(stored).noun, titled(stored, ""), deps.scripts.keys.report(stored.id),
-            event=f"removed:{turn.id}",
-        )  # fmt: skip
+        noun, called, key = (
+            kind_of(stored).noun,
+            titled(stored, "", words_of(stored)),
+            deps.scripts.keys.report(stored.id),
+        )
+        await tell_of_removal(deps, stored.spec, noun, called, key, event=f"removed:{turn.id}")
         return Done("its project was removed")
     return stored
 
@@ -129,7 +131,7 @@ async def rights_for(deps: Deps, spec: Spec) -> list[Asked]:
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:
     """Pause a task for a *reason*, and tell its owner and its channel once."""
     pause, owner = store_of(deps).pause(stored.id, reason), stored.spec.owner
-    about = f"{kind_of(stored).noun}_paused", titled(stored, await target_of(deps, stored))
+    about = f"{kind_of(stored).noun}_paused", titled(stored, await target_of(deps, stored), words_of(stored))
     await notify_of_pause(deps, turn, owner, reason, about, event=f"paused:{turn.id}", writes=pause)
     return Done(f"its schedule was paused: {reason}")
 

@@ -15,7 +15,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.pauses import GONE
-from bridge.features.schedules.layout import overlapped, question_root, titled
+from bridge.features.schedules.layout import overlapped, question_root, titled, words_of
 from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.features.schedules.slots import later, opened, paused
@@ -66,15 +66,16 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
                 assert_never(other)
     text = str(filled(spec.text, values))
     posted = PostedTask(
-        task=stored.id, called=titled(stored, known[id_]), slot=due.slot, thread_ts=due.thread_ts, numbers=numbers
-    )
+        task=stored.id, called=titled(stored, known[id_], words_of(stored)), slot=due.slot, thread_ts=due.thread_ts,
+        numbers=numbers,
+    )  # fmt: skip
     owner = await deps.directory.user_name(spec.owner)
     return Outcome(
         what="question",
         reply=question_root(stored, text, known[id_], owner),
         mark="bridge_root",
         after=(NewThread(agent=id_, text=escape(text), thread_ts=due.thread_ts), posted),
-        concerns=named("schedule", stored.id, posted.called),
+        concerns=named("schedule", stored.id, titled(stored, known[id_])),
     )
 
 

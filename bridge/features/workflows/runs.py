@@ -31,6 +31,7 @@ from bridge.errors import (
     TooOften,
 )
 from bridge.features.deps import Deps
+from bridge.features.titles import TITLE, title_of_input
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
 from bridge.ids import PersonKey, TurnId
@@ -181,7 +182,8 @@ def _for_schedule(turn: Turn, outcome: Outcome) -> Outcome:
     run = _started_by(turn)
     if not isinstance(run, ScheduledRun):
         return outcome
-    called = f"run {outcome.ran}, {run.called}"
+    said = title_of_input(run.input)
+    called = f"run {outcome.ran}, {run.called}" + (f": input {kit.quoted(said, TITLE)}" if said else "")
     ended = PostedTask(task=run.task, called=called, slot=run.slot, ended=outcome.ended, numbers=run.numbers)
     below = (run_card.were_skipped(run.skipped),) if run.skipped else ()
     reply = outcome.reply.model_copy(update={"blocks": (*outcome.reply.blocks, *below)})
