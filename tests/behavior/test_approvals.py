@@ -680,8 +680,9 @@ async def test_a_review_shows_an_input_longer_than_a_card(harness: Harness) -> N
 
 async def test_a_review_wants_a_reason_to_deny(asked: Harness) -> None:
     view = await review(asked, BOB)
-    await decide(asked, view, BOB, "deny")
-    assert asked.slack.workspace.views[view.id].errors == {"reason": "Write a reason."}
+    for nothing in ("", "\u3164\u2060"):
+        await decide(asked, view, BOB, "deny", nothing)
+        assert asked.slack.workspace.views[view.id].errors == {"reason": "Write a reason."}
     assert (await stored(asked)).state == "waiting"
 
     await decide(asked, view, BOB, "deny", "Too much.")

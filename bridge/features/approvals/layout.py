@@ -24,6 +24,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin, modal, text_input
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View
+from bridge.unseen import is_blank
 
 APPROVE: Final = "approval:approve"
 DENY: Final = "approval:deny"
@@ -152,7 +153,7 @@ def review_form(shown: Shown, card_link: str, choices: Collection[What], origin:
 
 def read_review(values: Mapping[str, Any]) -> tuple[What, str] | FormErrors:
     """Read what a person decides, and why."""
-    typed = kit.clean(str(values.get(REASON) or "")).strip()
+    typed = _reason(values)
     match values.get(DECISION):
         case "approve" | "withdraw" as what:
             return what, ""
@@ -346,8 +347,12 @@ def reason_form(name: str, origin: Origin) -> View:
 
 def read_reason(values: Mapping[str, Any]) -> str | FormErrors:
     """Read the reason, which is needed."""
+    return _reason(values) or FormErrors({REASON: "Write a reason."})
+
+
+def _reason(values: Mapping[str, Any]) -> str:
     typed = kit.clean(str(values.get(REASON) or "")).strip()
-    return typed or FormErrors({REASON: "Write a reason."})
+    return "" if is_blank(typed) else typed
 
 
 def offer_reason(name: str, value: str) -> Reply:
