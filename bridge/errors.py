@@ -9,7 +9,7 @@ docs/reference/messages.md lists them with their causes.
     ├── ConfigurationError
     ├── ProjectError            the project service (``may_have_happened``: could the request have had an effect?)
     │   ├── CannotConnect, CircuitOpen, TimedOut, ConnectionLost, NotUnderstood
-    │   └── ServiceRefused: NotSignedIn, NotFound, Busy, Outage, Moved
+    │   └── ServiceRefused: Forbidden, NotFound, Busy, Moved, Outage: NotSignedIn
     ├── SlackError              Slack's Web API
     │   ├── SlackRefused, SlackAmbiguous, SlackGone, ThreadGone
     │   └── SlackUnreachable: SlackTokenRefused
@@ -99,11 +99,15 @@ class CannotConnect(ProjectError):
 
 
 class CircuitOpen(ProjectError):
-    """The project service has been failing, so it wasn't called; the next attempt is due in *retry_in*."""
+    """The project service has been failing, so it wasn't called; the next attempt is due in *retry_in*.
 
-    def __init__(self, operation: str, retry_in: timedelta) -> None:
+    *rejects_key*: it's up, but refused everything with the bridge's key.
+    """
+
+    def __init__(self, operation: str, retry_in: timedelta, *, rejects_key: bool = False) -> None:
         super().__init__(operation, "circuit open")
         self.retry_in = retry_in
+        self.rejects_key = rejects_key
 
 
 class TimedOut(ProjectError):
@@ -167,8 +171,8 @@ class ServiceRefused(ProjectError):
         return f"{self.status}{_quoted(self.said)}"
 
 
-class NotSignedIn(ServiceRefused):
-    """The project service returned 401 or 403: it rejects the key."""
+class Forbidden(ServiceRefused):
+    """The project service returned 401 or 403 to this operation, as for an agent that the key may not use."""
 
 
 class NotFound(ServiceRefused):
@@ -215,11 +219,15 @@ class Outage(ServiceRefused):
     has_answered = False
 
 
+class NotSignedIn(Outage):
+    """The project service rejects the key: it returns 401 or 403 whatever it's asked. Nothing was done."""
+
+
 def _quoted(said: str) -> str:
     return f", “{said}”" if said else ""
 
 
-DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy)
+DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy, NotSignedIn)
 """Errors of requests that certainly had no effect and may be repeated."""
 
 

@@ -101,7 +101,7 @@ class Settings(BaseSettings):
     project_base_url: Annotated[str, project_url()] = _setting("PROJECT_BASE_URL")
     """The project service's address (*baseUrl*), such as https://project.example.com."""
     project_api_key: Annotated[SecretStr, secret("the project's key")] = _setting("PROJECT_API_KEY")
-    """The project's API key (*apiKey*)."""
+    """The project's API key (*apiKey*). If the service rejects it, messages wait, and the bridge reads it again."""
     config: Annotated[Path | None, folder()] = _setting("BRIDGE_CONFIG", None, example="bridge.toml")
     """A TOML file with more projects. Not set: bridge.toml beside .env, if it exists."""
     redis_url: Annotated[SecretStr, redis_address()] = _setting("REDIS_URL", example="redis://localhost:6379/0")

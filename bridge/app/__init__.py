@@ -30,6 +30,7 @@ from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import SILENCE, Sockets
+from bridge.engine.projects import ServedProjects
 from bridge.engine.standing import all_counted
 from bridge.engine.unknown_names import GateCheck
 from bridge.errors import ConfigurationError, SlackError, SlackRefused, StoreUnavailable
@@ -55,6 +56,7 @@ log = logging.getLogger(__name__)
 
 _SLACK_RETRY = 2.0
 _NOTED_EVERY = 60.0  # seconds
+_REACHED_EVERY = 5.0  # seconds
 _LOOKED_EVERY = 1.0  # seconds
 
 
@@ -191,7 +193,7 @@ class Bridge:
             # Process the queue until the process drains.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 background = [self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run()]
-                background.append(self._look_at_gates())
+                background += [self._look_at_gates(), self._reach_projects()]
                 background.append(self._reload_on_request(Reloads(self._scripts)))
                 if self._guard is not None and self._settings.catch_up == "on":
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
@@ -219,6 +221,10 @@ class Bridge:
                 request, reported = await reloads.requested(self._consumer)
             if is_asked or (request and request != in_force.request):
                 in_force = replace(await self._reload(in_force), request=request or in_force.request)
+            elif (config := await self._with_new_keys()) is not None:
+                changed = await self.reload(config)
+                log.info("a rejected key was replaced", extra={"changed": "; ".join(changed)})
+                in_force = replace(in_force, changed=changed)
             unknown = self._gates.unknown if self._gates else ()
             in_force = replace(in_force, unknown=unknown, clock=self._wires.web.clock.off_redis)
             if in_force != reported:
@@ -251,6 +257,26 @@ class Bridge:
         """Look for rules without an effect, as far as the service and Slack answer soon."""
         if self._gates is not None:
             await self._gates.look(self._wires.web.now())
+
+    async def _reach_projects(self) -> None:
+        """Find out whether each project's service can be reached, before someone needs it."""
+        while True:
+            unknown = [project.client for project in self._clients.served if not project.client.was_reached]
+            await asyncio.gather(*(client.get_project() for client in unknown), return_exceptions=True)
+            await asyncio.sleep(_REACHED_EVERY)
+
+    async def _with_new_keys(self) -> Config | None:
+        """Return the configuration in force with new keys, if the service rejected some that were replaced since."""
+        rejected = {project.id for project in self._clients.served if project.client.rejects_key}
+        if not rejected:
+            return None
+        try:
+            read = await asyncio.to_thread(self._read_config)
+        except ConfigurationError:
+            return None
+        keys = {project.id: project.api_key for project in read.projects if project.id in rejected}
+        projects = [replace(one, api_key=keys.get(one.id, one.api_key)) for one in self._config.projects]
+        return None if projects == list(self._config.projects) else replace(self._config, projects=tuple(projects))
 
     def _in_force(self) -> InForce:
         projects = tuple(one.id for one in self._config.projects)
@@ -373,7 +399,8 @@ class Bridge:
             redis=Reach.NOT_YET
             if namespace is None or namespace.since is None
             else _reach(is_up=namespace.is_held and not trouble),
-            project=_reach(is_up=all(one.client.is_up for one in self._clients.served)),
+            project=_reach_of(self._clients.served),
+            project_trouble=_rejected_keys(self._clients.served),
             draining=self._draining.is_set(),
             accepts=self._accepts,
             redis_trouble=trouble,
@@ -383,3 +410,15 @@ class Bridge:
 
 def _reach(*, is_up: bool) -> Reach:
     return Reach.UP if is_up else Reach.DOWN
+
+
+def _reach_of(projects: ServedProjects) -> Reach:
+    if not all(project.client.is_up for project in projects):
+        return Reach.DOWN
+    return Reach.UP if all(project.client.was_reached for project in projects) else Reach.UNKNOWN
+
+
+def _rejected_keys(projects: ServedProjects) -> str:
+    names = [project.id for project in projects if project.client.rejects_key]
+    of = f" of {', '.join(names)}" if projects.is_several else ""
+    return f"the key{of} is rejected; run bridge check" if names else ""

@@ -14,6 +14,7 @@ from bridge.errors import (
     CircuitOpen,
     ConfigurationError,
     ConnectionLost,
+    Forbidden,
     Moved,
     NamespaceTaken,
     NotFound,
@@ -171,6 +172,8 @@ def project_trouble(operation: str, error: ProjectError) -> Row:
             cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
         case NotSignedIn():
             detail, cure = f"the key was rejected ({message})", "copy this project's PROJECT_API_KEY again"
+        case Forbidden():
+            detail, cure = f"the key isn't allowed to do this ({message})", "allow it for this project's key"
         case NotFound(is_page=True):
             detail, cure = f"the address shows a web page ({message})", _WRONG_ADDRESS
         case NotFound():

@@ -43,13 +43,15 @@ class Reach(StrEnum):
     NOT_YET = "not yet"  # not since the process started
     UP = "up"
     DOWN = "down"  # it was up before
+    UNKNOWN = "unknown"  # of the service: it hasn't answered since the process started
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
     """What the bridge can reach, whether it *accepts* requests yet, and whether it's shutting down.
 
-    *slack_trouble* is Slack's error for the bot token, if any; *clock_trouble* says how wrong this machine's clock is;
+    *slack_trouble* is Slack's error for the bot token, if any; *project_trouble* names projects whose key is rejected;
+    *clock_trouble* says how wrong this machine's clock is;
     *redis_trouble* says why an embedded Redis isn't running. *redis_notice* is anything else operators should know
     about Redis. All are ``""`` if there's nothing to say.
     """
@@ -60,6 +62,7 @@ class Readiness:
     draining: bool = False
     accepts: bool = True
     slack_trouble: str = ""
+    project_trouble: str = ""
     clock_trouble: str = ""
     redis_trouble: str = ""
     redis_notice: str = ""
@@ -106,7 +109,7 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
             "project": state.project,
             "draining": state.draining,
         }
-        for name in ("slack_trouble", "clock_trouble", "redis_trouble", "redis_notice"):
+        for name in ("slack_trouble", "project_trouble", "clock_trouble", "redis_trouble", "redis_notice"):
             if text := getattr(state, name):
                 body[name] = text
         return JSONResponse(body, status_code=200 if state.is_ready else 503)

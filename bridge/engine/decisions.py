@@ -384,6 +384,10 @@ ENDS: Final[Mapping[str, Meaning]] = {
     "ConnectionLost": _FAILED.called("the connection to the service was lost"),
     "NotUnderstood": _ANSWERED_BADLY.called("the service sent an unreadable response"),
     "ServiceRefused": _ANSWERED_BADLY.called("the service refused it"),
+    "Forbidden": Meaning(
+        "The project service doesn't let the bridge do this{cause}.", "Let your admin know.",
+        word="the service doesn't allow it",
+    ),
     "NotSignedIn": Meaning(
         "The project service rejected the bridge's key{cause}.", "Let your admin know.",
         word="the service rejected the key",

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from bridge.engine import notices
 from bridge.engine.access import UNREACHABLE
@@ -535,7 +536,17 @@ class Turns:
             else:
                 await self._notify_of_outage(turn)
                 line = self.lines.setdefault(turn.project_key, Line()) if turn.project_key else self.line
-                await self.patience.wait_for(line.wait(turn.record.accepted_at, turn.project.client.wait_until_up))
+                await self.patience.wait_for(line.wait(turn.record.accepted_at, partial(self._until_back, turn)))
+
+    async def _until_back(self, turn: Turn) -> None:
+        """Wait until the service is back, or its project has another address or key, or is no longer served."""
+        client = turn.project.client
+
+        def is_used() -> bool:
+            served = self.deps.projects.get(turn.project_key)
+            return served is not None and served.client is client
+
+        await client.wait_until_up(is_used)
 
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""

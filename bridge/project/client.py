@@ -13,7 +13,8 @@ no connection was made, or the service was too busy to start.
 
 Five attempts in a row without a connection, or with a 502, 503 or 504, open the circuit breaker. Any other answer, even
 a 500, shows that the service is up, resets the count and closes the breaker. Timeouts and broken answers change
-nothing.
+nothing. After a 401 or 403, the project and its lists are read: if all of them are refused, the key is rejected, which
+opens the breaker, too; else it's about that operation only, as for one agent.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from bridge.errors import (
     CircuitOpen,
     ConfigurationError,
     ConnectionLost,
+    Forbidden,
+    NotSignedIn,
     NotUnderstood,
     Outage,
     ProjectError,
@@ -67,6 +70,7 @@ _ERROR_BODY_SECONDS = 2.0  # an error's status matters more than its body
 _SHORTLY = timedelta(seconds=1)  # when to try again if a probe is running
 _MOST_COUNTED = 64 * 1024 * 1024  # bytes of a large response that are counted, if its length isn't known
 _LARGEST_ON_LOOP = 256 * 1024  # larger responses are read in a thread: 4 MB take up to a second
+_OWN = ("project", "agents", "workflows")  # what a key is for, if it's for anything
 _READ_OFTEN = frozenset({"get_workflows", "get_agents", "get_project", "get_stats"})
 _MOST_NOTED = 1000
 
@@ -202,26 +206,58 @@ class ProjectClient:
         """How long the service has been down; None while it's up."""
         return self._breaker.open_for
 
-    async def wait_until_up(self) -> None:
-        """Return when the service counts as available; until then, probe it every few seconds.
+    @property
+    def was_reached(self) -> bool:
+        """Whether the service has answered since the process started."""
+        return self._breaker.was_reached
+
+    @property
+    def rejects_key(self) -> bool:
+        """Whether the service is down because it rejects the key."""
+        return self._breaker.rejects_key
+
+    async def wait_until_up(self, is_used: Callable[[], bool] = lambda: True) -> None:
+        """Return when the service counts as available, or nothing is used; until then, probe it every few seconds.
 
         One of the waiting callers probes. If that one is cancelled, the next one continues.
         """
-        while self._breaker.is_open:
+        while self._breaker.is_open and is_used():
             async with self._probing:
-                if self._breaker.is_open:
+                if self._breaker.is_open and is_used():
                     await self._sleep(self._breaker.retry_in.total_seconds())
                     await self._probe_if_due()
 
     async def _probe_if_due(self) -> None:
-        """Read the project, which is cheap and changes nothing, and report the outcome to the breaker."""
         if self._breaker.claim_probe():
-            started_at, error = self._monotonic(), None
+            await self._probe()
+
+    async def _probe(self) -> None:
+        """Read the project, which is cheap and changes nothing, and report the outcome to the breaker.
+
+        While that's refused, read its lists: a key that's refused everything is rejected.
+        """
+        started_at, error = self._monotonic(), cast("ProjectError | None", None)
+        for path in _OWN:
             try:
-                await self._attempt("probe", "project", None, self._read_timeout)
+                await self._attempt("probe", path, None, self._read_timeout)
+            except Forbidden as exc:
+                error = NotSignedIn("probe", exc.status, exc.said)
+                continue
             except ProjectError as exc:
                 error = exc
-            self._observe("probe", error, self._monotonic() - started_at)
+            else:
+                error = None
+            break
+        else:
+            self._breaker.record(error)
+        self._observe("probe", error, self._monotonic() - started_at)
+
+    async def _is_key_rejected(self) -> bool:
+        """Whether the service refuses everything with this key, and not only what it just refused."""
+        async with self._probing:
+            if not self._breaker.is_open:
+                await self._probe()
+        return self._breaker.rejects_key
 
     # One operation.
 
@@ -249,7 +285,8 @@ class ProjectClient:
                     async with self._probing:
                         await self._probe_if_due()
                 if self._breaker.is_open:
-                    raise CircuitOpen(operation, max(self._breaker.retry_in, _SHORTLY))
+                    retry_in = max(self._breaker.retry_in, _SHORTLY)
+                    raise CircuitOpen(operation, retry_in, rejects_key=self._breaker.rejects_key)
             while True:
                 try:
                     received = await self._attempt(operation, path, content, timeout or self._read_timeout)
@@ -259,6 +296,8 @@ class ProjectClient:
                         value, problems = read(operation, received, shape)
                     break
                 except ProjectError as exc:
+                    if isinstance(exc, Forbidden) and await self._is_key_rejected():
+                        raise NotSignedIn(operation, exc.status, exc.said) from None
                     attempts += 1
                     timeouts += isinstance(exc, TimedOut)
                     wait = wait_before_retry(
@@ -279,7 +318,7 @@ class ProjectClient:
             seconds = self._monotonic() - started_at
             exc.about, exc.took = about, timedelta(seconds=seconds)
             self._observe(operation, exc, seconds)
-            if not isinstance(exc, CircuitOpen):  # its five causes were logged
+            if not isinstance(exc, CircuitOpen):  # its causes were logged
                 facts = {"operation": operation, "about": about, "cause": exc.cause}
                 _log.warning("project call failed", extra={name: fact for name, fact in facts.items() if fact})
             raise
@@ -423,6 +462,8 @@ class Breaker:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self.is_open = False
+        self.rejects_key = False  # that's why it's open
+        self.was_reached = False
         self._monotonic = monotonic
         self._failures_in_a_row = 0
         self._opened_at = 0.0
@@ -448,18 +489,27 @@ class Breaker:
     def record(self, error: ProjectError | None) -> None:
         """Count an attempt that succeeded (None), or failed with *error*."""
         match error:
+            case NotSignedIn():
+                self.was_reached = self.rejects_key = True
+                if not self.is_open:
+                    self._open(error)
+            case Forbidden():  # by a probe, too, which isn't over yet
+                self.was_reached, self._failures_in_a_row = True, 0
             case CannotConnect() | Outage():
                 self._failures_in_a_row += 1
                 # Only for the fifth failure: calls that were running when the breaker opened fail one by one, and
                 # mustn't delay the probe each time.
                 if self._failures_in_a_row == OPENS_AFTER:
-                    self.is_open, self._opened_at = True, self._monotonic()
-                    self._tried_at = self._opened_at
-                    _log.warning("project service is down", extra={"outcome": type(error).__name__})
+                    self._open(error)
             case TimedOut() | ConnectionLost():
                 pass
             case _:
-                self._failures_in_a_row = 0
+                self.was_reached, self._failures_in_a_row = True, 0
                 if self.is_open:
-                    self.is_open = False
+                    self.is_open = self.rejects_key = False
                     _log.warning("project service is back")
+
+    def _open(self, error: ProjectError) -> None:
+        self.is_open, self._opened_at = True, self._monotonic()
+        self._tried_at = self._opened_at
+        _log.warning("project service is down", extra={"outcome": type(error).__name__})

@@ -25,7 +25,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.errors import Busy, Moved, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
+from bridge.errors import Busy, Forbidden, Moved, NotFound, NotUnderstood, Outage, ServiceRefused
 from bridge.json_reader import DEEPEST, is_too_deep, read_json
 from bridge.project import models
 from bridge.project.models import ChatAnswer, RunResult, kind_of, problem_with
@@ -480,7 +480,7 @@ def refusal(
     retry_after = _retry_after(headers, now or datetime.now(UTC))
     match status:
         case 401 | 403:
-            return NotSignedIn(operation, status, message)
+            return Forbidden(operation, status, message)
         case 404 | 410:
             return NotFound(operation, status, message, is_page=received.is_page)
         case 429:

@@ -33,6 +33,8 @@ REPORT = next(job for job in features.jobs if job.name == "incidents.report_trou
 MINUTE = timedelta(minutes=1)
 OPS = RANDOM
 
+REJECTED = "it rejects the bridge's key (401 or 403)"
+
 
 @pytest.fixture
 async def harness(harness: Harness, redis: Redis) -> AsyncIterator[Harness]:
@@ -256,14 +258,15 @@ async def test_a_deleted_message_does_not_hold_up_the_end(harness: Harness) -> N
     assert posts(harness)[-1].text.startswith("✅ Over after")
 
 
-async def test_a_service_down_for_five_minutes_is_an_incident(harness: Harness) -> None:
-    harness.service.always = httpx.Response(503)
+@pytest.mark.parametrize(("status", "why"), [(503, ""), *[(one, f": {REJECTED}") for one in (401, 403)]])
+async def test_a_service_down_for_five_minutes_is_an_incident(harness: Harness, status: int, why: str) -> None:
+    harness.service.always = httpx.Response(status)
     for _ in range(5):
         await a_minute_later(harness)
     assert posts(harness) == []
 
     await a_minute_later(harness)
-    assert [one.text for one in posts(harness)] == ["⚠️ The project service can't be reached."]
+    assert [one.text for one in posts(harness)] == [f"⚠️ The project service can't be reached{why}."]
     harness.service.always = None
     harness.monotonic += 60  # the breaker tries again
     await a_minute_later(harness)

@@ -16,7 +16,7 @@ from bridge.features.buttons import run_value
 from bridge.features.workflows.run_card import AGAIN
 from bridge.inbound import InboundMessage
 from bridge.playground.emulator.faults import DropBefore, Error, Slow
-from bridge.playground.emulator.sample import BOB, CAROL, OTHER_TEAM, RANDOM
+from bridge.playground.emulator.sample import BOB, BRIDGE, CAROL, OTHER_TEAM, RANDOM
 from bridge.queue.records import Conversation
 from support.harness import POST, REFUSED, SALES, SUPPORT, Harness, kill_task
 from support.store import PREFIX, ROOT, THREAD, USER, message, ts
@@ -60,6 +60,33 @@ async def test_an_outage_brings_one_notice_despite_a_kill(harness: Harness, *, d
     await harness.take_over()
 
     assert [one.tag.kind for one in harness.seen.messages] == ["bridge_notice", "bridge_turn"]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_rejected_key_is_an_outage_until_the_service_accepts_it(harness: Harness, status: int) -> None:
+    harness.service.always = httpx.Response(status)
+    for text in ("first", "second"):
+        await harness.say(f"<@{BRIDGE}> {text}", works=False)
+    posted = [asyncio.create_task(harness.work(name)) for name in ("a", "b")]
+    await wait_until(lambda: len(harness.seen.replies("bridge_notice")) == 2, "each thread is told")
+
+    harness.service.always = None
+    await asyncio.gather(*posted)
+
+    assert sorted(harness.service.messages) == ["first", "second"]
+    assert sorted(harness.seen.texts)[:2] == ["re: first", "re: second"]
+    assert (len(harness.seen.messages), harness.seen.ephemerals) == (4, [])
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_an_agent_that_the_key_may_not_use_fails_only_its_turn(harness: Harness, status: int) -> None:
+    harness.service.chats = [httpx.Response(status, json={"error": "not yours"})]
+    await harness.say(f"<@{BRIDGE}> first")
+    await harness.say(f"<@{BRIDGE}> second")
+
+    assert harness.service.messages == ["first", "second"]
+    assert harness.seen.texts[0] == "⚠️ The project service rejected your message: “not yours”. Ask your admin."
+    assert harness.seen.texts[1] == "re: second"
 
 
 async def test_every_outage_brings_a_new_notice(harness: Harness) -> None:

@@ -387,7 +387,7 @@ async def of_a_removed_project(harness: Harness) -> Staged:
     return ts, RANDOM, ALICE
 
 
-async def without_a_working_key(harness: Harness) -> Staged:
+async def for_a_forbidden_agent(harness: Harness) -> Staged:
     harness.service.chats = [httpx.Response(401)]
     return await mention(harness)
 
@@ -488,7 +488,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (not_approved_in_time, "wasn't approved in time", "Ask again to get a new approval", []),
     (request_withdrawn, "was withdrawn, so nothing ran", "Ask again to get a new approval", []),
     (of_a_removed_project, "project that this message was for was removed", "Ask your admin which project", []),
-    (without_a_working_key, r"rejected the bridge's key \(401\)", "Let your admin know", []),
+    (for_a_forbidden_agent, r"doesn't let the bridge do this \(401\)", "Let your admin know", []),
     (for_an_agent_that_is_gone, r"no longer has the agent or workflow.*\(404\)", "Pick another one", []),
     (edited_away_before_it_came, "its new text isn't for an agent", "Mention me in it", []),
     (with_a_file_that_is_not_allowed, "Nothing in this message could be read", "Say in words what you need", []),

@@ -395,6 +395,38 @@ async def test_a_reload_takes_the_default_projects_address_and_key_files(
     assert "BRIDGE_MAX_AGE has changed, too: restart it to use that" in text
 
 
+@pytest.mark.parametrize("mended_by", ["a new key in its file", "a reload", "the service"])
+async def test_messages_wait_while_the_key_is_rejected(system: System, tmp_path: Path, mended_by: str) -> None:
+    (tmp_path / "key").write_text("k-2", encoding="utf-8")
+    settings = f"PROJECT_API_KEY_FILE={tmp_path}/key\nBRIDGE_DEFAULT_AGENT=1\n"
+    (tmp_path / ".env").write_text(settings, encoding="utf-8")
+    bridge = system.bridge()
+    del bridge.environ["PROJECT_API_KEY"]
+    bridge.began(await start(["serve"], tmp_path, bridge.environ))
+    await bridge.ready()
+    system.slack.events_url = f"{bridge.url}/slack/events"
+    root = await system.mention(ALICE, GENERAL, "hello")
+    (told,) = await system.answered(GENERAL, root)
+    _, state = await bridge.state()
+
+    match mended_by:
+        case "the service":
+            system.project.api_key = "k-2"
+        case "a reload":
+            (tmp_path / ".env").write_text(settings.replace("_FILE", "").replace(f"{tmp_path}/key", API_KEY))
+            await says(system, tmp_path, "config", "reload")
+        case _:
+            (tmp_path / "key").write_text(API_KEY, encoding="utf-8")
+    answers = await system.answered(GENERAL, root, 2)
+    system.project.api_key = API_KEY
+
+    assert (state["project"], state["project_trouble"]) == ("down", "the key is rejected; run bridge check")
+    assert "Your message is queued" in told
+    assert len(answers) == 2
+    assert system.chats() == ["hello"]
+    assert (await bridge.state())[1]["project"] == "up"
+
+
 async def test_a_reload_refuses_a_wrong_env_as_a_whole(system: System, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("", encoding="utf-8")
     bridge = system.bridge()

@@ -33,7 +33,7 @@ async def test_a_bridge_becomes_ready_once_slack_is_reached(system: System) -> N
                 "ready": False,
                 "slack": "not yet",
                 "redis": "not yet",
-                "project": "up",
+                "project": "unknown",
                 "draining": False,
             },
         )

@@ -31,6 +31,7 @@ EXAMPLES = [
     errors.Moved("get_stats", 308, to="https://project.example.com"),
     errors.Moved("get_stats", 302),
     errors.NotSignedIn("get_stats", 401),
+    errors.Forbidden("send_message", 403, "not your agent"),
     errors.NotFound("get_agent", 404),
     errors.NotFound("run_workflow", 404),
     errors.NotFound("send_message", 404, has_item=True),

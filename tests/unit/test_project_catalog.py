@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from bridge.errors import NotSignedIn
+from bridge.errors import ServiceRefused
 from bridge.project import Catalog, ProjectClient
 
 AGENT = {"id": 4, "name": "Support", "model": "m"}
@@ -70,9 +70,9 @@ async def test_concurrent_callers_share_one_request(catalog: Catalog, service: S
 
 
 async def test_a_failure_is_shared_and_not_cached(catalog: Catalog, service: Service) -> None:
-    service.status = 401
+    service.status = 402
     outcomes = await asyncio.gather(*(catalog.get_workflows() for _ in range(50)), return_exceptions=True)
-    assert {type(outcome) for outcome in outcomes} == {NotSignedIn}
+    assert {type(outcome) for outcome in outcomes} == {ServiceRefused}
     assert len(service.paths) == 1
     service.status = 200
     assert (await catalog.get_workflows())[0].id == 3
@@ -81,8 +81,8 @@ async def test_a_failure_is_shared_and_not_cached(catalog: Catalog, service: Ser
 async def test_a_failure_is_not_hidden_by_an_old_list(catalog: Catalog, service: Service) -> None:
     await catalog.get_agents()
     service.now += 5
-    service.status = 401
-    with pytest.raises(NotSignedIn):
+    service.status = 402
+    with pytest.raises(ServiceRefused):
         await catalog.get_agents()
 
 

@@ -23,6 +23,8 @@ from bridge.errors import (
     CircuitOpen,
     ConfigurationError,
     ConnectionLost,
+    Forbidden,
+    NotSignedIn,
     NotUnderstood,
     Outage,
     ProjectError,
@@ -418,12 +420,38 @@ async def test_a_cancelled_probe_makes_room_for_the_next(service: Service) -> No
     await service.project.get_agents()
 
 
-@pytest.mark.parametrize("answer", [httpx.Response(401), httpx.Response(500), httpx.Response(429)])
+@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.Response(429)])
 async def test_any_answer_to_a_probe_ends_the_outage(service: Service, answer: httpx.Response) -> None:
     await bring_down(service)
     service.always = answer
     await service.project.wait_until_up()
     assert service.project.is_up
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_key_that_everything_refuses_is_an_outage_until_something_accepts_it(
+    service: Service, status: int
+) -> None:
+    service.always = httpx.Response(status)
+    with pytest.raises(NotSignedIn):
+        await service.project.run_workflow(3, "x")
+    assert (service.project.is_up, service.project.rejects_key) == (False, True)
+    with pytest.raises(CircuitOpen):
+        await service.project.run_workflow(3, "x")
+
+    service.always, service.troubles = None, [httpx.Response(status)]  # it may read the lists, not the project
+    await service.project.wait_until_up()
+
+    assert (service.project.is_up, service.project.rejects_key) == (True, False)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_one_operation_that_is_refused_is_no_outage(service: Service, status: int) -> None:
+    service.troubles = [httpx.Response(status)]
+    with pytest.raises(Forbidden):
+        await service.project.run_workflow(3, "x")
+
+    assert (service.project.is_up, service.project.rejects_key) == (True, False)
 
 
 async def test_waiting_returns_at_once_while_the_service_is_up(service: Service) -> None:
@@ -474,7 +502,7 @@ async def test_a_late_answer_to_an_earlier_call_ends_the_outage(service: Service
 
 async def test_each_operation_is_observed_once_with_its_outcome(service: Service) -> None:
     await service.project.get_agents()
-    for trouble, error in ((httpx.Response(401), ServiceRefused), (httpx.Response(200, text="<html>"), NotUnderstood)):
+    for trouble, error in ((httpx.Response(402), ServiceRefused), (httpx.Response(200, text="<html>"), NotUnderstood)):
         service.always = trouble
         with pytest.raises(error):
             await service.project.run_workflow(3, "x")
@@ -485,7 +513,7 @@ async def test_each_operation_is_observed_once_with_its_outcome(service: Service
             await service.project.get_agent(4)
     assert [(operation, error.kind if error else "ok") for operation, error, _ in service.observed] == [
         ("get_agents", "ok"),
-        ("run_workflow", "not_signed_in"),
+        ("run_workflow", "service_refused"),
         ("run_workflow", "not_understood"),
         ("get_stats", "cannot_connect"),
         ("get_project", "cannot_connect"),

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from bridge.errors import Busy, Moved, NotFound, NotSignedIn, NotUnderstood, Outage, ServiceRefused
+from bridge.errors import Busy, Forbidden, Moved, NotFound, NotUnderstood, Outage, ServiceRefused
 from bridge.json_reader import DEEPEST
 from bridge.project import Agent, AgentDetail, ChatAnswer, Project, RunResult, Stats, Workflow, WorkflowDetail
 from bridge.project.reading import (
@@ -515,8 +515,8 @@ def refused(status: int, body: Any = b"", **headers: str) -> Any:
     [
         (307, {}, Moved, False),
         (400, {}, ServiceRefused, False),
-        (401, {}, NotSignedIn, False),
-        (403, {}, NotSignedIn, False),
+        (401, {}, Forbidden, False),
+        (403, {}, Forbidden, False),
         (404, {}, NotFound, False),
         (410, {}, NotFound, False),
         (422, {}, ServiceRefused, False),

@@ -234,7 +234,8 @@ async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> 
     about: dict[str, Any] = {"project": project.key, "project_name": project.name if deps.projects.is_several else ""}
     stats, down_since = await statistics_now(deps, project)
     if down_since is not None and now - down_since >= _DOWN_FOR:
-        return [Finding("down", down_since, **about)]
+        said = "it rejects the bridge's key (401 or 403)" if project.client.rejects_key else ""
+        return [Finding("down", down_since, said, said, **about)]
     if stats is None:
         return []
     try:

@@ -319,6 +319,8 @@ def _project_sentence(error: errors.ProjectError) -> str:
     """Say why a call of the project service failed, and what helps, by operation and cause."""
     is_change = error.operation in _CHANGES
     match error:
+        case errors.CircuitOpen(rejects_key=True):
+            return _SENTENCES[errors.NotSignedIn]
         case errors.CircuitOpen():
             return f"The project service is unavailable. Try again {_soon(error.retry_in)}."
         case errors.TimedOut():
