@@ -288,15 +288,17 @@ class StoreUnavailable(StoreError):
     """Redis can't be used right now, and as far as the bridge knows, nothing was stored.
 
     *reason* is ``away``, ``loading``, ``full``, ``read-only`` or ``refused`` (the password or its permissions).
-    *denied* are the commands that its user may not run, in capitals, ``keys`` or ``channels``, as far as that's known,
-    and *cure* is the command that allows them.
+    *denied* are the commands that its user may not run, in capitals, ``keys`` or ``channels``, as far as that's known.
+    *detail* is why, in words, and *cure* what helps, or the command that allows what's denied, if they're known
+    (`bridge.queue.redis.refusals.in_words`).
     """
 
-    def __init__(self, reason: str = "away", denied: str = "", cure: str = "") -> None:
+    def __init__(self, reason: str = "away", denied: str = "", cure: str = "", detail: str = "") -> None:
         super().__init__(reason)
         self.reason = reason
         self.denied = denied
         self.cure = cure
+        self.detail = detail
 
 
 class StoreWiped(StoreUnavailable):

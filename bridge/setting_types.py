@@ -38,11 +38,18 @@ def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, B
         def validate(value: object) -> object:
             if isinstance(value, ValueError):
                 raise value
-            return check(value, *options, **more) if isinstance(value, str) else value
+            return check(unquoted(value), *options, **more) if isinstance(value, str) else value
 
         return BeforeValidator(validate)
 
     return make
+
+
+def unquoted(given: str) -> str:
+    """Return a text that has no quotation marks around it, as Docker's --env-file leaves them. Raises ValueError."""
+    if re.fullmatch(r"""(["']).+\1""", given, re.DOTALL):
+        raise ValueError("has quotation marks around its value: remove them (docker run --env-file keeps them)")
+    return given
 
 
 @_setting_type
@@ -59,7 +66,7 @@ def _printable(given: str, what: str) -> str:
 
 def secret_word(given: str, what: str) -> str:
     """Return a secret, if it's one word of printable characters and no Slack token. Raises ValueError."""
-    if found := _SLACK_TOKENS.match(given):
+    if found := _SLACK_TOKENS.match(unquoted(given)):
         raise ValueError(f"starts with {found[0]}…, so it's a Slack token: use {what} instead")
     return _printable(given, f"copy {what} again")
 

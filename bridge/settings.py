@@ -39,6 +39,7 @@ from bridge.setting_types import (
     secret,
     text,
     token,
+    unquoted,
     web_url,
     whole,
 )
@@ -272,11 +273,12 @@ class Variables(EnvSettingsSource):
             value = ""
         elif file:
             try:
-                value = Path(file).read_text(encoding="utf-8").strip() or ValueError(
+                value = Path(unquoted(file)).read_text(encoding="utf-8").strip() or ValueError(
                     f"is empty in its file: write the value to the file that {name}_FILE names"
                 )
             except (OSError, ValueError) as exc:  # a path with a null character, too
                 why = exc.strerror if isinstance(exc, OSError) else "not text"
+                why = "its path is in quotation marks" if file[0] in "\"'" else why
                 value = ValueError(f"can't be read from its file ({why}): set {name}_FILE to a readable file")
         return value, name, is_json
 

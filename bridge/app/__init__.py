@@ -40,6 +40,7 @@ from bridge.proxies import unusable_proxy_settings
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
+from bridge.queue.redis.refusals import in_words
 from bridge.queue.reloads import InForce, Reloads
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import LEASE
@@ -287,7 +288,8 @@ class Bridge:
         try:
             await namespace.claim()
         except StoreUnavailable as exc:
-            facts = {"reason": exc.reason, "denied": exc.denied, "cure": exc.cure}
+            why, cure = in_words(exc)
+            facts = {"reason": exc.reason, "denied": exc.denied, "why": why, "cure": cure.removeprefix("allow it: ")}
             log.warning("can't reach Redis yet, retrying", extra=facts)
             await self._patience.through_outages(namespace.claim)
 

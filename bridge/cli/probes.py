@@ -25,7 +25,6 @@ from bridge.cli.troubles import (
     PROJECT,
     REDIS,
     SLACK,
-    denial,
     problem_row,
     project_trouble,
     redis_trouble,
@@ -49,6 +48,7 @@ from bridge.project.connection import DEFAULT
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
+from bridge.queue.redis.refusals import denial
 from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
 from bridge.slack.api import Hello, Identity, SlackWeb, opened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
@@ -31,6 +31,7 @@ from bridge.errors import (
     StoreUnavailable,
     TimedOut,
 )
+from bridge.queue.redis.refusals import in_words
 from bridge.slack.api import CALL_SECONDS
 
 SLACK: Final = "Slack"
@@ -54,19 +55,6 @@ _NO_CONNECTION: Final = {
     "ClientHttpProxyError": "the proxy refused",
     "ConnectionTimeoutError": "timed out",
     "TimeoutError": "timed out",
-}
-_REDIS_TROUBLE: Final = {
-    "away": (
-        "can't connect",
-        "make sure Redis is running (its log says why it stopped), and check REDIS_URL: host, port, rediss:// for TLS",
-    ),
-    "refused": (
-        "the user or password is wrong, or the user lacks permissions",
-        "fix REDIS_URL (redis://user:password@host:6379/0), or allow the user all keys and commands in the ACL",
-    ),
-    "loading": ("Redis is still loading its data", "wait and run the check again"),
-    "full": ("Redis is out of memory", "raise maxmemory; nothing the bridge stores may be evicted"),
-    "read-only": ("Redis is read-only right now", "check its disk, and whether it has become a replica"),
 }
 _WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
 _LATER: Final = "check the service, then run the check again"
@@ -138,17 +126,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
 
 def redis_trouble(error: StoreUnavailable) -> Row:
     """Make a row on why Redis can't be used, and what to do."""
-    if error.denied:
-        cure = f"allow it: {error.cure}" if error.cure else "allow it in the ACL; bridge check names all that's missing"
-        return Row(REDIS, "permissions", FAILURE, denial(error.denied.split(", ")), cure)
-    return Row(REDIS, "reachable", FAILURE, *_REDIS_TROUBLE[error.reason])
-
-
-def denial(denied: Collection[str]) -> str:
-    """Say what the Redis user may not do."""
-    commands = ", ".join(one for one in denied if one.isupper())
-    others = [what for name, what in (("keys", "the bridge's keys"), ("channels", "its channels")) if name in denied]
-    return "the user may not " + " or ".join([f"run {commands}"] * bool(commands) + [f"use {what}" for what in others])
+    return Row(REDIS, "permissions" if error.denied else "reachable", FAILURE, *in_words(error))
 
 
 def project_trouble(operation: str, error: ProjectError) -> Row:

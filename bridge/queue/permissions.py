@@ -14,8 +14,10 @@ from typing import Final
 from redis.asyncio import Redis
 from redis.exceptions import ExecAbortError, NoPermissionError, ResponseError
 
+from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
-from bridge.queue.redis.connection import denied_by, translated
+from bridge.queue.redis.connection import translated
+from bridge.queue.redis.refusals import NO_COMMAND, denied_by, unexpected
 
 # Each with arguments that have no effect. @ is a string that expires, so commands for other types end with WRONGTYPE;
 # % is a key that never exists, and ! the channel of stops, on which an empty message is ignored. SUBSCRIBE is last,
@@ -47,6 +49,9 @@ COMMANDS: Final = _by_name(_USED) | _by_name(_BETTER_WITH)
 
 OPTIONAL: Final = frozenset(_by_name(_BETTER_WITH)) | {"channels"}
 """What it can do without."""
+
+_MOST_NAMED: Final = 5
+_NO_COMMAND: Final = ("unknown command", "ERR unknown command")
 
 _CALL: Final = re.compile(r"redis\.p?call\('([A-Z]+)'(?:, '([A-Z]+)')?")
 
@@ -83,13 +88,17 @@ def guard(script: str) -> str:
 async def denied_to(redis: Redis, keys: Keys) -> list[str]:
     """List what the user of *redis* lacks: names of commands, ``keys`` and ``channels``. Raises `StoreUnavailable`.
 
-    Uses a connection of its own, which may end in any state.
+    That's also raised if the server lacks a command. Uses a connection of its own, which may end in any state.
     """
     places = {"@": keys.probe(), "%": f"{keys.probe()}%", "!": keys.stops(), "_": ""}
     commands = [[places.get(word, word) for word in words] for words in COMMANDS.values()]
     denied: list[str] = []
+    missing: list[str] = []
     with translated():
-        connection = await redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
+        try:
+            connection = await redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
+        except ResponseError as exc:
+            raise unexpected(exc) from exc
         try:
             await connection.send_packed_command(connection.pack_commands(commands))
             for name in COMMANDS:
@@ -98,9 +107,14 @@ async def denied_to(redis: Redis, keys: Keys) -> list[str]:
                 except ResponseError as exc:  # mostly WRONGTYPE: it may be run
                     if isinstance(exc, NoPermissionError | ExecAbortError):
                         denied.append(denied_by(exc) or name)
+                    elif name not in OPTIONAL and str(exc).startswith(_NO_COMMAND):
+                        missing.append(name)
         finally:
             await connection.disconnect(nowait=True)
             await redis.connection_pool.release(connection)
+    if missing:
+        more = f" and {len(missing) - _MOST_NAMED} other commands" if len(missing) > _MOST_NAMED else ""
+        raise StoreUnavailable("refused", "", NO_COMMAND, f"it doesn't have {', '.join(missing[:_MOST_NAMED])}{more}")
     return list(dict.fromkeys(denied))
 
 

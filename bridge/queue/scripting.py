@@ -32,6 +32,7 @@ from bridge.queue.keys import Keys, helpers
 from bridge.queue.permissions import guard
 from bridge.queue.records import VERSION
 from bridge.queue.redis.connection import stop_if_cancelled, translated, translation
+from bridge.queue.redis.refusals import NO_COMMAND
 
 log = logging.getLogger(__name__)
 
@@ -235,9 +236,9 @@ class Scripts:
                     await self.redis.wait(0, 0)
                     has_replicas = True
         except StoreUnavailable as exc:
-            if not exc.denied:
+            if not (exc.denied or exc.cure == NO_COMMAND):
                 raise
-            denied = exc.denied
+            denied = exc.denied or "INFO"
         if denied and denied != self._denied:
             log.warning("the Redis user can't wait for replicas: allow the command", extra={"command": denied})
         self.has_replicas, self._denied = has_replicas, denied

@@ -6,8 +6,10 @@ import json
 import socket
 from collections.abc import Callable
 
+import pytest
 from redis import Redis
 
+from bridge.cli.probes import redis_rows
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
 from support.real_redis import RealRedis
@@ -56,6 +58,44 @@ async def test_a_start_without_redis_logs_what_it_waits_for(system: System) -> N
 
     (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "Redis" in line]
     assert (record["level"], record["reason"]) == ("warning", "away")
+
+
+@pytest.mark.parametrize(
+    ("refuses", "why", "cure"),
+    [
+        ("the database", "it has no database with this number", "such as /0"),
+        ("a command", "it doesn't have EVAL", "rename-command in redis.conf"),
+        ("the password", "the user or password is wrong", "fix REDIS_URL"),
+        ("Redis' protocol", "what answers isn't Redis", "check the host and port in REDIS_URL"),
+    ],
+)
+async def test_what_redis_refuses_is_one_line_with_a_cure(
+    system: System, private_redis: Callable[[], RealRedis], refuses: str, why: str, cure: str
+) -> None:
+    server = private_redis()
+    url = server.url
+    match refuses:
+        case "the database":
+            url += "?db=99"
+        case "a command":
+            server.stop()
+            server.start("--rename-command", "EVAL", "another-name")
+        case "the password":
+            url += "?password=another"
+            with Redis.from_url(server.url) as redis:
+                redis.config_set("requirepass", "a-password")
+        case _:
+            url = system.project.base_url.replace("http", "redis")
+
+    bridge = await system.bridge(REDIS_URL=url).start()
+    await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
+    (row,) = await redis_rows(url, "bridge", None)
+
+    (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "Redis yet" in line]
+    assert (record["why"], record["cure"]) == (row.detail, row.cure)
+    assert (why in row.detail, cure in row.cure) == (True, True), row
+    assert not bridge.has_ended
+    assert "Traceback" not in bridge.log.decode()
 
 
 async def test_a_start_logs_missing_permissions_and_disabled_features(system: System) -> None:

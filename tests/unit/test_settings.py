@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from bridge.errors import ConfigurationError
-from bridge.settings import Settings, environment, load, unknown_names
+from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
 from support.tables import each
 
 NEEDED = {
@@ -59,6 +59,25 @@ def test_the_required_variables_are_sufficient() -> None:
 )
 def test_in_socket_mode_only_this_machine_is_served(environ: dict[str, str], host: str) -> None:
     assert load({**NEEDED, **environ}).host == host
+
+
+@each(("variable", "mark"), [(variable, mark) for variable in VARIABLES for mark in "\"'"])
+def test_quotation_marks_around_a_value_are_one_line(variable: str, mark: str) -> None:
+    given = {**NEEDED, variable: f"{mark}{NEEDED.get(variable, 'value')}{mark}"}
+
+    (line,) = problems_of(given)
+
+    assert line == f"{variable} has quotation marks around its value: remove them (docker run --env-file keeps them)"
+
+
+def test_quotation_marks_around_the_path_of_a_secret_are_named(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("k-1")
+    environ = {**NEEDED, "PROJECT_API_KEY_FILE": f'"{tmp_path}/key"'}
+    del environ["PROJECT_API_KEY"]
+
+    (line,) = problems_of(environ)
+
+    assert line.startswith("PROJECT_API_KEY can't be read from its file (its path is in quotation marks)")
 
 
 def test_all_problems_are_reported_at_once_in_the_documented_order() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
+import ssl
 
 import pytest
 from redis import exceptions
@@ -11,6 +13,7 @@ from redis.asyncio.connection import SSLConnection
 
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.connection import connect, translated
+from bridge.queue.redis.refusals import in_words
 from bridge.setting_types import redis_servers
 from support.tables import each
 
@@ -71,6 +74,40 @@ async def test_a_denied_command_is_named(raised: Exception, denied: str) -> None
         raise raised
 
     assert (caught.value.reason, caught.value.denied) == ("refused", denied)
+
+
+def while_connecting(cause: OSError) -> exceptions.ConnectionError:
+    error = exceptions.ConnectionError("Error 1 connecting to localhost:6379.")
+    error.__context__ = cause
+    return error
+
+
+@each(
+    ("raised", "detail", "cure"),
+    [
+        (while_connecting(ssl.SSLCertVerificationError("self-signed certificate")), "isn't trusted", "?ssl_ca_certs="),
+        (while_connecting(ssl.SSLCertVerificationError("Hostname mismatch")), "for another host", "certificate's host"),
+        (while_connecting(ssl.SSLError("WRONG_VERSION_NUMBER")), "TLS failed", "redis://"),
+        (while_connecting(socket.gaierror(-2, "Name or service not known")), "host name not found", "host"),
+        (while_connecting(FileNotFoundError(2, "No such file")), "can't be opened", "path of the socket"),
+        (exceptions.ConnectionError("Connection closed by server."), "closed the connection", "rediss://"),
+        (exceptions.InvalidResponse('Protocol error, got "H" as reply type byte'), "isn't Redis", "port"),
+        (exceptions.ResponseError("DB index is out of range"), "no database", "such as /0"),
+        (exceptions.ResponseError("DENIED Redis is running in protected mode"), "protected mode", "requirepass"),
+        (exceptions.ResponseError("unknown command 'HSET', with args beginning with: 'OOM'"), "command", "rename"),
+        (exceptions.AuthenticationError("AUTH <password> called without any password configured"), "no pass", "remove"),
+        (exceptions.MovedError("9189 127.0.0.1:7001"), "node of a cluster", "redis+cluster://"),
+        (exceptions.MaxConnectionsError("max number of clients reached"), "no more clients", "maxclients"),
+        (exceptions.ConnectionError("no master is known"), "knows a master", "name"),
+        (exceptions.ConnectionError("refused"), "can't connect", "make sure Redis is running"),
+    ],
+)
+async def test_each_refusal_of_redis_has_a_cure(raised: Exception, detail: str, cure: str) -> None:
+    with pytest.raises(StoreUnavailable) as caught, translated():
+        raise raised
+
+    said = in_words(caught.value)
+    assert (detail in said[0], cure in said[1]) == (True, True), said
 
 
 @each(

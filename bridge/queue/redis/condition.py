@@ -16,6 +16,7 @@ from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import translated
+from bridge.queue.redis.refusals import NO_COMMAND
 from bridge.queue.status import RUNNING, last_heard
 from bridge.queue.wipe import FIELDS, Wipe
 
@@ -76,22 +77,22 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
     if not OPTIONAL.issuperset(denied):
         raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
 
-    async def unless_denied(answer: Awaitable[T], otherwise: T) -> T:
+    async def unless_denied(command: str, answer: Awaitable[T], otherwise: T) -> T:
         try:
             with translated():
                 return await answer
         except StoreUnavailable as exc:
-            if not exc.denied:
+            if not (exc.denied or exc.cure == NO_COMMAND):
                 raise
-            denied.append(exc.denied)
+            denied.append(command)
             return otherwise
 
     with translated():
         owner = await redis.hmget(keys.owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
         heard = await last_heard(redis, keys)
-        about: dict[str, Any] = await unless_denied(redis.info(), {})
+        about: dict[str, Any] = await unless_denied("INFO", redis.info(), {})
         replicas = int(about.get("connected_slaves", 0))
-        confirming = int(await unless_denied(redis.wait(1, _CONFIRM_MS), 0)) if replicas else 0
+        confirming = int(await unless_denied("WAIT", redis.wait(1, _CONFIRM_MS), 0)) if replicas else 0
         round_trips = []
         for _ in range(_PINGS):
             started_at = monotonic()

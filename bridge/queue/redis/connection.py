@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -26,24 +25,11 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    AskError,
-    AuthenticationError,
-    AuthorizationError,
-    BusyLoadingError,
-    ClusterDownError,
-    ConnectionError as NoConnection,
-    NoPermissionError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-    TimeoutError as NoAnswer,
-    TryAgainError,
-)
+from redis.exceptions import RedisError
 
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.queue.redis.masters import OneSlot, following
+from bridge.queue.redis.refusals import refusal_of
 from bridge.setting_types import redis_servers
 
 CONNECTIONS = 64  # a turn needs a connection for milliseconds; 64 are enough for thousands
@@ -131,12 +117,14 @@ def stop_if_cancelled() -> None:
 def translation(exc: RedisError | RuntimeError) -> Exception:
     """Turn redis-py's error into `StoreUnavailable` with a reason.
 
-    Bugs (an unknown command, a key of another type) stay as they are, and so do NOGROUP and NOSCRIPT, which the caller
-    can fix.
+    Bugs (a key of another type) stay as they are, and so do NOGROUP and NOSCRIPT, which the caller can fix.
     """
     stop_if_cancelled()
-    reason = _reason(exc)
-    return exc if reason is None else StoreUnavailable(reason, denied_by(exc))
+    if isinstance(exc, RuntimeError):
+        # A connection that closes just when it's used raises OSError with asyncio's own loop, which redis-py handles,
+        # and RuntimeError with uvloop, which it doesn't.
+        return StoreUnavailable() if "handler is closed" in str(exc) else exc
+    return refusal_of(exc) or exc
 
 
 @contextmanager
@@ -149,56 +137,3 @@ def translated() -> Iterator[None]:
             raise
         raise found from exc
     stop_if_cancelled()
-
-
-_REASONS: dict[str, tuple[tuple[type[RedisError], ...], str]] = {
-    # BUSY: another client's script runs for seconds.
-    "loading": ((BusyLoadingError,), "LOADING|BUSY"),
-    "refused": (
-        (AuthenticationError, AuthorizationError, NoPermissionError),
-        "NOAUTH|WRONGPASS|NOPERM|ACL failure|The user executing the script can't",  # the last are errors in scripts
-    ),
-    # AskError and its subclass MovedError: the slot is moving to another node of the cluster. UNBLOCKED: a master
-    # became a replica while a read waited there. WAIT's error: it became one right after a script, whose writes are
-    # lost.
-    "away": (
-        (NoConnection, NoAnswer, ClusterDownError, AskError, TryAgainError),
-        "UNBLOCKED|WAIT cannot be used with replica",
-    ),
-    "full": ((OutOfMemoryError,), "OOM"),
-    # MISCONF: the disk is full or broken; writes are refused until that's fixed.
-    "read-only": ((ReadOnlyError,), "READONLY|MISCONF|NOREPLICAS"),
-}
-"""The reason by the error's class (some of the first are subclasses of `NoConnection`), or by words of its message."""
-
-_DENIED = re.compile(r"run the '([\w|-]+)' command|access (?:a|one of the) (key|channel)")
-"""What an ACL forbids, in the words of Redis and Valkey."""
-
-# Redis 6 reports an error in a script as "ERR Error running script …: @user_script: 12: -OOM …".
-# In a pipeline, redis-py prefixes the command with its arguments, and makes the message a tuple.
-_IN_A_PIPELINE = "of pipeline caused error: "
-
-
-def denied_by(exc: BaseException) -> str:
-    """Return the name of the command that an ACL denied, ``keys``, ``channels``, or ``""`` if that's unknown."""
-    found = _DENIED.search(f"{exc} {exc.__cause__ or ''}")
-    if found is None:
-        return ""
-    return f"{found[2]}s" if found[2] else found[1].replace("|", " ").upper()
-
-
-def _reason(exc: BaseException) -> str | None:
-    if isinstance(exc, NoConnection) and isinstance(exc.__cause__, RedisError):
-        return _reason(exc.__cause__) or "away"  # refused in the handshake: redis-py wraps that error
-    for reason, (kinds, _words) in _REASONS.items():
-        if isinstance(exc, kinds):
-            return reason
-    if isinstance(exc, RuntimeError):
-        # A connection that closes just when it's used raises OSError with asyncio's own loop, which redis-py handles,
-        # and RuntimeError with uvloop, which it doesn't.
-        return "away" if "handler is closed" in str(exc) else None
-    message = str(exc).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'")
-    for reason, (_kinds, words) in _REASONS.items():
-        if isinstance(exc, ResponseError) and re.search(rf"(?:^|[\s-])(?:{words})\b", message):
-            return reason
-    return None
