@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.cli.catch_up import in_words
-from bridge.cli.printing import out, printable, to_json
+from bridge.cli.printing import moment, out, printable, to_json
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import ThreadKey
 from bridge.queue.outages import Outages, PastOutage
@@ -74,7 +74,10 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
                 link = owner and owner.permalink(thread.channel, thread.root)
                 where = link or f"{thread.channel} {thread.root}"
             where += f"  @{work.project}" if work.project else ""
-            lines.append(printable(f"      {where}  {_STEPS.get(work.step, work.step)}{age}"))
+            does = _STEPS.get(work.step, work.step)
+            if work.next_try:
+                does = f"waiting for the project service until {moment(work.next_try, 'seconds')}"
+            lines.append(printable(f"      {where}  {does}{age}"))
     if not found.processes:
         lines.append("  No bridge is running.")
     numbers = {

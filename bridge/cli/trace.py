@@ -171,7 +171,7 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
         whom = f"to the project {turn.project}" if turn.project else "to the project service"
         sent = f"{whom}{after}{'; no answer yet' if turn.step == 'sent' else ''}"
         if turn.step == "queued" and turn.unsent:
-            sent = f"{tries}; waiting for the project service"
+            sent = f"{tries}{_next_try(turn) or '; waiting for the project service'}"
         yield TraceStep(turn.sent_at, "sent", sent, turn.process_at(turn.sent_at))
     if turn.card:
         shown_at = datetime.fromtimestamp(float(turn.card), turn.accepted_at.tzinfo)
@@ -231,7 +231,14 @@ def _waiting(turn: TurnTrace) -> str:
         return "; the thread was stopped: waiting for someone to send it, discard it or write again"
     if turn.is_parked:
         return "; waiting for someone to pick an agent"
-    return f"; waiting, with {turn.ahead} ahead of it" if turn.ahead else "; next in line"
+    if turn.ahead:
+        return f"; waiting, with {turn.ahead} ahead of it"
+    return ("" if turn.unsent else _next_try(turn)) or "; next in line"
+
+
+def _next_try(turn: TurnTrace) -> str:
+    """Say when a turn that waits for the service is tried again, if that isn't in a few seconds."""
+    return f"; waiting for the project service until {moment(turn.next_try, 'seconds')}" if turn.next_try else ""
 
 
 KINDS: Final = {

@@ -479,6 +479,10 @@ class State(Enum):
     NOT_ACCEPTED = Meaning(
         "The project service isn't accepting this message right now, so it's waiting.", "I try again every few seconds."
     )
+    TRIED_LATER = Meaning(
+        "I'll send this message again at {since}, because the project service isn't accepting it right now.",
+        "Type !stop in the thread to stop waiting.",
+    )
     WORKING = Meaning(
         "This message was sent to the project service at {since}, and there's no answer yet.",
         "Type !stop in the thread to stop waiting.",
@@ -635,6 +639,8 @@ def _waiting(turn: TurnTrace, down_since: datetime | None) -> Explanation:
         return Explanation(State.BEHIND.value, {"count": kit.counted(turn.ahead, "other message")}, turn=turn)
     if turn.waits_for_reading:
         return Explanation(State.UNREAD.value, turn=turn)
+    if turn.next_try:
+        return Explanation(State.TRIED_LATER.value, since=turn.next_try, turn=turn)
     return Explanation((State.NOT_ACCEPTED if turn.unsent else State.NEXT).value, turn=turn)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from bridge.errors import ProjectError, TooOften
+from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer, what_happened
@@ -74,6 +74,10 @@ MOST_NAMED: Final = 10  # files in a notice
 
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
+NOTIFY: Final = "answer:notify"
+"""The button's value is the turn to wait for."""
+STOP: Final = "answer:stop"
+"""The button's value is the thread and the message to stop."""
 SEND_THEM: Final = "offered:send"
 SEND_EDITED: Final = "turn:edited"
 SEND_REPLY: Final = "reply:send"
@@ -418,6 +422,20 @@ def service_down() -> Reply:
     """Say that the service is down and that nothing is lost."""
     text = "⏳ The project service is unavailable. Your message is queued and will be answered once it's back."
     return kit.note(text, audience=Audience.THREAD)
+
+
+def waits_for_service(error: ProjectError, next_try: datetime, turn: str, value: str) -> Reply:
+    """Say that a message waits for the service, until when, and offer to notify its person, and to stop it."""
+    why = "is busy" if isinstance(error, Busy) else "isn't answering"
+    text = f"⏳ The project service {why}, so your message is waiting."
+    when = f"Next try: {kit.DATE_AND_TIME.format(moment=next_try.astimezone(UTC))}"
+    small = kit.trusted_context("Next try: {next_try}", next_try=next_try)
+    return kit.reply(f"{text} {when}", kit.section(text), small, kit.actions(*notify_or_stop(turn, value)))
+
+
+def notify_or_stop(turn: str, value: str) -> tuple[Block, Block]:
+    """Return the buttons below a message that takes long: *value* is its thread and itself."""
+    return kit.button("Notify me", NOTIFY, turn), kit.button("Stop", STOP, value)
 
 
 def other_project(here: str, wanted: str) -> Reply:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -62,7 +62,8 @@ from bridge.inbound import (
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Patience
-from bridge.queue.records import Record, Step, Taken, Write
+from bridge.queue.records import Record, Step, Taken, Write, only_if
+from bridge.queue.scripting import epoch_ms
 from bridge.queue.turn import (
     DeletedMeanwhile,
     Journal,
@@ -76,12 +77,15 @@ from bridge.queue.worker import Line, Shares, Slots
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply, mark_view
+from bridge.slack.indicators import Working
 from bridge.slack.parts import MessageTag
 from bridge.slack.post import ExistingParts
 
 log = logging.getLogger(__name__)
 
 _TRANSIENT = timedelta(seconds=2)
+_SOON = timedelta(seconds=5)  # a shorter wait has no status and no time
+_PATIENCE = timedelta(minutes=1)  # after so long, people are told in private that their message waits
 _RECENT = timedelta(minutes=1)
 _OTHER_VERSION = "written by another version of the bridge"
 
@@ -529,14 +533,33 @@ class Turns:
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:
         """Wait before a retry; the caller then takes the head again, as it may have changed."""
         async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
-            if isinstance(exc, Busy):
-                await self.patience.pause(exc.retry_after or _TRANSIENT)
-            elif turn.project.client.is_up:
-                await self.patience.pause(_TRANSIENT)
+            if isinstance(exc, Busy) or turn.project.client.is_up:
+                wait = isinstance(exc, Busy) and exc.retry_after
+                await self._pause(turn, exc, wait or _TRANSIENT)
             else:
                 await self._notify_of_outage(turn)
                 line = self.lines.setdefault(turn.project_key, Line()) if turn.project_key else self.line
                 await self.patience.wait_for(line.wait(turn.record.accepted_at, partial(self._until_back, turn)))
+
+    async def _pause(self, turn: Turn, exc: ProjectError, wait: timedelta) -> None:
+        """Wait before the next try, whose time is recorded; its person sees that, and is told if it takes long."""
+        body, next_try, key = turn.body, self.deps.now() + wait, self.deps.scripts.keys.turn(turn.id)
+        is_soon = wait <= _SOON
+        writes = only_if(
+            key, {"step": Step.QUEUED}, ("field", key, 0, "next_try", "" if is_soon else str(epoch_ms(next_try)))
+        )
+        await self.patience.through_outages(self.deps.inbox.write, *writes)
+        async with AsyncExitStack() as stack:
+            if isinstance(body, InboundMessage) and not is_soon:
+                working = Working(self.deps.indicators, place_of(body), "", doing="is waiting for the project service")
+                await stack.enter_async_context(working)
+            is_long = next_try - turn.record.accepted_at > _PATIENCE
+            if isinstance(body, InboundMessage) and not body.app and is_long:
+                reply = notices.waits_for_service(exc, next_try, turn.id, f"{body.thread.root} {body.ts}")
+                with suppress(StoreUnavailable, SlackError):
+                    if await self.deps.said_once.may_say_that_it_works(turn.id):
+                        await self.deps.slack.whisper(recipient_of(body), reply)
+            await self.patience.pause(wait)
 
     async def _until_back(self, turn: Turn) -> None:
         """Wait until the service is back, or its project has another address or key, or is no longer served."""

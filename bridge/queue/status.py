@@ -26,13 +26,17 @@ _MOST: Final = 1000  # of running turns, or lanes
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A turn being worked on: its *lane*, its *step*, when it was accepted, and its *project* (``""``: the default)."""
+    """A turn being worked on: its *lane*, its *step*, when it was accepted, and its *project* (``""``: the default).
+
+    *next_try* is when it's sent to the service again, if it waits for that.
+    """
 
     turn: str
     lane: Lane
     step: str
     accepted_at: datetime | None
     project: str = ""
+    next_try: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,13 @@ async def status_of(scripts: Scripts) -> Status:
                 continue
             lane = Lane(entries[0][1]["lane"])
             turn: Any = await redis.lindex(keys.box(lane), 0)
-            fields: Any = await redis.hmget(keys.turn(turn), ["step", "at", "body"]) if turn else (None, None, None)
-            step, at, body = fields
+            fields: Any = await redis.hmget(keys.turn(turn), ["step", "at", "body", "next_try"]) if turn else [None] * 4
+            step, at, body, again = fields
             since = from_epoch_ms(at) if at else None
             of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
             project = await redis.hget(of_thread, "project") if of_thread else None
-            found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)))
+            next_try = from_epoch_ms(again) if again and step == "queued" else None
+            found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
             work.setdefault(one["consumer"], []).append(found)
         heard = await last_heard(redis, keys)
         reports = await Reloads(scripts).reports(dict.fromkeys([*heard, *work]))

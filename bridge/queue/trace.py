@@ -65,7 +65,7 @@ class TurnTrace(BaseModel, frozen=True):
     one did, after what it *concerns*. *menu* is the ``ts`` of the menu that its thread waits for. It *has_text* that a
     button may send again, or *has_new_text* that was written too late. It *waits_for_reading* until its thread's older
     messages have been read. *project* is the one that it was about (``""``: the default one). *approval* is the state
-    of its request for approval, if it made one.
+    of its request for approval, if it made one. *next_try* is when a turn that waits for the service is sent to it.
     """
 
     id: TurnId
@@ -86,6 +86,7 @@ class TurnTrace(BaseModel, frozen=True):
     sent_at: _Moment = Field(None, alias="t_sent")
     answered_at: _Moment = Field(None, alias="t_outcome")
     ended_at: _Moment = Field(None, alias="t_done")
+    next_try: _Moment = None
     dropped_at: _Moment = Field(None, alias="dropped")
     behind: _Number = 0
     overtakes: _Number = 0

@@ -299,6 +299,7 @@ class Working(AfterAWhile):
         *,
         speaker: Speaker | None = None,
         title: str = "",
+        doing: str = ANSWERING,
         renew: timedelta = RENEW,
     ) -> None:
         super().__init__()
@@ -309,7 +310,7 @@ class Working(AfterAWhile):
         self._speaker = speaker
         self._title = title
         self._renew = renew
-        self._doing = ANSWERING
+        self._doing = doing
         self._showing = asyncio.Lock()
 
     async def __aenter__(self) -> Self:

@@ -6,12 +6,14 @@ import asyncio
 import dataclasses
 from datetime import timedelta
 
+import httpx
 import pytest
 
-from bridge.features.conversations.layout import NOTIFY, STOP
+from bridge.engine.notices import NOTIFY, STOP
 from bridge.features.conversations.menu import CHOOSE
 from bridge.playground.emulator.faults import Error, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL
+from bridge.queue.status import status_of
 from support.harness import POST, REFUSED, SALES, SUPPORT, Harness
 from support.waiting import wait_until
 
@@ -183,6 +185,46 @@ async def test_its_stop_button_stops_that_message(unseen: Harness) -> None:
     await answered(unseen, task)
 
     assert "re: hello" not in unseen.seen.texts
+
+
+async def waiting(harness: Harness, answer: httpx.Response, again: asyncio.Event) -> asyncio.Task[None]:
+    """Ask an agent while the service is busy; the next try waits for *again*."""
+
+    async def until_then() -> None:
+        if harness.slept[-1] > 60:
+            await again.wait()
+
+    harness.on_sleep = until_then
+    harness.service.chats = [answer]
+    await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
+    task = await harness.start_next()
+    await wait_until(lambda: harness.seen.ephemerals != [] and states(harness)[-1:] == ["processing"], "it's shown")
+    return task
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("presses", ["notify", "stop", "nothing"])
+async def test_who_waits_for_a_busy_service_sees_until_when(harness: Harness, status: int, presses: str) -> None:
+    again = asyncio.Event()
+    next_try = harness.store.clock() + timedelta(seconds=1800)
+    task = await waiting(harness, httpx.Response(status, headers={"Retry-After": "1800"}), again)
+    ((user, text, blocks),) = [(one.user, one.text, str(one.blocks)) for one in harness.seen.ephemerals]
+    found = await status_of(harness.store.scripts)
+    if presses != "nothing":
+        await harness.press(NOTIFY if presses == "notify" else STOP, works=False)
+        await harness.work("b")
+    again.set()
+    await task
+    await harness.work()
+
+    assert user == ALICE
+    assert text.startswith("⏳ The project service is busy, so your message is waiting. Next try: ")
+    assert f"<!date^{int(next_try.timestamp())}^" in blocks
+    assert next_try in [work.next_try for process in found.processes for work in process.work]
+    assert states(harness)[-1] == "active"
+    texts = [one.text for one in harness.seen.messages if one.place.channel == DM_ALICE]
+    assert texts == (["Support is done with your message."] if presses == "notify" else [])
+    assert harness.service.messages == ["hello"] * (1 if presses == "stop" else 2)
 
 
 async def test_a_person_who_sees_a_status_gets_no_line(harness: Harness) -> None:

@@ -179,6 +179,15 @@ async def while_the_service_is_down(harness: Harness) -> Staged:
     return ts
 
 
+async def while_the_service_is_busy(harness: Harness) -> Staged:
+    harness.service.chats = [httpx.Response(429, headers={"Retry-After": "1800"})]
+    harness.on_sleep = asyncio.Event().wait  # type: ignore[assignment]
+    ts = await mention(harness, works=False)
+    running.append(asyncio.create_task(harness.work("b")))
+    await wait_until(lambda: 1800 in harness.slept, "it waits")
+    return ts
+
+
 async def with_the_agent(harness: Harness) -> Staged:
     harness.service.gate.clear()
     ts = await mention(harness, works=False)
@@ -456,6 +465,7 @@ CAUSES: list[tuple[Callable[[Harness], Awaitable[Staged]], str, str, list[str]]]
     (after_a_stop, "This thread was stopped", "Write another message", []),
     (stopped, "Someone stopped this message", "Send it again", [AGAIN]),
     (while_the_service_is_down, r"has been unavailable since \d", "once the service is back", []),
+    (while_the_service_is_busy, r"again at \d.*, because the project service isn't acc", "Type !stop", []),
     (with_the_agent, r"sent to the project service at \d.*no answer yet", "Type !stop", []),
     (answered_with_an_error, r"answered with an error \(400, “no such topic”\)", "Change the message", []),
     (with_an_unknown_outcome, r"can't tell whether the agent received this message \(500\)", "may repeat", [AGAIN]),

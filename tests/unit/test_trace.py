@@ -87,9 +87,13 @@ async def test_requests_that_did_not_arrive_are_counted(store: Store) -> None:
         await process.journal.unsent(taken)
 
     waiting = detail(await trace_steps(store), "sent")
+    key = store.scripts.keys.turn(taken.record.id)
+    await process.inbox.write(("field", key, 0, "next_try", "1772625600000"))
+    until = detail(await trace_steps(store), "sent")
     await process.journal.sent(await process.take(held))
 
     assert waiting == "2 requests that didn't arrive; waiting for the project service"
+    assert until == f"{waiting} until 2026-03-04T12:00:00Z"
     assert detail(await trace_steps(store), "sent") == (
         "to the project service, after 2 requests that didn't arrive; no answer yet"
     )

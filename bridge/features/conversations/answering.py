@@ -254,6 +254,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     status = await turn.until_shown.enter_async_context(
         Working(deps.indicators, place_of(message), name, speaker=speaker, title=title)
     )
+    status.is_told = turn.record.has_waited
     if not message.app:
         status.call(partial(_say_that_it_works, deps, turn, message, status, name), after=deps.long_run)
     if message.parts:

@@ -111,7 +111,7 @@ async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
     await deps.said_once.greeted(turn.team, what.user)
 
 
-@conversations.button(layout.NOTIFY, label="button: Notify me")
+@conversations.button(notices.NOTIFY, label="button: Notify me")
 async def notify_when_answered(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Notify this person when their message is answered."""
     goes_on = await add_waiter(deps, TurnId(click.value), click.user)
@@ -125,7 +125,7 @@ async def answer_is_shown(deps: Deps, turn: Turn, about: AnswerShown, ts: str) -
     await notify_waiters(deps, turn, TurnId(about.turn), what, event=layout.ANSWERED, ts=ts)
 
 
-@conversations.button(layout.STOP, label="button: Stop")
+@conversations.button(notices.STOP, label="button: Stop")
 async def stop_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Stop the message that the button is about."""
     root, _, said = click.value.partition(" ")

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.engine.notices import facts_of, with_facts
+from bridge.engine.notices import facts_of, notify_or_stop, with_facts
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
 from bridge.slack.blockkit.reply import Audience, Block, Reply, Speaker
 
 CONTINUE: Final = "session:continue"
 """The button's value is ``<session to resume>:<the thread's session, if it has one>``."""
-
-NOTIFY: Final = "answer:notify"
-"""The button's value is the turn to wait for."""
-
-STOP: Final = "answer:stop"
-"""The button's value is the thread and the message to stop."""
 
 ANSWERED: Final = "answer_shown"
 """The name of the notice that an answer is shown."""
@@ -30,7 +24,7 @@ _WELCOME = 2000
 def still_working(agent: str, turn: str, value: str) -> Reply:
     """Say that the agent is still at work, and offer to notify the person, and to stop it."""
     text = f"{kit.named(agent, 100) if agent else 'The agent'} is still working on your message."
-    return kit.ask(text, kit.button("Notify me", NOTIFY, turn), kit.button("Stop", STOP, value))
+    return kit.ask(text, *notify_or_stop(turn, value))
 
 
 def will_notify() -> Reply:
