@@ -378,16 +378,20 @@ class BadUsage(CommandError):
 class NoSuch(CommandError):
     """There is no workflow, agent or app of this name.
 
-    *nearest* are similar names; *lists* is the command that lists all, if the name was typed in a command.
+    *nearest* are similar names; *lists* is the command that lists all, if the name was typed in a command. *is_part*:
+    the service listed only some.
     """
 
-    def __init__(self, kind: str, name: str, nearest: Sequence[str] = (), lists: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, nearest: Sequence[str] = (), lists: str = "", *, is_part: bool = False
+    ) -> None:
         super().__init__(f"{kind} {name}")
         self.about = kind
         self.kind = kind
         self.name = name
         self.nearest = tuple(nearest)
         self.lists = lists
+        self.is_part = is_part
 
 
 class SeveralFit(CommandError):

@@ -17,7 +17,7 @@ from bridge.engine.picking import pick
 from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, has_file, rules_of
 from bridge.errors import CommandError, ConfigurationError, ProjectError, SlackError, SlackRefused
 from bridge.inbound import SlashCommand
-from bridge.project import ProjectClient
+from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
@@ -114,13 +114,14 @@ async def _workflow(project: ProjectSettings, wanted: str) -> Workflow:
     """Return the workflow with this ID or name. Raises `ConfigurationError`."""
     try:
         async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
-            known = await client.get_workflows()
+            known = await Catalog(client).candidates("workflow", wanted)
     except ProjectError as exc:
         raise ConfigurationError([f"the workflows can't be listed ({exc.cause}): bridge check says why"]) from None
     try:
-        return pick("workflow", wanted, known, takes_rest=False, acts=True).one
+        found: Workflow = pick("workflow", wanted, known, takes_rest=False, acts=True).one
     except CommandError as exc:
         raise ConfigurationError([f"--run: {sentence(exc)}"]) from None
+    return found
 
 
 async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: str = "auto") -> list[Row]:

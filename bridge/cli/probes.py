@@ -45,6 +45,7 @@ from bridge.features.conversations.answering import configured
 from bridge.metrics import Metrics
 from bridge.project import ProjectClient
 from bridge.project.connection import DEFAULT
+from bridge.project.models import Listing, Row as RowOf
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
@@ -509,13 +510,17 @@ def _with_unusable(row: Row, problems: Sequence[str]) -> Row:
 
 
 async def _list_rows(
-    noun: str, listing: Awaitable[list[T]], read: Callable[[int], Awaitable[Any]]
-) -> tuple[list[Row], list[T] | None]:
+    noun: str, listing: Awaitable[Listing[RowOf]], read: Callable[[int], Awaitable[Any]]
+) -> tuple[list[Row], Listing[RowOf] | None]:
     """Read the list, and its first entry; returns the list, too."""
     row, found = await _called(f"get_{noun}s", listing)
     if found is None:
         return [row], None
     listed = replace(row, detail=counted(len(found), noun))
+    if found.is_part:
+        detail = f"{listed.detail}, but the service says that there are more"
+        cure = "have the service list all of them; until then, people reach the others by their IDs only"
+        listed = replace(row, state=WARNING, detail=detail, cure=cure)
     if not found:
         return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")], found
     first: Any = found[0]

@@ -39,7 +39,7 @@ from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound, ScheduledRun, TriggeredRun
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Listing, Workflow
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
@@ -305,17 +305,17 @@ class Offered:
     catalog: Catalog
     asked: Asked
 
-    async def get_workflows(self) -> list[Workflow]:
+    async def get_workflows(self) -> Listing[Workflow]:
         """Return the workflows."""
         found = await self.catalog.get_workflows()
         offered = await self.access.offered_to(self.asked, found)
-        return [one for one in found if one.id in offered]
+        return found.only(one for one in found if one.id in offered)
 
-    async def get_agents(self) -> list[Agent]:
+    async def get_agents(self) -> Listing[Agent]:
         """Return the agents."""
         found = await self.catalog.get_agents()
         offered = await self.access.offered_to(self.asked, found)
-        return [one for one in found if one.id in offered]
+        return found.only(one for one in found if one.id in offered)
 
 
 def starter_of(body: Inbound | None) -> tuple[Starter, str]:

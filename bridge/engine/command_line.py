@@ -30,7 +30,6 @@ from bridge.errors import (
     UnknownOption,
 )
 from bridge.inbound import Click, InboundMessage
-from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
@@ -199,7 +198,7 @@ class CommandLine:
         id_, _name, rest = error.options[0]
         if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
             raise error
-        form = await command.fill(deps, turn, next(one for one in await _all(name, turn) if one.id == id_), rest)
+        form = await command.fill(deps, turn, await turn.project.catalog.item(name, id_), rest)
         doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
         view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
         return Form(view, failure(error), error.about)
@@ -266,12 +265,12 @@ class CommandLine:
                     raise command.usage_error(start)
                 break
             if name in {"workflow", "agent"}:
-                known = await _all(name, turn)
                 if meant is not None and place == 0:
-                    one = next((one for one in known if one.id == meant), None)
+                    one = await turn.project.catalog.item(name, meant)
                     if one is None:
                         raise NoSuch(name, str(meant))
                 else:
+                    known = await turn.project.catalog.candidates(name, rest)
                     picked = pick(name, rest, known, takes_rest=not is_last, acts=not command.is_read_only)
                     guessed = "" if picked.is_whole else rest
                     one, rest = picked.one, picked.rest
@@ -397,7 +396,7 @@ class CommandLine:
             return None
         kind = show.parameters[0].name
         try:
-            pick(kind, rest, await _all(kind, turn), takes_rest=False)
+            pick(kind, rest, await turn.project.catalog.candidates(kind, rest), takes_rest=False)
         except SeveralFit:
             return show, rest  # which says so
         except NoSuch as exc:
@@ -452,10 +451,6 @@ class CommandLine:
         if near:
             return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
         return UnknownCommand(typed, help=_explained(fitting, start))
-
-
-async def _all(kind: str, turn: Turn) -> Sequence[Workflow | Agent]:
-    return await (turn.project.catalog.get_workflows() if kind == "workflow" else turn.project.catalog.get_agents())
 
 
 def _no_such_project(name: str, turn: Turn, start: str) -> NoSuch:

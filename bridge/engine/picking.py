@@ -116,7 +116,8 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     if near and takes_rest:
         text = text.removesuffix(near[0].rest).rstrip()
     name = digits if takes_rest and not near else ""
-    raise NoSuch(kind, name or text, [pick.one.name for pick in near])
+    is_part = getattr(candidates, "is_part", False)  # of a `Listing`
+    raise NoSuch(kind, name or text, [pick.one.name for pick in near], is_part=is_part)
 
 
 def is_called(text: str, one: Named) -> bool:

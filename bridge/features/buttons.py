@@ -15,6 +15,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.json_text import compact
+from bridge.slack.blockkit.lists import MenuChoices
 from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.reply import Block
 
@@ -126,10 +127,11 @@ def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[in
     ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
     shared = _shared_names(agents)
-    return [
-        agent_option(one, faces.get(one.id, ""), has_namesake=name_key(one.name) in shared)
-        for _, one in ranked[: kit.OPTIONS]
+    options = [
+        agent_option(agent, faces.get(agent.id, ""), has_namesake=name_key(agent.name) in shared)
+        for _, agent in ranked[: kit.OPTIONS]
     ]
+    return MenuChoices(options, agents, "agent")
 
 
 def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) -> Block:
@@ -169,7 +171,9 @@ def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
     shared = _shared_names(workflows)
-    return [workflow_option(one, has_namesake=name_key(one.name) in shared) for _, one in ranked[: kit.OPTIONS]]
+    ranked = ranked[: kit.OPTIONS]
+    options = [workflow_option(workflow, has_namesake=name_key(workflow.name) in shared) for _, workflow in ranked]
+    return MenuChoices(options, workflows, "workflow")
 
 
 def workflow_option(workflow: Workflow, *, has_namesake: bool = False) -> Block:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
@@ -15,8 +14,6 @@ from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 
-T = TypeVar("T", Workflow, Agent)
-
 
 async def may_set(deps: Deps, turn: Turn, channel: str) -> bool:
     """Whether to offer a person a button that changes a channel's settings; their direct message is their own."""
@@ -26,7 +23,7 @@ async def may_set(deps: Deps, turn: Turn, channel: str) -> bool:
 
 async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
     """Return the workflow with the ID from a button or form. Raises `NoSuch`."""
-    if workflow := _by_id(await turn.project.catalog.get_workflows(), id_):
+    if workflow := await turn.project.catalog.workflow(id_):
         return workflow
     raise NoSuch("workflow", str(id_))
 
@@ -40,11 +37,7 @@ async def agent_by_id(turn: Turn, id_: int) -> Agent:
 
 async def find_agent(turn: Turn, id_: int | None) -> Agent | None:
     """Return the agent with this ID; None if it no longer exists."""
-    return None if id_ is None else _by_id(await turn.project.catalog.get_agents(), id_)
-
-
-def _by_id(items: Sequence[T], id_: int) -> T | None:
-    return next((one for one in items if one.id == id_), None)
+    return None if id_ is None else await turn.project.catalog.agent(id_)
 
 
 async def agent_name(turn: Turn, id_: int) -> str:
@@ -97,9 +90,9 @@ async def rights(
     access, target = deps.access, None
     known = deps.projects.get(project) if has_file(access.rules) else None
     if known is not None and workflow is not None:
-        target = target_of(_by_id(await known.catalog.get_workflows(), workflow)) or Target("workflow", str(workflow))
+        target = target_of(await known.catalog.workflow(workflow)) or Target("workflow", str(workflow))
     elif known is not None and agent is not None:
-        target = target_of(_by_id(await known.catalog.get_agents(), agent)) or Target("agent", str(agent))
+        target = target_of(await known.catalog.agent(agent)) or Target("agent", str(agent))
     about = target if act in {"schedule", "alert"} else None
     wanted = [access.asked_by(act, owner, channel, project, about)]
     if target is not None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from bridge.errors import ProjectError
+from pydantic import BaseModel
+
+from bridge.errors import Busy, NotUnderstood, Outage, ProjectError, ServiceRefused
 from bridge.project.client import ProjectClient
-from bridge.project.models import Agent, Project, Stats, Workflow
+from bridge.project.models import Agent, Listing, Project, Row, Stats, Workflow
 
 T = TypeVar("T")
 
 CACHED_FOR = timedelta(seconds=5)
+_ID = re.compile(r"[*_~`]*#?(-?[0-9]{1,18})[*_~`]*(?=[\s:,]|$)")
 _SOON = 2.0  # seconds
+_MOST_NAMES = 1000
 
 
 class Catalog:
@@ -26,17 +31,54 @@ class Catalog:
     """
 
     def __init__(self, client: ProjectClient, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.get_workflows = Cached[Sequence[Workflow]](client.get_workflows, monotonic)
-        self.get_agents = Cached[Sequence[Agent]](client.get_agents, monotonic)
+        self.get_workflows = Cached[Listing[Workflow]](client.get_workflows, monotonic)
+        self.get_agents = Cached[Listing[Agent]](client.get_agents, monotonic)
         self.get_project = Cached[Project](client.get_project, monotonic)
         self.get_stats = Cached[Stats](client.get_stats, monotonic)
+        self._client = client
+        self._unlisted: dict[tuple[str, int], str] = {}  # names of what isn't in the lists
+
+    async def workflow(self, id_: int) -> Workflow | None:
+        """Return a workflow from the list, or else from the service itself; None if there's none of this ID.
+
+        Raises `ProjectError`.
+        """
+        found = next((workflow for workflow in await self.get_workflows() if workflow.id == id_), None)
+        return found or self._noted("workflow", await _asked(Workflow, id_, self._client.get_workflow))
+
+    async def agent(self, id_: int) -> Agent | None:
+        """Return an agent, like `workflow`. Raises `ProjectError`."""
+        found = next((agent for agent in await self.get_agents() if agent.id == id_), None)
+        return found or self._noted("agent", await _asked(Agent, id_, self._client.get_agent))
+
+    def _noted(self, kind: str, item: Row | None) -> Row | None:
+        if item is not None:
+            self._unlisted = {} if len(self._unlisted) > _MOST_NAMES else self._unlisted
+            self._unlisted[kind, item.id] = item.name
+        return item
+
+    async def item(self, kind: str, id_: int) -> Agent | Workflow | None:
+        """Return an agent or a workflow, like `workflow`. Raises `ProjectError`."""
+        return await (self.agent(id_) if kind == "agent" else self.workflow(id_))
+
+    async def candidates(self, kind: str, typed: str) -> Listing[Any]:
+        """Return the list, and what has the ID with which someone began to type, if that isn't in it.
+
+        Raises `ProjectError`.
+        """
+        found: Listing[Any] = await (self.get_agents() if kind == "agent" else self.get_workflows())
+        number = _ID.match(typed.strip())
+        if number and (item := await self.item(kind, int(number[1]))) is not None and item not in found:
+            return found.only([*found, item])
+        return found
 
     async def agent_name(self, agent: int, *, is_current: bool = False) -> str:
         """Return the name of an agent from the last list, or ``""`` if it isn't known soon.
 
         With *is_current*, the last list is used only if there's no current one soon.
         """
-        return _name_of(agent, await _soon(self.get_agents, is_current=is_current))
+        listed = await _soon(self.get_agents, is_current=is_current)
+        return _name_of(agent, listed) or self._unlisted.get(("agent", agent), "")
 
     async def last_agents(self) -> Sequence[Agent]:
         """Return the last list of agents, whatever its age; an empty one if none is known soon."""
@@ -44,18 +86,31 @@ class Catalog:
 
     async def workflow_name(self, workflow: int, *, is_current: bool = False) -> str:
         """Return the name of a workflow, like `agent_name`."""
-        return _name_of(workflow, await _soon(self.get_workflows, is_current=is_current))
+        listed = await _soon(self.get_workflows, is_current=is_current)
+        return _name_of(workflow, listed) or self._unlisted.get(("workflow", workflow), "")
 
     def last_name(self, kind: Literal["agent", "workflow"], id_: int) -> str:
         """Return the name of an agent or a workflow from the last list, without asking the service, or ``""``."""
-        return _name_of(id_, (self.get_agents.last if kind == "agent" else self.get_workflows.last) or ())
+        listed = (self.get_agents.last if kind == "agent" else self.get_workflows.last) or ()
+        return _name_of(id_, listed) or self._unlisted.get((kind, id_), "")
+
+
+async def _asked(model: type[Row], id_: int, read: Callable[[int], Awaitable[BaseModel]]) -> Row | None:
+    """Ask the service for what isn't in its list, as that may be a part. Raises `ProjectError` if it can't answer."""
+    try:
+        detail = (await read(id_)).model_dump(include=set(model.model_fields), exclude_none=True)
+    except (Busy, Outage):
+        raise
+    except (ServiceRefused, NotUnderstood):
+        return None
+    return model.model_validate(detail | {"id": id_}) if detail.get("id", id_) == id_ else None
 
 
 def _name_of(id_: int, known: Sequence[Agent] | Sequence[Workflow]) -> str:
     return next((one.name for one in known if one.id == id_), "")
 
 
-async def _soon(listed: Cached[Sequence[T]], *, is_current: bool) -> Sequence[T]:
+async def _soon(listed: Cached[Listing[Row]], *, is_current: bool) -> Sequence[Row]:
     """Return the last list, whatever its age; if there's none, or it must be current, a new one that comes soon."""
     if is_current or listed.last is None:
         with suppress(ProjectError, TimeoutError):

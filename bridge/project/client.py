@@ -142,7 +142,7 @@ class ProjectClient:
 
     # The eight operations.
 
-    async def get_workflows(self) -> list[models.Workflow]:
+    async def get_workflows(self) -> models.Listing[models.Workflow]:
         """List the project's workflows."""
         return await self._call("get_workflows", "workflows", read_rows, _WORKFLOWS)
 
@@ -160,7 +160,7 @@ class ProjectClient:
             "run_workflow", path, read_answer, _RUN, about=about, body=body, timeout=self._run_timeout
         )
 
-    async def get_agents(self) -> list[models.Agent]:
+    async def get_agents(self) -> models.Listing[models.Agent]:
         """List the project's agents."""
         return await self._call("get_agents", "agents", read_rows, _AGENTS)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -218,6 +219,21 @@ class AgentDetail(_Model):
     temperature: MaybeFraction = None
     welcome_message: MaybeText = None
     tools: Any = None
+
+
+Row = TypeVar("Row", Workflow, Agent)
+
+
+class Listing(list[Row]):
+    """A list of workflows or agents; *is_part*: the service says that there are more, which it didn't send."""
+
+    def __init__(self, rows: Iterable[Row] = (), *, is_part: bool = False) -> None:
+        self.extend(rows)
+        self.is_part = is_part
+
+    def only(self, rows: Iterable[Row]) -> Listing[Row]:
+        """Return some of its *rows*."""
+        return Listing(rows, is_part=self.is_part)
 
 
 class ChatAnswer(_MayBeCut):

@@ -127,10 +127,10 @@ class AnswerShape(Generic[M]):
 
 
 @dataclass(frozen=True, slots=True)
-class RowsShape(Generic[M]):
+class RowsShape(Generic[models.Row]):
     """A list of rows of a *model*, called *name*."""
 
-    model: type[M]
+    model: type[models.Row]
     name: str
 
 
@@ -342,17 +342,19 @@ def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]
     raise reader.fail(problem)  # not chained: pydantic's message quotes the answer
 
 
-def read_rows(operation: str, received: ServiceResponse, shape: RowsShape[M]) -> tuple[list[M], list[str]]:
+def read_rows(
+    operation: str, received: ServiceResponse, shape: RowsShape[models.Row]
+) -> tuple[models.Listing[models.Row], list[str]]:
     """Read a list's rows that can be used. Returns them with what couldn't. Raises `NotUnderstood` if none can."""
     reader = _Reader(operation, received)
-    value = reader.value()
+    value = whole = reader.value()
     for _ in range(2):  # {"data": {"agents": [...]}}
         if isinstance(value, dict):
             names = [name for name in (shape.name, *_WRAPPERS) if isinstance(value.get(name), list | dict)]
             value = value[names[0]] if names else value
     if not isinstance(value, list):
         raise reader.fail(f"{shape.name}: not a list but {kind_of(value)}")
-    rows: list[M] = []
+    rows = models.Listing[models.Row](is_part=len(value) > models.MOST_ROWS or has_more(whole, received, len(value)))
     if len(value) > models.MOST_ROWS:
         reader.note(f"{shape.name}: more than {models.MOST_ROWS:,}, of which the first were used")
     for at, row in enumerate(value[: models.MOST_ROWS]):
@@ -366,6 +368,73 @@ def read_rows(operation: str, received: ServiceResponse, shape: RowsShape[M]) ->
     if value and not rows:
         raise reader.fail(next(problem for problem in reader.problems if problem.endswith(models.LEFT_OUT)))
     return rows, reader.problems
+
+
+_NEXT: Final = frozenset(
+    {
+        "next",
+        "nextcursor",
+        "cursor",
+        "nextpage",
+        "nextpagetoken",
+        "nexttoken",
+        "pagetoken",
+        "continuationtoken",
+        "after",
+    }
+    | {
+        "nexturl",
+        "nextlink",
+        "nextpageurl",
+        "odata.nextlink",
+        "endcursor",
+        "scrollid",
+        "nextoffset",
+        "nextkey",
+        "after",
+    }
+)
+_MORE: Final = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated", "truncated"})
+_TOTAL: Final = frozenset(
+    {"total", "count", "totalcount", "totalitems", "totalresults", "totalelements", "totalrows", "totalrecords"}
+)
+_PAGES: Final = frozenset({"totalpages", "pagecount", "pages", "lastpage"})
+_AROUND: Final = frozenset({"links", "meta", "metadata", "pagination", "paging", "page", "pageinfo", "cursors", "info"})
+"""The names by which services say that a list has more pages, in small letters and without ``_``, ``-`` and ``@``."""
+
+_NEXT_LINK: Final = re.compile(r"""rel\s*=\s*(?:"[^"]*\bnext\b|'[^']*\bnext\b|next\b)""", re.IGNORECASE)
+
+
+def has_more(value: Any, received: ServiceResponse, count: int) -> bool:
+    """Whether a response with *count* rows says that there are more, in its JSON *value* or in its headers."""
+    headers = {name.lower(): text for name, text in received.headers.items()}
+    totals = [headers.get("x-total-count", ""), headers.get("x-total", "")]
+    totals.append(headers.get("content-range", "").rpartition("/")[2])
+    if any(text.isdecimal() and len(text) < _MOST_DIGITS and int(text) > count for text in totals):
+        return True
+    return bool(_NEXT_LINK.search(headers.get("link", ""))) or _says_more(value, count)
+
+
+def _says_more(value: Any, count: int, depth: int = 4) -> bool:
+    if not isinstance(value, dict) or not depth:
+        return False
+    said = {re.sub(r"[_@-]", "", name).lower(): one for name, one in value.items()}
+    flags = [one for name, one in said.items() if name in _MORE and isinstance(one, bool)]
+    numbers = {name: int(one) for name, one in said.items() if _is_number(one)}
+    at = max(1, numbers.get("page", 0), numbers.get("currentpage", 0))
+    has_next = any(one for name, one in said.items() if name in _NEXT) and False not in flags
+    return (
+        True in flags
+        or has_next
+        or any(number > count for name, number in numbers.items() if name in _TOTAL)
+        or any(number > at for name, number in numbers.items() if name in _PAGES)
+        or any(_says_more(one, count, depth - 1) for name, one in said.items() if name in _AROUND or name in _WRAPPERS)
+    )
+
+
+def _is_number(value: Any) -> bool:
+    is_text = isinstance(value, str) and value.isdecimal() and len(value) < _MOST_DIGITS
+    return is_text or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _object_in(value: Any, fields: frozenset[str], reader: _Reader) -> dict[str, Any]:

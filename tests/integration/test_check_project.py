@@ -51,6 +51,16 @@ async def test_a_rejected_key_is_one_row(project: SampleProject) -> None:
     assert "wrong-key" not in str(rows)
 
 
+async def test_lists_that_are_a_part_are_named(project: SampleProject) -> None:
+    rows_of = {"agents": [{"id": 1, "name": "Support", "model": "m"}], "total": 2}
+    project.on("GET", "/api/sdk/agents", PlannedAnswer(json=rows_of))
+
+    rows = await look(project)
+
+    assert (rows["get_agents"].state, rows["get_workflows"].state) == (WARNING, OK)
+    assert rows["get_agents"].detail == "1 agent, but the service says that there are more"
+
+
 async def test_an_unreachable_service_is_one_row(project: SampleProject) -> None:
     await project.stop()
 

@@ -64,6 +64,7 @@ EXAMPLES = [
     errors.NoSuch("workflow", "Reprot", ["Report"]),
     errors.NoSuch("agent", "x", lists="/agents"),
     errors.NoSuch("agent", "7"),
+    errors.NoSuch("workflow", "Import", is_part=True),
     errors.NoSuch("app", "Grafana", ["Grafana Cloud"]),
     errors.NoSuch("app", "x"),
     errors.SeveralFit("workflow", "Rep", [(3, "Report"), (4, "Reprint")]),

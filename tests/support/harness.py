@@ -211,6 +211,8 @@ class Service:
     details: dict[str, Any] = field(default_factory=dict)
     workflows: list[dict[str, Any]] = field(default_factory=lambda: [WORKFLOW])
     stats: dict[str, Any] = field(default_factory=lambda: dict(STATS))
+    page: dict[str, Any] = field(default_factory=dict)  # what lists say besides their rows
+    unlisted: list[dict[str, Any]] = field(default_factory=list)  # agents and workflows on other pages
     chats: list[Answer | None] = field(default_factory=list)
     always: Answer | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -253,11 +255,17 @@ class Service:
             run = {"runId": 5, "status": "completed", "output": "o", "nodeResults": {"n": 1}}
             return _given(self.run_answers.pop(0)) if self.run_answers else httpx.Response(200, json=run)
         if path.startswith("agents/"):
-            found = [agent for agent in self.agents if str(agent["id"]) == path.split("/")[1]]
+            found = [agent for agent in (*self.agents, *self.unlisted) if str(agent.get("id")) == path.split("/")[1]]
             return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
         if path.startswith("workflows/"):
-            return httpx.Response(200, json=self.details)
+            id_ = path.split("/")[1]
+            if any(str(workflow.get("id")) == id_ for workflow in self.workflows):
+                return httpx.Response(200, json=self.details)
+            found = [workflow for workflow in self.unlisted if str(workflow["id"]) == id_]
+            return httpx.Response(200, json=found[0]) if found else httpx.Response(404)
         lists = {"agents": self.agents, "workflows": self.workflows, "project": PROJECT, "stats": self.stats}
+        if path in {"agents", "workflows"} and self.page:
+            return httpx.Response(200, json={"data": lists[path], **self.page})
         return httpx.Response(200, json=lists[path])
 
     async def _chat(self, agent: int, body: dict[str, Any]) -> httpx.Response:

@@ -12,12 +12,12 @@ import pytest
 from redis.asyncio import Redis
 from redis.exceptions import NoPermissionError
 
-from bridge.cli.troubles import denial
 from bridge.errors import StoreUnavailable
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.queue.keys import Keys
 from bridge.queue.permissions import COMMANDS, commands_in, cure, denied_to
 from bridge.queue.redis.connection import connect
+from bridge.queue.redis.refusals import denial
 from bridge.queue.scripting import source
 from support.kill_points import script_names
 from support.real_redis import RealRedis

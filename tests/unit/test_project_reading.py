@@ -634,3 +634,39 @@ def test_a_page_is_not_the_services_own_answer(body: bytes, content_type: str, *
 
 def test_a_compressed_error_is_read() -> None:
     assert refused(400, gzip.compress(b'{"error": "no"}'), Content_Encoding="gzip").said == "no"
+
+
+ROWS: list[Any] = [{"id": number, "name": "W"} for number in range(2)]
+
+
+@each(
+    ("body", "headers", "is_part"),
+    [
+        (ROWS, {}, False),
+        (ROWS, {"link": '<https://project.example/api/sdk/workflows?page=2>; rel="next"'}, True),
+        (ROWS, {"Link": "</x?page=9>; rel=last, </x?page=2>; rel=next"}, True),
+        (ROWS, {"link": '</x>; rel="prev"'}, False),
+        (ROWS, {"X-Total-Count": "3"}, True),
+        (ROWS, {"x-total-count": "2", "content-range": "items 0-1/2"}, False),
+        *[({"data": ROWS, name: value}, {}, True) for name, value in {
+            "next": "/x?page=2", "next_cursor": "abc", "nextPageToken": "abc", "cursor": "abc", "has_more": True,
+            "hasMore": True, "total": 3, "count": 3, "totalCount": "3", "total_pages": 2, "@odata.nextLink": "/x",
+            "pagination": {"next": 2}, "meta": {"page": {"total": 9}}, "links": {"next": "/x"},
+            "pageInfo": {"hasNextPage": True, "endCursor": "abc"}, "_links": {"next": {"href": "/x"}},
+        }.items()],
+        *[({"data": ROWS, name: value}, {}, False) for name, value in {
+            "next": None, "next_cursor": "", "has_more": False, "total": 2, "count": 2, "total_pages": 1,
+            "pagination": {"next": None, "total": 2}, "links": {"self": "/x", "next": None},
+            "pageInfo": {"hasNextPage": False, "endCursor": "abc"}, "version": 3,
+        }.items()],
+        ({"data": {"workflows": ROWS, "has_more": True}}, {}, True),
+        ({"workflows": ROWS, "page": 2, "pages": 2}, {}, False),
+    ],
+)  # fmt: skip
+def test_a_list_says_whether_there_is_more(body: Any, headers: dict[str, str], is_part: bool) -> None:  # noqa: FBT001
+    received = ServiceResponse(200, headers)
+    received.add(json.dumps(body).encode())
+
+    rows, problems = read_rows("get_workflows", received, RowsShape(Workflow, "workflows"))
+
+    assert (len(rows), rows.is_part, problems) == (2, is_part, [])

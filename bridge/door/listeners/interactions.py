@@ -30,7 +30,8 @@ from bridge.project import Agent
 from bridge.project.connection import ProjectConnection
 from bridge.slack import contents, in_project
 from bridge.slack.api import Identity
-from bridge.slack.blockkit import modals
+from bridge.slack.blockkit import kit, modals
+from bridge.slack.blockkit.lists import MenuChoices
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import items, mapping, text
 from bridge.slack.post import Poster, Recipient
@@ -240,4 +241,7 @@ class InteractionListeners:
                     options = await features.options(form, text(body, "action_id"), menu)
         except (BridgeError, TimeoutError) as exc:
             log.warning("can't load a menu's options", extra={"why": type(exc).__name__})
-        await ack(options=options)
+        if isinstance(options, MenuChoices) and options.label and options:
+            await ack(option_groups=[{"label": kit.plain(options.label), "options": options}])
+        else:
+            await ack(options=options)

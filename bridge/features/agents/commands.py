@@ -285,7 +285,7 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await turn.project.catalog.get_agents()
     offered = await deps.access.offered(turn, "ask", found)
     are_hidden = len(offered) < len(found)
-    found = [one for one in found if one.id in offered]
+    found = found.only(one for one in found if one.id in offered)
     faces, handles = await deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)
     shown_as = {agent: layout.written(one.handle, one.trouble) for agent, one in handles.items()}
     return layout.agent_list(

@@ -9,7 +9,7 @@ from bridge.engine.notices import facts_of, with_facts
 from bridge.features.buttons import NO_FACES, OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
-from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
+from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching, part_note, part_words
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 ASKED_SMALL: Final = "{asked}. Reply in the thread to continue."
@@ -64,9 +64,8 @@ def agent_list(
     found = by_name(matching(agents, wanted))
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
-        return kit.ask(
-            f"No agent matches {quoted}.", kit.button("Show all agents", TURNS[0], ListPage().model_dump_json())
-        )
+        every = kit.button("Show all agents", TURNS[0], ListPage().model_dump_json())
+        return kit.ask(f"No agent matches {quoted}.", every, small=part_words(agents, "agent"))
     if not found:
         return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no agents yet.")
 
@@ -82,7 +81,7 @@ def agent_list(
 
     title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
     ask = kit.actions(ask_button(None, "Ask an agent…"))
-    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, ask)
+    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *part_note(agents, "agent"), ask)
 
 
 def agent_card(

@@ -151,11 +151,11 @@ async def _preview(
     if not await _may_post(deps, turn, channel):
         return shown(layout.cannot_post(wanted.channel), what="BadAlert")
     if wanted.run:
-        known = await turn.project.catalog.get_workflows()
+        known = await turn.project.catalog.candidates("workflow", wanted.run)
         workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).one
     condition, target, catalog = wanted.condition, None, turn.project.catalog
     if condition.of in {"agent", "workflow"}:
-        listed = await (catalog.get_agents() if condition.of == "agent" else catalog.get_workflows())
+        listed = await catalog.candidates(condition.of, condition.name)
         target = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).one.id
     spec = AlertSpec(
         condition=condition.words, zone=zone_called(await deps.directory.time_zone(turn.user)).key, target=target,

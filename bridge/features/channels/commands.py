@@ -319,9 +319,8 @@ def _known_project(deps: Deps, channel: str, settings: ChannelSettings) -> str |
 async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
     """Return form fields for the apps that have a rule in *channel* or posted there recently."""
     fields = []
-    workflows = await turn.project.catalog.get_workflows() if settings.apps else ()
     for key, rule in settings.apps.items():
-        workflow = next((one for one in workflows if one.id == rule.workflow), None)
+        workflow = None if rule.workflow is None else await turn.project.catalog.workflow(rule.workflow)
         agent = await find_agent(turn, rule.agent)
         fields.append(forms.AppField(key, layout.sender_label(key, settings.apps), agent, workflow, rule.edits))
     seen = await _senders(deps, channel) or ()

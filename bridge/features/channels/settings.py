@@ -8,7 +8,7 @@ A record that has only an agent is stored as the agent's ID alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -19,7 +19,7 @@ from bridge.engine.projects import ServedProjects
 from bridge.engine.standing import Standing, size
 from bridge.project.catalog import Cached
 from bridge.project.connection import ProjectConnection
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Listing, Workflow
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
@@ -111,7 +111,7 @@ async def _rule_of(project: ProjectConnection, app: str, table: AppTable) -> App
     return AppRule(agent=await _id_of(project.catalog.get_agents, table.agent or ""), name=name)
 
 
-async def _id_of(listed: Cached[Sequence[Agent]] | Cached[Sequence[Workflow]], wanted: str) -> int:
+async def _id_of(listed: Cached[Listing[Agent]] | Cached[Listing[Workflow]], wanted: str) -> int:
     """Return the ID of the agent or workflow with this ID or name, `UNKNOWN` if there's none. Raises `ProjectError`."""
     if wanted.isascii() and wanted.isdecimal():
         return int(wanted)

@@ -40,6 +40,7 @@ from bridge.features.pauses import check_rule
 from bridge.features.titles import title_of
 from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
+from bridge.project.models import Listing
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.audit import named
 from bridge.queue.records import Conversation, Quota
@@ -163,7 +164,7 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
     Raises `NotAllowed` unless the person, or the owner of the rule for their app, may ask this agent now.
     """
     access, owner = deps.access, message.owner if message.app else ""
-    known = next((one for one in await turn.project.catalog.get_agents() if one.id == agent), None)
+    known = await turn.project.catalog.agent(agent)
     limits = await deps.limits.of_question(turn, known, text, person=owner)
     if not has_file(access.rules):
         return limits
@@ -226,11 +227,11 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         return notices.mention_without_text()
     agent, name, title, names_agent = conversation.agent, "", "", conversation.names_agent
     if agent is None or turn.record.starts:
-        agents = await turn.project.catalog.get_agents()
         to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
         said = await deps.parts.text(said)
-        named = named_first(said, agents)
         settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
+        agents = await _candidates(turn, said, str(settings.agent or ""), turn.project.default_agent)
+        named = named_first(said, agents)
         wanted = named[0] if named else default_of(turn, settings.agent, agents)
         if agent is None and wanted is None:
             if not agents:
@@ -286,12 +287,21 @@ async def _with_root(deps: Deps, conversation: Conversation, message: InboundMes
     return below_report(report, text) if report else text
 
 
-async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Sequence[Agent]) -> Wait:
+async def _candidates(turn: Turn, *named: str) -> Listing[Agent]:
+    """Return the agents. If the service lists only some, those whose IDs are *named* are looked up, too."""
+    agents = await turn.project.catalog.get_agents()
+    for text in named if agents.is_part else ():
+        more = await turn.project.catalog.candidates("agent", text)
+        agents = agents.only([*agents, *(agent for agent in more if agent not in agents)])
+    return agents
+
+
+async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Listing[Agent]) -> Wait:
     """Ask which of the agents that the person may talk to should answer. Raises `NotAllowed` if there's none."""
     offered = await deps.access.offered(turn, "ask", agents)
     if not offered:
         await deps.access.require(turn, "ask", ANY_AGENT)
-    agents = [one for one in agents if one.id in offered]
+    agents = agents.only(one for one in agents if one.id in offered)
     meant, may_set_default = addressee(said, agents), await may_set(deps, turn, turn.channel)
     faces = await deps.faces.of(turn.project, agents)
     return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))
@@ -393,11 +403,11 @@ def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
     return found[0] if wanted.strip() and len(found) == 1 else None
 
 
-def default_of(turn: Turn, channel_default: int | None, agents: Sequence[Agent]) -> Agent | None:
+def default_of(turn: Turn, channel_default: int | None, agents: Listing[Agent]) -> Agent | None:
     """Return the agent that answers in a channel if nothing else picks one."""
     usual = turn.project.default_agent
     here = next((agent for agent in agents if agent.id == channel_default), None)
-    return here or configured(usual, agents) or (agents[0] if len(agents) == 1 else None)
+    return here or configured(usual, agents) or (agents[0] if len(agents) == 1 and not agents.is_part else None)
 
 
 async def _search(deps: Deps, message: InboundMessage) -> ThreadRead | None:

@@ -94,7 +94,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     except ProjectError:
         return Done("the service is down")
     offered = await deps.access.offered(turn, "ask", agents)
-    agents = [one for one in agents if one.id in offered]
+    agents = agents.only(one for one in agents if one.id in offered)
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     default = default_of(turn, settings.agent, agents)
     is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)

@@ -8,6 +8,7 @@ from typing import Final
 from bridge.features.buttons import CHOOSE_AN_AGENT, NO_FACES, OPEN_DEFAULT, SET_DEFAULT, agent_options
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import part_note
 from bridge.slack.blockkit.reply import Audience, Reply
 
 CHOOSE: Final = "agent:choose"
@@ -36,7 +37,14 @@ def agent_menu(
         text = f"Did you mean {kit.named(meant.name, 100)}? Or which agent should answer here?"
     last = [kit.button("Set a default…", OPEN_DEFAULT, "")] if may_set_default else []
     small = kit.context("Your message will be sent once someone picks one or types its name.")
-    return kit.reply(text, kit.section(text), kit.actions(*first, element, *last), small, audience=Audience.THREAD)
+    return kit.reply(
+        text,
+        kit.section(text),
+        kit.actions(*first, element, *last),
+        small,
+        *part_note(agents, "agent"),
+        audience=Audience.THREAD,
+    )
 
 
 def chosen(agent: int, name: str, *, face: str = "", may_set_default: bool = False) -> Reply:

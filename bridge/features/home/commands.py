@@ -125,7 +125,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
     unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
     offered = await deps.access.offered(turn, "ask", agents or ())
     return layout.Home(
-        agents=agents and [one for one in agents if one.id in offered],
+        agents=agents and agents.only(one for one in agents if one.id in offered),
         stats=stats,
         now=deps.now(),
         recent=replace(recent, unsettled=tuple(unsettled)),

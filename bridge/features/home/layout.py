@@ -33,7 +33,7 @@ from bridge.ids import ThreadKey
 from bridge.project.models import Agent, Stats
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
-from bridge.slack.blockkit.lists import by_name, clamped, page_buttons
+from bridge.slack.blockkit.lists import by_name, clamped, page_buttons, part_note
 from bridge.slack.blockkit.reply import Block, View
 
 PREVIOUS_AGENTS: Final = "home:agents:previous"
@@ -103,7 +103,8 @@ def home_view(home: Home, pages: HomePages) -> View:
         *_needs(home),
         kit.actions(ask_button(None, "Ask an agent…"), *run, *find, *default),
     ]
-    sections = [_conversations(home), _runs(home), *home.of_features, _agents(agents, pages, home.faces), home.numbers]
+    listed = _agents(agents, pages, home.faces) + (part_note(home.agents, "agent") if home.agents else [])
+    sections = [_conversations(home), _runs(home), *home.of_features, listed, home.numbers]
     for section in filter(None, sections):
         blocks += section
     return _view(blocks, pages)

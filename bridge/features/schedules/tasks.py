@@ -23,6 +23,7 @@ from bridge.features.schedules.store import store_of
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.inbound import ScheduledRun, ScheduledTask
+from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
 from bridge.queue.inbox import Duplicate, Queued
 from bridge.slack.blockkit.kit import escape
@@ -40,17 +41,17 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
     try:
         match spec:
             case QuestionSpec(agent=id_):
-                known = {one.id: one.name for one in await turn.project.catalog.get_agents()}
+                known: Agent | Workflow | None = await turn.project.catalog.agent(id_)
             case RunSpec(workflow=id_):
-                known = {one.id: one.name for one in await turn.project.catalog.get_workflows()}
+                known = await turn.project.catalog.workflow(id_)
             case _:
                 return Done("it isn't a question or a run")
-        if id_ not in known:
+        if known is None:
             return await paused(deps, turn, stored, GONE)
         values, numbers = await _values(deps, turn, stored, spec)
     except ProjectError as exc:
         raise later(due, deps.now(), exc) from exc
-    if (waits := await _begins(deps, turn, due, stored, known[id_])) is not None:
+    if (waits := await _begins(deps, turn, due, stored, known.name)) is not None:
         return waits
     if isinstance(spec, RunSpec):
         run = ScheduledRun(
@@ -66,16 +67,16 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
                 assert_never(other)
     text = str(filled(spec.text, values))
     posted = PostedTask(
-        task=stored.id, called=titled(stored, known[id_], words_of(stored)), slot=due.slot, thread_ts=due.thread_ts,
+        task=stored.id, called=titled(stored, known.name, words_of(stored)), slot=due.slot, thread_ts=due.thread_ts,
         numbers=numbers,
     )  # fmt: skip
     owner = await deps.directory.user_name(spec.owner)
     return Outcome(
         what="question",
-        reply=question_root(stored, text, known[id_], owner),
+        reply=question_root(stored, text, known.name, owner),
         mark="bridge_root",
         after=(NewThread(agent=id_, text=escape(text), thread_ts=due.thread_ts), posted),
-        concerns=named("schedule", stored.id, titled(stored, known[id_])),
+        concerns=named("schedule", stored.id, titled(stored, known.name)),
     )
 
 

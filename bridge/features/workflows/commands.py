@@ -282,7 +282,7 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
         await deps.access.may(turn, "run", ANY_WORKFLOW),
         await deps.access.offered(turn, "run", found),
     )
-    shown = [one for one in found if one.id in offered]
+    shown = found.only(one for one in found if one.id in offered)
     return layout.workflow_list(
         shown, page.words, page.page, may_run=may_run, needs=offered, are_hidden=len(shown) < len(found),
         project=turn.project_name,

@@ -9,7 +9,16 @@ from typing import Final
 from bridge.features.buttons import DETAILS, NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
-from bridge.slack.blockkit.lists import ListPage, active_first, facts_of, list_reply, matching, needs_mark
+from bridge.slack.blockkit.lists import (
+    ListPage,
+    active_first,
+    facts_of,
+    list_reply,
+    matching,
+    needs_mark,
+    part_note,
+    part_words,
+)
 from bridge.slack.blockkit.reply import Block, Reply, View
 
 RUN: Final = "workflow:run"
@@ -43,7 +52,7 @@ def workflow_list(
     quoted = kit.quoted(wanted, 60)
     if not found and wanted:
         every = kit.button("Show all workflows", TURNS[0], ListPage().model_dump_json())
-        return kit.ask(f"No workflow matches {quoted}.", every)
+        return kit.ask(f"No workflow matches {quoted}.", every, small=part_words(workflows, "workflow"))
     if not found:
         return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no workflows yet.")
 
@@ -53,7 +62,9 @@ def workflow_list(
 
     title = kit.titled(f"Workflows matching {quoted}" if wanted else "Workflows", project)
     menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
-    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *menu)
+    return list_reply(
+        title, found, line, ListPage(page=page, words=wanted), TURNS, *part_note(workflows, "workflow"), *menu
+    )
 
 
 def workflow_card(

@@ -262,6 +262,8 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
             names = kit.joined([kit.named(name, 80) for name in error.nearest], "or")
             name = error.name if error.name.isdecimal() else kit.quoted(error.name, 60)
             hint = f"{error.lists} lists them all." if error.lists else "It may have been deleted; choose another one."
+            if error.is_part and not (names or error.name.isdecimal()):
+                return f"The project service lists only some {error.kind}s, and {name} isn't one of them. Use its ID."
             if names:
                 hint = f"Did you mean {names}?"
             if error.kind == "app":

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Listing, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.modals import Carried
@@ -20,6 +20,26 @@ _MOST_CHARACTERS = 300  # of the search that a button carries
 
 
 T = TypeVar("T", Workflow, Agent)
+
+
+def part_note(items: Sequence[T], noun: str) -> list[Block]:
+    """Say below a list or a menu that the service didn't send all, if that's so."""
+    return [kit.context(words)] if (words := part_words(items, noun)) else []
+
+
+def part_words(items: Sequence[T], noun: str) -> str:
+    """Return what `part_note` says; ``""`` if the list is whole."""
+    text = f"The project service lists only some of its {noun}s. Type an ID to use another one."
+    return text if isinstance(items, Listing) and items.is_part else ""
+
+
+class MenuChoices(list[Block]):
+    """Options of a menu that Slack asks for; *label* stands above them, if they're not all that there are."""
+
+    def __init__(self, options: Iterable[Block], items: Sequence[T], noun: str) -> None:
+        super().__init__(options)
+        is_part = isinstance(items, Listing) and items.is_part
+        self.label = f"Only some {noun}s are listed. Type a command for the others." if is_part else ""
 
 
 class ListPage(Carried):
