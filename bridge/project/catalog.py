@@ -77,8 +77,7 @@ class Catalog:
 
         With *is_current*, the last list is used only if there's no current one soon.
         """
-        listed = await _soon(self.get_agents, is_current=is_current)
-        return _name_of(agent, listed) or self._unlisted.get(("agent", agent), "")
+        return await self._name("agent", self.get_agents, agent, is_current=is_current)
 
     async def last_agents(self) -> Sequence[Agent]:
         """Return the last list of agents, whatever its age; an empty one if none is known soon."""
@@ -86,8 +85,17 @@ class Catalog:
 
     async def workflow_name(self, workflow: int, *, is_current: bool = False) -> str:
         """Return the name of a workflow, like `agent_name`."""
-        listed = await _soon(self.get_workflows, is_current=is_current)
-        return _name_of(workflow, listed) or self._unlisted.get(("workflow", workflow), "")
+        return await self._name("workflow", self.get_workflows, workflow, is_current=is_current)
+
+    async def _name(self, kind: str, listed: Cached[Listing[Row]], id_: int, *, is_current: bool) -> str:
+        rows = await _soon(listed, is_current=is_current)
+        name = _name_of(id_, rows) or self._unlisted.get((kind, id_), "")
+        if not name and is_current and listed.last is not None and listed.last.is_part:
+            with suppress(ProjectError, TimeoutError):
+                async with asyncio.timeout(_SOON):
+                    item = await self.item(kind, id_)
+                    name = item.name if item is not None else ""
+        return name
 
     def last_name(self, kind: Literal["agent", "workflow"], id_: int) -> str:
         """Return the name of an agent or a workflow from the last list, without asking the service, or ``""``."""
