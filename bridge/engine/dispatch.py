@@ -24,7 +24,7 @@ from bridge.engine.projects import ASK, CHOOSE, remember
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
 from bridge.engine.turn import Turn
-from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, ProjectNotChosen, StoreError
+from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, ProjectNotChosen, SlackError, StoreError
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.slack.blockkit import kit, modals
@@ -80,6 +80,7 @@ class Features:
                     known = self._forms.get(submission.form)
                     if known is None or self.problems_of(submission):  # of another version, which closed on submission
                         raise ControlNotUnderstood(submission.form)
+                    await _check_place(deps, submission)
                     result = await known.handler(deps, turn, submission, known.reader(submission.values))
                 case Notice(what=what) as notice:
                     words = self.words_of(what)
@@ -231,6 +232,19 @@ class Features:
                 raise
             why = sentence(exc)
             return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
+
+
+async def _check_place(deps: EngineDeps, submission: Submission) -> None:
+    """Raise `NotAllowed` if a form's result would be shown in a channel, chosen in it, that its person doesn't see."""
+    place = submission.channel
+    if place in {"", Origin.parse(submission.private_metadata).channel} or place.startswith("D"):
+        return
+    try:
+        sees = await deps.directory.sees(submission.user, place)
+    except SlackError as exc:
+        raise NotAllowed("unanswered") from exc
+    if not sees:
+        raise NotAllowed("left")
 
 
 def _merge(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:

@@ -160,16 +160,15 @@ class Directory:
             return None
         return members if len(members) <= most else None
 
-    async def sees(self, user: str, channel: str) -> bool:
-        """Whether *user* can read *channel* now: public ones every member can, the others only those in them.
+    async def sees(self, user: str, channel: str, *, at_most: float | None = 0) -> bool:
+        """Whether *user* can read *channel*: public ones every member can, the others only those in them.
 
         True if Slack doesn't let the bot look that up. Raises `SlackError` if it doesn't answer.
         """
         try:
-            answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
-            if _is_public(mapping(answer.get("channel"))) and (await self.person(user)).kind == "member":
+            if await self.is_public(channel, at_most=at_most) and (await self.person(user)).kind == "member":
                 return True
-            members, is_whole = await self._members_of.get(channel, at_most=0)
+            members, is_whole = await self._members_of.get(channel, at_most=at_most)
         except SlackRefused:
             return True
         return user in members or not is_whole  # of too many to look through

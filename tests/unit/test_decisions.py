@@ -103,7 +103,7 @@ def test_each_refusal_has_its_meaning() -> None:
     }
     of_access = set(failures._NOT_ALLOWED) - {
         "default", "face", "report", "runner", "schedule", "alert", "not_yours", "not_your_schedule", "not_your_alert",
-        "approve", "own_approval", "not_your_request", "unanswered",
+        "approve", "own_approval", "not_your_request", "unanswered", "left",
     }  # fmt: skip  # for other inputs
 
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified

@@ -281,7 +281,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     """Open the settings form of *channel*, if the person may change them."""
     is_direct = _is_direct(channel)
     if not is_direct:
-        await deps.access.require(turn, "settings")
+        await deps.access.require(turn, "settings", channel=channel)
     stored = await deps.channels.in_force(channel, (await deps.channels.stored(turn.team, channel)).settings)
     known = _known_project(deps, channel, stored)
     if known is not None and not is_direct:

@@ -81,6 +81,7 @@ _NOT_ALLOWED: Final = {
     "change it.",
     "not_your_alert": "Only the person who set up this alert, or someone with permission to run workflows, can change "
     "it.",
+    "left": "You aren't in that channel, so you can't do this there.",
     "approve": "You can't approve or deny this. Ask those whom its card names.",
     "own_approval": "You asked for this, so someone else has to approve it.",
     "not_your_request": "Only the person who asked for this can withdraw it.",
