@@ -57,7 +57,10 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     url, project = turn.project.agent_url, turn.project_name
     known = (await deps.handles.of(turn.project_key)).get(agent.id)
     handle = layout.written(known.handle, known.trouble) if known else ""
-    return layout.agent_card(agent, detail, url, project, face=face, handle=handle, may_change_face=may_change)
+    may_ask = await deps.access.may(turn, "ask", agent)
+    return layout.agent_card(
+        agent, detail, url, project, face=face, handle=handle, may_change_face=may_change, may_ask=may_ask
+    )
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other

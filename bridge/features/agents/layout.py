@@ -93,10 +93,12 @@ def agent_card(
     face: str = "",
     handle: str = "",
     may_change_face: bool = False,
+    may_ask: bool = True,
 ) -> Reply:
     """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages.
 
-    *project* is the project's name if there are several. *may_change_face* offers the form for that.
+    *project* is the project's name if there are several. *may_change_face* offers the form for that, and
+    *may_ask* the form to ask it.
     """
     name = kit.one_line(detail.name or "") or kit.one_line(agent.name)
     description = detail.description or agent.description or ""
@@ -119,7 +121,8 @@ def agent_card(
     if url:
         blocks.append(kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))))
     change = [kit.button("Change face…", OPEN_FACE, str(agent.id), about=name)] if face and may_change_face else []
-    blocks.append(kit.actions(ask_button(agent, "Ask…"), *change))
+    ask = [ask_button(agent, "Ask…")] if may_ask else []
+    blocks += kit.rows_of([*ask, *change])
     return kit.reply(f"Agent {name}. {description}", *blocks)
 
 

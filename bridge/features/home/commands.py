@@ -18,7 +18,7 @@ from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
 from bridge.engine.recent import recent_activity
 from bridge.engine.results import Done, HomeChanged, HomeView, Result
-from bridge.engine.rules import ANY_WORKFLOW
+from bridge.engine.rules import ANY_WORKFLOW, Target
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
@@ -124,6 +124,10 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)
     unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
     offered = await deps.access.offered(turn, "ask", agents or ())
+    listed = {one.id: one for one in catalog.get_workflows.last or ()}
+    ran = {
+        one.workflow: listed.get(one.workflow) or Target("workflow", str(one.workflow), one.name) for one in recent.runs
+    }
     return layout.Home(
         agents=agents and agents.only(one for one in agents if one.id in offered),
         stats=stats,
@@ -134,6 +138,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         of_features=sections,
         numbers=home_line(stats, past, deps.now()) if stats else (),
         may_run=may_run,
+        may_not_run=[id_ for id_, target in ran.items() if not await deps.access.may(turn, "run", target)],
         may_set=may_set,
         workspace=deps.workspace,
         faces=await deps.faces.of(turn.project, agents or ()),

@@ -6,7 +6,7 @@ didn't return is left out, and the first line says so. https://docs.slack.dev/su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -75,6 +75,7 @@ class Home:
     of_features: Sequence[Sequence[Block]] = ()
     numbers: Sequence[Block] = ()
     may_run: bool = True
+    may_not_run: Collection[int] = ()  # workflows of recent runs
     may_set: bool = True
     workspace: str = ""
     faces: Mapping[int, str] = field(default_factory=dict)
@@ -198,7 +199,8 @@ def _failed_runs(home: Home) -> list[RecentRun]:
 
 def _failed_run(home: Home, run: RecentRun) -> Block:
     value, url = run_value(run.workflow), kit.permalink(home.workspace, run.channel, run.ts)
-    again = kit.button("Run again…", RUN_FORM, value, about=run.name) if home.may_run else None
+    may_run = home.may_run and run.workflow not in home.may_not_run
+    again = kit.button("Run again…", RUN_FORM, value, about=run.name) if may_run else None
     text = f"{status_icon(run.ended)} {_named(run.name)} · {kit.one_line(run.ended, 60)}"
     return kit.row(text, again, run.at, url)
 

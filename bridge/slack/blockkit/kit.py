@@ -272,6 +272,12 @@ def actions(*elements: Block) -> Block:
     return {"type": "actions", "elements": list(elements[:ACTIONS_ELEMENTS])}
 
 
+def rows_of(elements: Iterable[Block]) -> list[Block]:
+    """Make a row of those buttons or menus that there are; none without any, which Slack wouldn't take."""
+    row = list(elements)
+    return [actions(*row)] if row else []
+
+
 def button(
     text: str,
     action_id: str,
