@@ -393,7 +393,7 @@ class Shortcut(Interaction):
 class Report(_Inbound):
     """A report to post for its *slot*, the time when it was due, queued by the bridge itself.
 
-    *user* is its owner. *is_asked_for*: someone requested it outside of its schedule.
+    *user* is its owner, or the person who requested it outside of its schedule if it *is_asked_for*.
     """
 
     is_of_owner: ClassVar[bool] = True
@@ -407,8 +407,8 @@ class Report(_Inbound):
 class ScheduledTask(_Inbound):
     """A scheduled question or run whose *slot* is due, queued by the bridge itself.
 
-    *user* is its owner. *does* is ``question`` or ``run``. *is_asked_for*: someone requested it outside of its
-    schedule. *thread_ts* is the thread that it continues, or ``""``.
+    *user* is its owner, or the person who requested it outside of its schedule if it *is_asked_for*. *does* is
+    ``question`` or ``run``. *thread_ts* is the thread that it continues, or ``""``.
     """
 
     is_of_owner: ClassVar[bool] = True
@@ -425,7 +425,8 @@ class ScheduledTask(_Inbound):
 class ScheduledRun(_Inbound):
     """A run of *workflow* for a scheduled *task*'s *slot*, on behalf of its owner, the *user*.
 
-    *called* describes the schedule. *skipped* is the first slot since the last run that was skipped.
+    If someone requested it outside of its schedule, that's the *user*, and the *owner* is named besides; else that's
+    ``""``. *called* describes the schedule. *skipped* is the first slot since the last run that was skipped.
     """
 
     is_of_owner: ClassVar[bool] = True
@@ -439,6 +440,7 @@ class ScheduledRun(_Inbound):
     called: str = ""
     skipped: AwareDatetime | None = None
     numbers: str = ""
+    owner: str = ""
 
 
 class ApprovedRun(_Inbound):

@@ -27,6 +27,7 @@ from bridge.engine.rules import (
     Target,
     Verdict,
     alternatives,
+    both,
     decide,
     explained,
     has_file,
@@ -36,7 +37,7 @@ from bridge.engine.rules import (
 )
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
-from bridge.inbound import Inbound, ScheduledRun, TriggeredRun
+from bridge.inbound import Inbound, InboundMessage, ScheduledRun, TriggeredRun
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Listing, Workflow
@@ -227,6 +228,14 @@ class Access:
             raise NotAllowed(await self._reason(verdict, asked))
         return verdict
 
+    async def require_start(self, turn: Turn, act: Act, target: Workflow | Agent | Target) -> Verdict:
+        """Return the verdict that *turn* may start this, for all of `starters_of`. Raises `NotAllowed`."""
+        asked = [
+            self.asked(turn, act, target, person=person, by=by, app=app)
+            for person, by, app in starters_of(turn.body, turn.causer)
+        ]
+        return both([await self.check(one) for one in asked])
+
     async def may(self, turn: Turn, act: Act, target: Workflow | Agent | Target | None = None) -> bool:
         """Whether to offer *turn*'s person something; False if it's unknown whether they may do it."""
         try:
@@ -318,16 +327,29 @@ class Offered:
         return found.only(one for one in found if one.id in offered)
 
 
-def starter_of(body: Inbound | None) -> tuple[Starter, str]:
-    """Return what started a run, for the rules, and the app's ID; without a *body*, its person did."""
+def starters_of(body: Inbound | None, causer: str) -> list[tuple[str, Starter, str]]:
+    """Return those for whom something that *body* starts is judged, each with what starts it, and the app's ID.
+
+    That's the owner of what starts it by itself, or the author of a message, and last the person who causes it now.
+    """
+    by: Starter
     match body:
-        case ScheduledRun():
-            return "schedule", ""
-        case TriggeredRun(is_alert=True):
-            return "alert", ""
-        case TriggeredRun(message=message):
-            return "app", message.app
-    return "person", ""
+        case ScheduledRun(owner=owner) if owner:
+            return [(owner, "schedule", ""), (causer, "person", "")]
+        case ScheduledRun(user=owner):
+            by, app = "schedule", ""
+        case TriggeredRun(user=owner, is_alert=True):
+            by, app = "alert", ""
+        case TriggeredRun(user=owner, message=message):
+            by, app = "app", message.app
+        case InboundMessage(app=app) as message if app:
+            by, owner = "app", message.owner
+        case None:
+            return [(causer, "person", "")]
+        case _:
+            by, app, owner = "person", "", body.user
+    starters: list[tuple[str, Starter, str]] = [(owner, by, app)]
+    return starters if causer == owner else [*starters, (causer, "person", "")]
 
 
 def target_of(target: Workflow | Agent | Target | None) -> Target | None:

@@ -323,7 +323,8 @@ REQUESTS: Final[Mapping[str, Meaning]] = {
     "withdrawn": Meaning("The request for approval was withdrawn, so nothing ran.", _NEW_REQUEST),
     "expired": Meaning("The run that this message asks for wasn't approved in time.", _NEW_REQUEST),
     "changed": Meaning(
-        "The rules or someone's access changed before the run that this message asks for could start.", _NEW_REQUEST
+        "The rules, the workflow or someone's access changed before the run that this message asks for could start.",
+        _NEW_REQUEST,
     ),
 }
 """Each state of a request for approval that a message has made."""

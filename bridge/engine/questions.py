@@ -19,6 +19,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, SlackError, StoreError
 from bridge.ids import MessageKey, PersonKey, TurnId
 from bridge.inbound import Click
+from bridge.project.models import Workflow
 from bridge.queue.keys import ANSWERED, TYPED, milliseconds
 from bridge.queue.records import Write, only_if
 from bridge.queue.redis.connection import translated
@@ -43,12 +44,11 @@ async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str) -> None:
 class Permit:
     """What lets a run start that was approved, once: the writes that it *uses*, and *undo* if it surely didn't start.
 
-    *used* is shown if another turn has used them. *workflow*, called *name*, and *given* are what was approved, *by*
+    *used* is shown if another turn has used them. *workflow*, as it is now, and *given* are what was approved, *by*
     says by whom.
     """
 
-    workflow: int
-    name: str
+    workflow: Workflow
     given: Any
     by: str
     people: tuple[str, ...]

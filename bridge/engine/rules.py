@@ -248,6 +248,13 @@ def _first(listed: RuleList, asked: Asked) -> Verdict:
     return Verdict(False, None, listed)
 
 
+def both(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict if all *verdicts* about one thing must hold; the last that asks for approval counts."""
+    refused = next((one for one in verdicts if not one.is_allowed), None)
+    asking = [one for one in verdicts if one.approval]
+    return refused or replace([*verdicts, *asking][-1], confirm=any(one.confirm for one in verdicts))
+
+
 def _names_some(rule: Rule) -> bool:
     """Whether a rule is about some workflows or agents only, so that others are left."""
     return bool(rule.workflows or rule.triggers or rule.agents or rule.categories)

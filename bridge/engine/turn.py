@@ -59,6 +59,11 @@ class Turn(QueuedTurn):
         return self._project
 
     @property
+    def causer(self) -> str:
+        """The person who causes it now: its own, unless someone else had it done again."""
+        return self.record.pressed_by or self.user
+
+    @property
     def project_name(self) -> str:
         """The project's name for people, ``""`` if there's only one project, or it's not known or no longer served."""
         return self.projects.name_of(self.project_key) if self.projects.is_several else ""

@@ -5,8 +5,9 @@ It's paused once its owner, or the channel, may no longer have it, and doesn't h
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, assert_never
 
@@ -15,7 +16,7 @@ from bridge.engine.notices import facts_of, with_facts
 from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
-from bridge.errors import NotAllowed
+from bridge.errors import NotAllowed, ProjectError, SlackError
 from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
@@ -51,6 +52,7 @@ _WHY: Final = {
     GONE: "its agent or workflow no longer exists",
 }
 _TITLE: Final = 240
+_SOON: Final = 2.0  # seconds; how long a list waits to learn what to offer
 _ITS_OWNER: Final = "its owner"
 _BACK: Final = "It continues once your admin adds the project back."
 
@@ -158,6 +160,39 @@ async def refusal_to_continue(
         return None
     name = "" if one.owner == turn.user else await deps.directory.user_name(one.owner)
     return shown(cannot_continue(what, reason, name), f"refused: {reason}", about)
+
+
+async def why_not_start(deps: Deps, user: str, one: SetUp, *wanted: Asked) -> str | None:
+    """Return why *user*, who needs the rights *wanted*, may not start what someone set up; None if they may.
+
+    It's a reason of `bridge.errors.NotAllowed`: what's set up is shown in its channel, which they have to see. Raises
+    `TryLater`.
+    """
+    if one.channel.startswith("D") and user != one.owner:
+        return "left"
+    return await deps.access.refusal_now(user, one.channel, *wanted)
+
+
+async def require_start(deps: Deps, turn: Turn, one: SetUp, *wanted: Asked) -> None:
+    """Raise `NotAllowed` unless *turn*'s person may start what's set up; see `why_not_start`."""
+    if reason := await why_not_start(deps, turn.user, one, *wanted):
+        for asked in wanted if reason == "rule" else ():
+            await deps.access.check(asked)  # says which rule refuses it
+        raise NotAllowed(reason)
+
+
+async def may_start(deps: Deps, turn: Turn, one: SetUp, rights: Awaitable[Sequence[Asked]]) -> bool:
+    """Whether to show *turn*'s person a button that starts what's set up and needs *rights*; False if it's unknown."""
+    try:
+        async with asyncio.timeout(_SOON):
+            for asked in await rights:
+                if not (await deps.access.decide(asked)).is_allowed:
+                    return False
+            if turn.user == one.owner or one.channel.startswith("D"):
+                return turn.user == one.owner
+            return await deps.directory.sees(turn.user, one.channel, at_most=None)
+    except (SlackError, ProjectError, TimeoutError):
+        return False
 
 
 async def tells_owner(deps: Deps, turn: Turn, one: SetUp, noun: str, called: str, *, did: str) -> list[Write]:

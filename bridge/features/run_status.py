@@ -34,9 +34,14 @@ _SIGNS: Final = {  # the service's documentation lists no statuses
 }
 
 
-def begun_by(person: str, did: str, *, schedule: str = "", app: str = "") -> str:
-    """Say who or what began a run: the *person* who *did*, or the *schedule* or *app* that they set up."""
+def begun_by(person: str, did: str, *, schedule: str = "", app: str = "", owner: str = "") -> str:
+    """Say who or what began a run: the *person* who *did*, or the *schedule* or *app* that they set up.
+
+    With an *owner*, the person did it now with that one's schedule.
+    """
     name = kit.named(person, 80) if kit.one_line(person) else kit.SOMEONE
+    if owner:
+        return f"{did} by {name} · {begun_by(owner, did, schedule=schedule)}"
     if schedule:
         return f"Scheduled by {name}: {kit.one_line(schedule, 120)}"
     return f"Started by {kit.named(app, 80)}, set up by {name}" if app else f"{did} by {name}"

@@ -139,9 +139,9 @@ class Cached(Generic[T]):
         self.last: T | None = None  # whatever its age
         self._fresh_until = float("-inf")
 
-    async def __call__(self) -> T:
-        """Return the list, at most 5 s old. Raises `ProjectError`."""
-        if self._monotonic() >= self._fresh_until:
+    async def __call__(self, *, is_new: bool = False) -> T:
+        """Return the list, at most 5 s old, or one that *is_new*. Raises `ProjectError`."""
+        if is_new or self._monotonic() >= self._fresh_until:
             completed = self._completed
             async with self._fetching:
                 if self._completed == completed:

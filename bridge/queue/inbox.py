@@ -31,7 +31,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, from_json, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import Delivery, Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
@@ -386,11 +386,11 @@ class Inbox:
         """Record that a person wrote *message* in a thread, for someone other than the bot (`Others`)."""
         await self._scripts.run("overhear", str(message.thread), message.ts, message.user, confirmed=True)
 
-    async def ask_edited(self, message: str, *, by: TurnId) -> Requeued:
+    async def ask_edited(self, message: str, *, by: TurnId, user: str = "") -> Requeued:
         """Queue the new text of the *message* whose earlier text an agent received, once; see `again`."""
         now, turn = epoch_ms(self._now()), new_turn_id()
         answer = await self._scripts.run(
-            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), by, "", confirmed=True
+            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), by, "", user, confirmed=True
         )
         how: Requeued = answer[0]
         return how
@@ -432,12 +432,25 @@ class Inbox:
             count += int(await self._scripts.run("discard_expired", newest, *parked[at : at + _BATCH]))
         return count
 
-    async def again(self, turn: TurnId, *, by: TurnId) -> Requeued:
-        """Queue a finished turn's text again, once: the turn *by* of the first click may repeat this."""
+    async def again(self, turn: TurnId, *, by: TurnId, user: str = "") -> Requeued:
+        """Queue a finished turn's text again, once: the turn *by* of the first click, of *user*, may repeat this."""
         now = epoch_ms(self._now())
-        answer = await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, by, confirmed=True)
+        answer = await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, by, user, confirmed=True)
         how: Requeued = answer[0]
         return how
+
+    async def body_of(self, earlier: str) -> Inbound | None:
+        """Return what `again` or `ask_edited` would queue for a turn or a message; None if it's gone.
+
+        Raises `StoreUnavailable` and `RecordNotUnderstood`.
+        """
+        keys, redis = self._scripts.keys, self._scripts.redis
+        turn, field, message = earlier, "body", earlier.split(":")
+        with translated():
+            if len(message) == len(MessageKey._fields):
+                turn, field = str(await redis.get(keys.seen_message(MessageKey(*message))) or ""), "edited"
+            text = await redis.hget(keys.turn(TurnId(turn)), field)
+        return from_json(str(text)) if text else None
 
     async def queued_as(self, earlier: str) -> TurnId:
         """Return the turn that was queued by `again` for a turn, or by `ask_edited` for a message."""

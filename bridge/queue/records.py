@@ -133,6 +133,7 @@ class Record:
     has_unread_thread: bool = False
     is_again: bool = False  # someone requested it again, whatever its age
     has_waited: bool = False  # for the service, so its person may want to be notified
+    pressed_by: str = ""  # who did so, or had its new text sent
     has_queued_reaction: bool = False
     waits: bool = False  # its post waits for Slack, and a stop may end it
     went_by_url: bool = False  # its outcome may have been posted by response_url, and can't be looked for
@@ -276,6 +277,7 @@ def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) ->
             has_unread_thread="unread" in fields,
             is_again="of" in fields,
             has_waited="next_try" in fields,
+            pressed_by=fields.get("pressed_by", ""),
             has_queued_reaction="queued_reaction" in fields,
             waits="waits" in fields,
             went_by_url="out" in fields,

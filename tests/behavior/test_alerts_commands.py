@@ -228,13 +228,15 @@ async def test_the_owner_hears_of_changes_by_others(harness: Harness) -> None:
 
 async def test_guests_neither_set_up_nor_change_alerts(harness: Harness) -> None:
     await set_up(harness, ALICE)
-    await typed(harness, "alerts")
+    await harness.type_command("/stats alerts", BOB)
     change_owner(harness, is_restricted=True)
+    harness.configure()
 
     denied = await typed(harness, "alert runs > 1")
-    await harness.type_command("/stats alerts", BOB)
     refused = await pressed(harness, "alert:pause")
+    await harness.type_command("/stats alerts", BOB)
 
+    assert "alert:pause" not in str(harness.slack.responses[-1].content)
     assert denied.startswith("You don't have permission to set up alerts.")
     assert refused.startswith("Only the person who set up this alert")
 

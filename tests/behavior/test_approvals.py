@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from bridge.engine.decisions import explain
@@ -383,33 +384,112 @@ async def test_a_card_where_the_bot_isnt_shows_its_outcome(harness: Harness, act
     assert "approval:" not in str(now.blocks)
 
 
-@pytest.mark.parametrize(
-    ("limits", "workflows", "why"),
-    [
-        ('[[limits]]\nper = "channel"\nevery = "day"\ncharacters = 1', None, "limit of 1 character per day is used up"),
-        ("", [], "No workflow 3"),
-    ],
-)
-async def test_the_card_of_an_approved_run_says_why_it_cant_start(
-    harness: Harness, limits: str, workflows: list[Any] | None, why: str
-) -> None:
-    harness.use_file(ONE + limits)
+async def test_the_card_of_an_approved_run_says_why_it_cant_start(harness: Harness) -> None:
+    harness.use_file(ONE + '[[limits]]\nper = "channel"\nevery = "day"\ncharacters = 1')
     for _ in range(2):
         await harness.type_command(LINE)
-    first, second = harness.seen.replies("bridge_approval")
-    await harness.slack.ui.click(BOB, GENERAL, first.ts, "approval:approve")
-    await harness.work()
-    harness.service.workflows = harness.service.workflows if workflows is None else workflows
-    harness.configure()
-    harness.use_file(ONE + limits)
-    await harness.slack.ui.click(BOB, GENERAL, second.ts, "approval:approve")
-    await harness.work()
+    for shown in harness.seen.replies("bridge_approval"):
+        await harness.slack.ui.click(BOB, GENERAL, shown.ts, "approval:approve")
+        await harness.work()
 
     assert len(harness.service.runs) == 1
     shown = harness.seen.replies("bridge_run")[-1]
     assert shown.text == "❌ Import: failed"
-    assert why in str(shown.blocks)
+    assert "limit of 1 character per day is used up" in str(shown.blocks)
     assert any("Import" in one for one in direct(harness, DM_ALICE)[1:])
+
+
+# What has changed since
+
+
+OF_IMPORT = """
+[[rules]]
+may = ["run"]
+workflows = ["Import*"]
+triggers = ["manual"]
+categories = ["safe"]
+approve = {by = ["U0BOB", "U0CAROL"]}
+[[rules]]
+may = ["run"]
+workflows = ["Export"]
+approve = {by = ["U0CAROL", "U0ALICE"], count = 2}
+"""
+CHANGES: dict[str, tuple[dict[str, Any] | None, str]] = {
+    "refused": ({"name": "Payroll"}, "the workflow is now called “Payroll”"),
+    "asks others": ({"name": "Export"}, "the workflow is now called “Export”"),
+    "inactive": ({"is_active": False}, "the workflow is inactive now"),
+    "trigger": ({"trigger_type": "webhook"}, "its trigger is now “webhook”"),
+    "category": ({"category": "risky", "name": "Import 2"}, "called “Import 2” and its category is now “risky”"),
+    "gone": (None, "the workflow no longer exists"),
+}
+
+
+def change_workflow(harness: Harness, changes: dict[str, Any] | None) -> None:
+    harness.service.workflows = [{**one, **changes} for one in harness.service.workflows] if changes else []
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("when", ["before the decision", "before the start"])
+async def test_an_approved_run_is_judged_by_what_its_workflow_is_now(
+    harness: Harness, changes: tuple[dict[str, Any] | None, str], when: str
+) -> None:
+    harness.service.workflows[0] = {**harness.service.workflows[0], "category": "safe"}
+    harness.use_file(OF_IMPORT)
+    await harness.type_command(LINE)
+    if when == "before the start":
+        await harness.slack.ui.click(BOB, GENERAL, card(harness).ts, "approval:approve")
+        await (await harness.start_next())  # the click's turn; the run's is queued
+        assert (await stored(harness)).state == "approved"
+    change_workflow(harness, changes[0])
+    if when == "before the decision":
+        await press(harness)
+    await harness.work()
+
+    assert harness.service.started == []
+    assert changes[1] in card(harness).text
+    assert (await stored(harness)).state == "changed"
+    assert not any(one.text.endswith("it starts.") for one in harness.seen.ephemerals)
+    told = [direct(harness, place)[-1] for place in (DM_ALICE, *([DM_BOB] if when == "before the start" else []))]
+    assert all(changes[1] in one for one in told)
+
+
+@pytest.mark.parametrize("changes", [{"name": "Import all"}, {"description": "Other words"}])
+async def test_a_change_that_the_rules_dont_turn_on_starts_the_run(harness: Harness, changes: dict[str, Any]) -> None:
+    harness.service.workflows[0] = {**harness.service.workflows[0], "category": "safe"}
+    harness.use_file(OF_IMPORT)
+    await harness.type_command(LINE)
+    change_workflow(harness, changes)
+
+    await press(harness)
+
+    assert len(harness.service.started) == 1
+
+
+async def test_an_inactive_workflow_that_was_confirmed_starts_once_its_approved(harness: Harness) -> None:
+    change_workflow(harness, {"is_active": False})
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    await harness.press("run:confirm")
+
+    await press(harness)
+
+    assert len(harness.service.started) == 1
+
+
+async def test_an_approval_counts_while_the_service_is_down_and_its_run_waits(harness: Harness) -> None:
+    harness.use_file(ONE)
+    await harness.type_command(LINE)
+    harness.service.always = httpx.Response(503)
+    await harness.slack.ui.click(BOB, GENERAL, card(harness).ts, "approval:approve")
+    await (await harness.start_next())
+    assert (await stored(harness)).state == "approved"
+
+    change_workflow(harness, {"is_active": False})
+    harness.service.always = None
+    await harness.work()
+
+    assert harness.service.started == []
+    assert "the workflow is inactive now" in card(harness).text
 
 
 # Rights

@@ -146,7 +146,7 @@ async def test_a_repeated_click_turn_counts_once(asked: Harness) -> None:
     await asked.take_over("b")
 
     assert (await stored(asked)).approved_by == (BOB,)
-    assert asked.seen.ephemerals[-1].text == "You approved this, and it starts."
+    assert asked.seen.ephemerals[-1].text.startswith("You approved this. The run's card shows how it goes")
 
 
 async def test_a_card_decided_before_its_turn_is_done_isnt_posted_again(harness: Harness) -> None:

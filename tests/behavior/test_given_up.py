@@ -161,7 +161,7 @@ async def test_a_report_given_up_is_told_to_its_owner(harness: Harness) -> None:
     await harness.store.process().inbox.write(*store.add("r1", spec, START, START))
     stored = await store.get("r1")
     assert stored is not None
-    await harness.store.process().inbox.put(due_task(stored, START, is_asked_for=True))
+    await harness.store.process().inbox.put(due_task(stored, START, asked_by=USER))
     await give_up(harness)
 
     await harness.work()

@@ -288,14 +288,16 @@ async def test_only_runners_schedule_and_change(harness: Harness, line: str) -> 
 
 
 async def test_others_may_not_change_a_schedule(harness: Harness) -> None:
-    harness.configure(BRIDGE_RUNNERS=CAROL)
     await type_line(harness, '/agents ask Support daily 9 "What changed?"', CAROL)
     await type_line(harness, "/schedules", BOB)
+    harness.configure(BRIDGE_RUNNERS=CAROL)
 
     await press(harness, layout.DELETE, BOB)
 
     assert len(await tasks(harness)) == 1
     assert "Only the person who scheduled this" in harness.slack.responses[-1].content["text"]
+    await type_line(harness, "/schedules", BOB)
+    assert layout.DELETE not in str(harness.slack.responses[-1].content)
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,12 @@ from bridge.features.pauses import (
     ASKED,
     REMOVED,
     changed_notice,
+    may_start,
     notify_of_pause,
     pause_notice,
     paused_notice,
     refusal_to_continue,
+    require_start,
     tells_owner,
 )
 from bridge.ids import ThreadKey, side_id
@@ -243,6 +245,8 @@ async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await _changeable(deps, turn, click.value.partition(":")[2])
     if stored is None:
         return HomeChanged() if click.view else shown(layout.gone())
+    if turn.user != stored.spec.owner:
+        await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
     turn.project_key = stored.spec.project  # the form's menu is about that one, wherever the list was opened
     return await _form(deps, turn, stored=stored)
 
@@ -253,7 +257,10 @@ async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
 @alerts.button(layout.RESUME, label="button: Resume alert")
 @alerts.button(layout.DELETE, label="button: Delete alert")
 async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button of the list: an alert's owner may, and people who may run workflows."""
+    """Handle a button of the list: an alert's owner may, and people who may set up such an alert.
+
+    Whoever may set up some alert may pause and delete any.
+    """
     store, (page, _, id_) = AlertStore(deps.scripts), click.value.partition(":")
     if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
         return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral))
@@ -271,6 +278,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             wanted = await rights_for(deps, stored.spec)
             if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about, *wanted):
                 return refused
+            await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
             await deps.inbox.write(*store.resume(stored.id, stored.paused))
         case _:
             what, above = "deleted", f"Deleted: {kit.one_line(called, 200)}."
@@ -290,6 +298,8 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await _changeable(deps, turn, id_)
     if stored is None:
         return HomeChanged() if click.view else shown(layout.gone())
+    if choice == "off":
+        await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
     _text, length = layout.SNOOZES[choice]
     until = deps.now() + length if length else None
     value = str(epoch_ms(until)) if until else "" if choice == "off" else choice
@@ -319,7 +329,9 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
         for one in await AlertStore(deps.scripts).all(reads)
         if (one.spec.team, one.spec.owner, one.spec.project) == whose
     ]
-    return layout.home_section(found, deps.now())
+    found.sort(key=lambda one: (not one.since, bool(one.paused)))  # those that are on come first
+    shown = [layout.Listed(one, "", "", await _offers(deps, turn, one)) for one in found[: layout.MOST_IN_HOME]]
+    return layout.home_section(shown, len(found), deps.now())
 
 
 async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bool = False, above: str = "") -> Reply:
@@ -336,8 +348,27 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
     known.sort(key=lambda one: (bool(one.paused), one.since is None))
     is_several = deps.projects.is_several
     project = {one.spec.project: deps.projects.name_of(one.spec.project) if is_several else "" for one in known}
-    listed = [(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project]) for one in known]
-    return layout.alert_list(listed, deps.now(), page_of(page), replaces_original=replaces_original, above=above)
+    listed = [
+        layout.Listed(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project]) for one in known
+    ]
+    places = layout.shown_on(page_of(page), len(listed))
+    listed[places.start : places.stop] = [
+        one._replace(offers=await _offers(deps, turn, one.alert)) for one in listed[places.start : places.stop]
+    ]
+    may_add = await deps.access.may(turn, "alert")
+    return layout.alert_list(
+        listed, deps.now(), page_of(page), replaces_original=replaces_original, above=above, may_add=may_add
+    )
+
+
+async def _offers(deps: Deps, turn: Turn, stored: StoredAlert) -> frozenset[str]:
+    """Return the buttons of an alert to show to *turn*'s person: those that they may press, as far as it's known."""
+    is_own = turn.user == stored.spec.owner
+    if not is_own and not await deps.access.may(turn, "alert"):
+        return frozenset()
+    may = await may_start(deps, turn, stored.spec, rights_for(deps, stored.spec, user=turn.user))
+    offered = [layout.RESUME, layout.UNSNOOZE, layout.EDIT] if may else [layout.EDIT] if is_own else []
+    return frozenset({layout.PAUSE, layout.SNOOZE, layout.DELETE, *offered})
 
 
 @alerts.kind(AlertEdge)

@@ -181,9 +181,9 @@ async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
     return await deps.access.refusal_now(spec.owner, spec.channel, *wanted)
 
 
-async def rights_for(deps: Deps, spec: AlertSpec) -> list[Asked]:
-    """Return what an alert's owner must be allowed to. Raises `ProjectError`."""
-    return await rights(deps, "alert", spec.owner, spec.channel, spec.project, workflow=spec.run, by="alert")
+async def rights_for(deps: Deps, spec: AlertSpec, *, user: str = "") -> list[Asked]:
+    """Return what an alert's owner must be allowed to, or a *user* who has it act again. Raises `ProjectError`."""
+    return await rights(deps, "alert", user or spec.owner, spec.channel, spec.project, workflow=spec.run, by="alert")
 
 
 async def check_owners(deps: Deps) -> None:

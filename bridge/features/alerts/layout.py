@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
@@ -27,6 +27,8 @@ RESUME: Final = "alert:resume"
 DELETE: Final = "alert:delete"
 EDIT: Final = "alert:edit"
 SNOOZE: Final = "alert:snooze"
+UNSNOOZE: Final = "off"
+CHANGES: Final = (PAUSE, RESUME, EDIT, SNOOZE, UNSNOOZE, DELETE)
 
 CONDITION: Final = "condition"
 RUN: Final = "run"
@@ -39,7 +41,7 @@ SNOOZES: Final = {
     "1h": ("Snooze 1 hour", timedelta(hours=1)),
     "1d": ("Snooze 1 day", timedelta(days=1)),
     UNTIL_IT_RECOVERS: ("Snooze until it recovers", None),
-    "off": ("End snooze", None),
+    UNSNOOZE: ("End snooze", None),
 }
 """The choices of the menu, and how long each is."""
 
@@ -54,6 +56,18 @@ HOME: Final = "home"
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
 _NAME: Final = 160
+
+
+class Listed(NamedTuple):
+    """An *alert* with its *owner*'s name and, if there are several, its *project*'s.
+
+    *offers* are the buttons that the list's reader may press.
+    """
+
+    alert: StoredAlert
+    owner: str
+    project: str
+    offers: Collection[str] = CHANGES
 
 
 def alert_text(condition: str, said: str, facts: str) -> str:
@@ -223,43 +237,48 @@ def cannot_post(channel: str) -> Reply:
 
 
 def alert_list(
-    alerts: Sequence[tuple[StoredAlert, str, str]],
+    alerts: Sequence[Listed],
     now: datetime,
     page: int = 0,
     *,
     replaces_original: bool = False,
     above: str = "",
+    may_add: bool = True,
 ) -> Reply:
-    """Show a page of the alerts, below what was just done (*above*).
-
-    Each comes with its owner's name and, if there are several projects, its project's.
-    """
-    page = clamped(page, len(alerts), _A_PAGE)
-    shown = alerts[page * _A_PAGE : (page + 1) * _A_PAGE]
+    """Show a page of the alerts, below what was just done (*above*); *may_add*: its reader may set one up."""
+    places = shown_on(page, len(alerts))
+    page, shown = places.start // _A_PAGE, alerts[places.start : places.stop]
     turns = page_buttons(page, len(alerts), _A_PAGE, (PAGE, NEXT_PAGE))
     text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
-    lines = [f"{kit.one_line(typed_words(one.spec), _NAME)}, {_status(one, now)}" for one, *_names in shown]
+    lines = [f"{kit.one_line(typed_words(one.alert.spec), _NAME)}, {_status(one.alert, now)}" for one in shown]
     return kit.reply(
         "\n".join([*([above] if above else []), text, *lines]),
         *([kit.section(above)] if above else ()),
         kit.header("Alerts") if alerts else kit.section(text),
-        *(block for one, owner, project in shown for block in _shown(one, (project, owner), now, page)),
-        kit.actions(kit.button("Set up an alert…", ALERT_FORM, "-"), *turns),
+        *(block for one in shown for block in _shown(one, now, page)),
+        *kit.rows_of([*([kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []), *turns]),
         replaces_original=replaces_original,
     )
 
 
-def home_section(alerts: Sequence[StoredAlert], now: datetime) -> list[Block]:
-    """Return the section of the Home tab with a person's own *alerts*; those that are on come first."""
-    found = sorted(alerts, key=lambda one: (not one.since, bool(one.paused)))
-    blocks = [kit.header("Your alerts")] if found else []
-    for one in found[:MOST_IN_HOME]:
-        above, _state, below = _shown(one, (), now, HOME)
-        state = kit.paragraph(kit.capitalized(_status(one, now)))
-        if one.since and not one.paused:
-            state = kit.paragraph("On since ", kit.date(one.since))
-        blocks += [{**above, "elements": [*above["elements"], state]}, below | {"block_id": f"alert:{one.id}"}]
-    more = len(found) - MOST_IN_HOME
+def shown_on(page: int, count: int) -> range:
+    """Return the indices of the alerts on a page, of *count* in all; a page that doesn't exist is the nearest one."""
+    begin = clamped(page, count, _A_PAGE) * _A_PAGE
+    return range(begin, min(begin + _A_PAGE, count))
+
+
+def home_section(alerts: Sequence[Listed], count: int, now: datetime) -> list[Block]:
+    """Return the section of the Home tab with the first of a person's own *alerts*, *count* in all."""
+    blocks = [kit.header("Your alerts")] if alerts else []
+    for listed in alerts:
+        above, _state, *below = _shown(listed, now, HOME)
+        alert = listed.alert
+        state = kit.paragraph(kit.capitalized(_status(alert, now)))
+        if alert.since and not alert.paused:
+            state = kit.paragraph("On since ", kit.date(alert.since))
+        blocks.append({**above, "elements": [*above["elements"], state]})
+        blocks += [row | {"block_id": f"alert:{alert.id}"} for row in below]
+    more = count - len(alerts)
     return [*blocks, kit.context(f"And {more:,} more: /stats alerts lists them all.")] if more > 0 else blocks
 
 
@@ -267,23 +286,27 @@ def _sign(stored: StoredAlert, now: datetime) -> str:
     return "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
 
 
-def _shown(stored: StoredAlert, names: Sequence[str], now: datetime, page: int | str) -> list[Block]:
+def _shown(one: Listed, now: datetime, page: int | str) -> list[Block]:
+    stored, offers = one.alert, one.offers
     value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
-    ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in names if name)])
+    ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)])
     until = stored.snoozed_until
     state = kit.context(kit.capitalized(_status(stored, now)))
     if not stored.paused and stored.since:
         state = kit.trusted_context("On since {since}", since=stored.since)
     elif not stored.paused and until and stored.is_snoozed(now):
         state = kit.trusted_context("Snoozed until {until}", until=until)
-    change = kit.button("Resume", RESUME, value) if stored.paused else kit.button("Pause", PAUSE, value)
+    buttons = [
+        kit.button("Resume", RESUME, value) if stored.paused else kit.button("Pause", PAUSE, value),
+        _snooze_menu(stored.id, page, may_end=UNSNOOZE in offers),
+        kit.button("Edit…", EDIT, value),
+        _delete_button(stored, value),
+    ]
     return [
         kit.rich(kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)),
         state,
-        kit.actions(
-            change, _snooze_menu(stored.id, page), kit.button("Edit…", EDIT, value), _delete_button(stored, value)
-        ),
+        *kit.rows_of(button for button in buttons if button["action_id"] in offers),
     ]
 
 
@@ -297,9 +320,10 @@ def _status(stored: StoredAlert, now: datetime) -> str:
     return "watching"
 
 
-def _snooze_menu(id_: str, page: int | str | None = None) -> Block:
+def _snooze_menu(id_: str, page: int | str | None = None, *, may_end: bool = True) -> Block:
     where = "" if page is None else str(page)
     options = [kit.option(text, f"{name}:{where}:{id_}") for name, (text, _length) in SNOOZES.items()]
+    options = options if may_end else options[:-1]
     return kit.select(SNOOZE, "Snooze…", options)
 
 

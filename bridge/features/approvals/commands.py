@@ -9,7 +9,6 @@ from typing import Final
 from bridge.engine.feature import Feature, Slot
 from bridge.engine.home import Need, Reads
 from bridge.engine.results import ApproverAsked, Done, Form, Outcome, RequestPosted, Result, TryLater, shown
-from bridge.engine.rules import Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
@@ -23,7 +22,15 @@ from bridge.features.approvals.request import (
     StoredRequest,
 )
 from bridge.features.approvals.requesting import audited, terms_of, with_terms
-from bridge.features.approvals.rights import approvers, fingerprint, judge_run, refusal_of_approver, rule_of
+from bridge.features.approvals.rights import (
+    Judged,
+    approvers,
+    asked_for,
+    fingerprint,
+    judged,
+    refusal_of_approver,
+    rule_of,
+)
 from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of
@@ -45,7 +52,7 @@ approvals.outcomes |= {
     "a copy": "pressed a button of a copied request",
     "reminded": "reminded of a request for approval",
     "request expired": "a request for approval expired",
-    "approval changed": "the rules changed, so it isn't approved",
+    "approval changed": "something changed, so it isn't approved",
     "approval used": "its approval was used before",
     "approval gone": "its approval no longer exists",
     "asked to approve": "notified: asked for approval",
@@ -191,16 +198,16 @@ async def _of_button(deps: Deps, value: str) -> StoredRequest | None:
     return stored
 
 
-async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> Verdict:
-    """Return the verdict about a request's run, if *user* may decide about it, by the terms in force or else its own.
+async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> Judged:
+    """Return how a request stands, if *user* may decide about it, by the terms in force or else its own.
 
     Raises `NotAllowed`.
     """
-    verdict = await judge_run(deps, stored.request)
-    terms = (verdict.approval if verdict.is_allowed else None) or terms_of(stored.request)
-    if refusal := await refusal_of_approver(deps, stored.request, terms, user):
+    now = await judged(deps, stored.request)
+    terms = (now.verdict.approval if now.verdict.is_allowed else None) or terms_of(stored.request)
+    if refusal := await refusal_of_approver(deps, stored.request if now.lost else now.request, terms, user):
         raise NotAllowed(refusal)
-    return verdict
+    return now
 
 
 async def _decide(
@@ -220,9 +227,10 @@ async def _decide(
             if turn.user != request.asker:
                 raise NotAllowed("not_your_request")
         else:
-            verdict = await _check_approver(deps, stored, turn.user)
-            terms, rule = fingerprint(verdict.approval if verdict.is_allowed else None), rule_of(verdict)
-            lost = "" if verdict.is_allowed else await deps.approvals.lost_by_asker(deps, request)
+            now = await _check_approver(deps, stored, turn.user)
+            is_allowed, rule = now.verdict.is_allowed, rule_of(now.verdict)
+            terms = fingerprint(now.verdict.approval) if is_allowed else ""
+            lost = now.lost or ("" if is_allowed else await deps.approvals.lost_by_asker(deps, now.request))
         ends: tuple[Write, ...] = (await _run(deps, stored, rule),) if what == "approve" else ()
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
@@ -232,10 +240,10 @@ async def _decide(
         answer = await store.decide(
             turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
         )
-    now = await deps.approvals.edit_card(deps, stored.id, of_card) or stored
+    shows = await deps.approvals.edit_card(deps, stored.id, of_card) or stored
     outcome = {"approve": "approved", "deny": "denied", "withdraw": "request withdrawn"}[what]
     outcome = outcome if answer == "counted" else "approval changed" if answer == "changed" else OVER
-    return Outcome(what=outcome, reply=layout.decided(now, answer, what), **audited(now, rule))
+    return Outcome(what=outcome, reply=layout.decided(shows, answer, what), **audited(shows, rule))
 
 
 async def _run(deps: Deps, stored: StoredRequest, rule: str) -> Write:
@@ -271,12 +279,17 @@ async def reason_given(deps: Deps, turn: Turn, submission: Submission, reason: s
     draft = await _draft(deps, turn, Origin.parse(submission.private_metadata).editing)
     if draft is None:
         return shown(layout.over(""), OVER)
-    verdict = await judge_run(deps, draft.request)
-    if not verdict.is_allowed or verdict.approval is None:
-        raise NotAllowed("runner") if not verdict.is_allowed else ControlNotUnderstood(layout.REASON_FORM)
+    now = await judged(deps, draft.request.model_copy(update={"terms": ""}))  # which nobody has seen
+    verdict = now.verdict
+    if not verdict.is_allowed:
+        for asked in asked_for(deps, now.request):
+            await deps.access.check(asked)  # says which rule refuses it
+        raise NotAllowed("rule")
+    if verdict.approval is None:
+        raise ControlNotUnderstood(layout.REASON_FORM)
     await deps.inbox.write(*store.takes_draft(draft.id, turn.id))
     request = with_terms(
-        draft.request.model_copy(update={"why": reason, "asked_at": deps.now()}), verdict.approval, rule_of(verdict)
+        now.request.model_copy(update={"why": reason, "asked_at": deps.now()}), verdict.approval, rule_of(verdict)
     )
     return await deps.approvals.asked(deps, turn, request, draft.input, draft.id, after=f"{DRAFT} {turn.id}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from bridge.engine.notices import facts_of, with_facts
 from bridge.errors import ControlNotUnderstood
@@ -40,6 +40,9 @@ REVIEW_FORM: Final = "approval_review"
 REASON: Final = "reason"
 DECISION: Final = "decision"
 
+WORKFLOW: Final = "workflow"
+"""Why nothing starts, if the workflow has changed (`StoredRequest.lost`)."""
+
 ENDED: Final = "approval_ended"
 TOO_FEW: Final = "too_few_approvers"
 """The name of the notice to the asker."""
@@ -63,9 +66,10 @@ _OVER: Final = {
     DENIED: "This request is already denied.",
     EXPIRED: "This request has expired.",
     WITHDRAWN: "This request was withdrawn.",
-    CHANGED: "The rules or someone's access have changed since this was asked for, so it needs a new request.",
+    CHANGED: "Something has changed since this was asked for, so it needs a new request. Its card says what.",
 }
-
+_APPROVED: Final = "You approved this. The run's card shows how it goes, and I'll tell you if it can't run."
+"""Everything is checked once more before the start, and Slack lets nobody replace a private line."""
 
 What = Literal["approve", "deny", "withdraw"]
 _CHOICES: Final[Mapping[What, str]] = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
@@ -124,7 +128,8 @@ def asked_by(shown: Shown) -> str:
     by = shown.stored.request.started_by
     schedule = by.called if isinstance(by, ScheduledRun) else ""
     app = (by.message.app_name or "an app") if isinstance(by, TriggeredRun) else ""
-    return begun_by(shown.person, "Asked for", schedule=schedule, app=app)
+    owner = shown.names.get(by.owner, "") if isinstance(by, ScheduledRun) else ""
+    return begun_by(shown.person, "Asked for", schedule=schedule, app=app, owner=owner)
 
 
 def card(shown: Shown) -> Reply:
@@ -268,9 +273,13 @@ def _state(shown: Shown) -> str:
 
 
 def _lost(shown: Shown) -> str:
-    """Say who has lost which right since a request was made, or that the rules changed."""
-    reason, _, user = shown.stored.lost.partition(" ")
-    return no_longer(reason, shown.names.get(user, kit.SOMEONE)) or _RULES_CHANGED
+    """Say who has lost which right since a request was made, or what else has changed."""
+    reason, _, about = shown.stored.lost.partition(" ")
+    return _because(reason, about if reason == WORKFLOW else shown.names.get(about, kit.SOMEONE))
+
+
+def _because(reason: str, about: str) -> str:
+    return about if reason == WORKFLOW else no_longer(reason, about) or _RULES_CHANGED
 
 
 def _is_askers(stored: StoredRequest) -> bool:
@@ -284,9 +293,7 @@ def decided(stored: StoredRequest, answer: str, what: str) -> Reply:
     left = stored.request.count - len(stored.approved_by)
     more = f" It needs {kit.counted(left, 'more approval')}."
     if answer == "counted" and what == "approve":
-        return kit.reply(
-            f"You approved this.{more}" if stored.state == WAITING else "You approved this, and it starts."
-        )
+        return kit.reply(f"You approved this.{more}" if stored.state == WAITING else _APPROVED)
     if answer == "counted":
         return kit.reply("You denied this request." if what == "deny" else "You withdrew this request.")
     if answer == "already":
@@ -431,20 +438,29 @@ def too_few(facts: str = "") -> Reply:
     return kit.reply(text, kit.section(text), button, audience=Audience.CHANNEL)
 
 
-def ended_notice(stored: StoredRequest, state: str, by: str = "", said: str = "") -> str:
-    """Return the `Notice.what` for the asker of a request that ended in *state*, perhaps *by* someone."""
-    return with_facts(ENDED, stored.request.name, state, by, said, _beginning(stored))
+class Ended(NamedTuple):
+    """How a request ended: in which *state*, perhaps *by* someone (a name), and what was *said*, or why."""
+
+    state: str
+    by: str = ""
+    said: str = ""
+
+
+def ended_notice(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> str:
+    """Return the `Notice.what` for the asker of a request that ended, or else for one who approved it."""
+    return with_facts(ENDED, stored.request.name, *how, _beginning(stored), is_asker)
 
 
 def ended(facts: str = "") -> Reply:
-    """Tell the asker that their request ended without a run."""
-    name, state, by, said, given = facts_of(facts, "", EXPIRED, "", "", "")
+    """Tell the asker that their request ended without a run, or an approver that what they approved didn't start."""
+    name, state, by, said, given, is_asker = facts_of(facts, "", EXPIRED, "", "", "", True)
     what = kit.named(name, 80) if name else "your workflow"
     cure = _NEW_REQUEST if by or said in {"", "unknown"} else _ASK_FOR_ACCESS
     because = f": {kit.quoted(said, _REASON)}" if said else ""
+    which, cure = (what, f" {cure}") if is_asker else (f"{what}, which you approved,", "")
     text = {
         DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
-        CHANGED: f"⚠️ {what} wasn't started, because {no_longer(said, by) or _RULES_CHANGED}. {cure}",
+        CHANGED: f"⚠️ {which} wasn't started, because {_because(said, by)}.{cure}",
     }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
     small = [kit.context(given)] if given else []
     return kit.reply(text, kit.section(text), *small, audience=Audience.CHANNEL)

@@ -26,7 +26,7 @@ DENIED: Final = "denied"
 EXPIRED: Final = "expired"
 WITHDRAWN: Final = "withdrawn"
 CHANGED: Final = "changed"
-"""The rules have changed since it was asked for, or someone lost the right."""
+"""The rules or the workflow have changed since it was asked for, or someone lost the right."""
 
 
 def canonical(value: Any) -> str:
@@ -47,10 +47,11 @@ def notice_field(channel: str = "", ts: str = "") -> str:
 class Request(BaseModel, frozen=True):
     """What *asker* wants to run, and what its approval takes.
 
-    *workflow*, *name*, *trigger* and *category* are the workflow's. *rule* names the rule that asks for approval, and
-    *by* the people, user groups and channels (IDs) of which *count* have to approve, the asker only with *by_asker*;
-    nobody: those whom the rules let approve. *terms* is a fingerprint of these. *started_by* is what started it if its
-    asker didn't. Its card is posted by the turn *posted_by*, for the message *said* (a ``ts``), if it was a message.
+    *workflow*, *name*, *trigger*, *category* and *is_active* are the workflow's. *rule* names the rule that asks for
+    approval, and *by* the people, user groups and channels (IDs) of which *count* have to approve, the asker only with
+    *by_asker*; nobody: those whom the rules let approve. *terms* is a fingerprint of these. *started_by* is what
+    started it if its asker didn't, or what they started by hand. Its card is posted by the turn *posted_by*, for the
+    message *said* (a ``ts``), if it was a message.
     """
 
     team: str
@@ -62,6 +63,7 @@ class Request(BaseModel, frozen=True):
     name: str
     trigger: str = ""
     category: str = ""
+    is_active: bool = True
     digest: str
     why: str = ""
     rule: str = ""
@@ -102,7 +104,8 @@ class StoredRequest:
     """A request as it's stored: its *state*, its *card* (a ``ts``) once that's posted, and who has decided what.
 
     *input* is the canonical JSON. *said* is why it was denied, *started* the turn that started the run.
-    *lost* is why it's `CHANGED`: a reason (`bridge.errors.NotAllowed`) and whose, ``""`` if the rules changed.
+    *lost* is why it's `CHANGED`: a reason (`bridge.errors.NotAllowed`) and whose, or ``workflow`` and what has
+    changed about it, in words; ``""`` if the rules changed.
     *notices* are the direct messages about it: the channel and ``ts`` of each, who got it, and its turn.
     """
 

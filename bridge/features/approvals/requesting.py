@@ -10,16 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bridge.engine.access import target_of
 from bridge.engine.deps import EngineDeps
 from bridge.engine.questions import Permit
 from bridge.engine.results import Form, Outcome, PostedTask, RequestPosted
-from bridge.engine.rules import ApprovalTerms, Target, Verdict
+from bridge.engine.rules import ApprovalTerms, Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError
 from bridge.features.approvals import layout
 from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
-from bridge.features.approvals.rights import approvers, asked_for, fingerprint, judge_run, refusal_of_approver, rule_of
+from bridge.features.approvals.rights import (
+    Judged,
+    approvers,
+    asked_for,
+    fingerprint,
+    judged,
+    refusal_of_approver,
+    rule_of,
+    with_workflow,
+)
 from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.ids import ERASED_PERSON, TurnId
 from bridge.inbound import ApprovalDue, ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
@@ -65,14 +73,13 @@ class Approvals:
 
     def _request(self, deps: EngineDeps, turn: Turn, workflow: Workflow) -> Request:
         body, now = turn.body, deps.now()
-        target = target_of(workflow) or Target("workflow")
         place = Place(turn.channel, turn.thread.root if turn.thread else getattr(body, "thread_ts", ""))
-        return Request(
-            team=turn.team, channel=place.channel or turn.user, thread_ts=place.thread_ts, asker=turn.user,
-            project=turn.project_key, workflow=workflow.id, name=kit.one_line(workflow.name, 200),
-            trigger=target.trigger, category=target.category, digest="", terms="", asked_at=now, until=now,
+        request = Request(
+            team=turn.team, channel=place.channel or turn.user, thread_ts=place.thread_ts, asker=turn.causer,
+            project=turn.project_key, workflow=workflow.id, name="", digest="", terms="", asked_at=now, until=now,
             started_by=body if isinstance(body, ScheduledRun | TriggeredRun) else None,
         )  # fmt: skip
+        return with_workflow(request, workflow)
 
     async def asked(
         self, deps: EngineDeps, turn: Turn, request: Request, written: str, id_: str, *, after: str = ""
@@ -101,7 +108,8 @@ class Approvals:
     async def shown(self, deps: EngineDeps, stored: StoredRequest) -> layout.Shown:
         """Return a request with the names that its card shows."""
         request, names = stored.request, deps.directory.user_name
-        people = {request.asker, *(one.user for one in stored.decisions)} - {"", ERASED_PERSON}
+        owner = request.started_by.owner if isinstance(request.started_by, ScheduledRun) else ""
+        people = {request.asker, owner, *(one.user for one in stored.decisions)} - {"", ERASED_PERSON}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
         by = [await self._name(deps, one) for one in request.by if one != ERASED_PERSON]
         few = await approvers(deps, request)
@@ -185,31 +193,33 @@ class Approvals:
         used = Outcome(what="approval used", reply=layout.used(stored), **audited(stored))
         if stored.state != APPROVED or stored.started not in {"", turn.id}:
             return used
-        lost = await self._lost(deps, stored)
-        if lost is None:
+        lost = now = None
+        try:
+            now = await judged(deps, stored.request, starts=True)
+            lost = await self._lost(deps, stored, now)
+        except NotAllowed as exc:  # Slack doesn't say whether they may
+            lost = f"{exc.reason} {stored.request.asker}"
+        if lost is None and now is not None and now.workflow is not None:
             request, view = stored.request, await self.shown(deps, stored)
             people = tuple(dict.fromkeys(filter(None, [request.asker, *stored.approved_by])))
             uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
             by = view.named(stored.approved_by)
-            return Permit(request.workflow, request.name, json.loads(stored.input), by, people, uses, undo, used)
-        told = (*await self.changes(deps, stored, lost), *self.settles(deps, stored))
+            return Permit(now.workflow, json.loads(stored.input), by, people, uses, undo, used)
+        lost = lost or ""
+        told = (*await self.changes(deps, stored, lost, *stored.approved_by), *self.settles(deps, stored))
         await deps.inbox.write(*store.stops(stored.id, CHANGED, *told))
         await self.edit_card(deps, stored.id)
         view = await self.shown(deps, replace(stored, state=CHANGED, lost=lost))
         return Outcome(what="approval changed", reply=layout.not_started(view), **audited(stored))
 
-    async def _lost(self, deps: EngineDeps, stored: StoredRequest) -> str | None:
+    async def _lost(self, deps: EngineDeps, stored: StoredRequest, now: Judged) -> str | None:
         """Return who of the asker and the approvers has lost which right, by the terms that were shown; None: nobody.
 
         It's as in `StoredRequest.lost`. Raises `TryLater`.
         """
-        request = stored.request
-        if lost := await self.lost_by_asker(deps, request):
+        request, verdict = now.request, now.verdict
+        if lost := now.lost or await self.lost_by_asker(deps, request):
             return lost
-        try:
-            verdict = await judge_run(deps, request)
-        except NotAllowed as exc:  # Slack doesn't say whether they may
-            return f"{exc.reason} {request.asker}"
         if not verdict.is_allowed:
             return ""
         if verdict.approval is None:
@@ -218,30 +228,43 @@ class Approvals:
             return ""
         for user in stored.approved_by:
             if refused := await refusal_of_approver(deps, request, verdict.approval, user):
-                return f"{refused} {user}"
+                terms = verdict.approval
+                is_other = now.changes and not await refusal_of_approver(deps, stored.request, terms, user)
+                return f"{layout.WORKFLOW} {now.changes}" if is_other else f"{refused} {user}"
         return None
 
     async def lost_by_asker(self, deps: EngineDeps, request: Request) -> str:
-        """Return which right the asker has lost, or ``""``. Raises `TryLater`."""
-        refused = await deps.access.refusal_now(request.asker, request.channel, asked_for(deps, request))
-        return f"{refused} {request.asker}" if refused else ""
+        """Return which right the asker has lost, or the owner of what they started, or ``""``. Raises `TryLater`."""
+        for asked in asked_for(deps, request):
+            if refused := await deps.access.refusal_now(asked.person, request.channel, asked):
+                return f"{refused} {asked.person}"
+        return ""
 
-    async def changes(self, deps: EngineDeps, stored: StoredRequest, lost: str) -> tuple[Write, ...]:
-        """Return the writes that say, in the request and to its asker, what was *lost* since it was asked for."""
-        reason, _, user = lost.partition(" ")
-        by = "" if user in {"", stored.request.asker} else await deps.directory.user_name(user)
-        told = self.tells_asker(deps, stored, CHANGED, by, reason)
+    async def changes(self, deps: EngineDeps, stored: StoredRequest, lost: str, *approvers: str) -> tuple[Write, ...]:
+        """Return the writes that say what was *lost* since: in the request, to its asker, and to these *approvers*."""
+        reason, _, about = lost.partition(" ")
+        is_of_person = about and reason != layout.WORKFLOW
+        name = await deps.directory.user_name(about) if is_of_person else about
+        people = dict.fromkeys(filter(None, [stored.request.asker, *approvers]))
+        told = [
+            self._tells(
+                deps, stored, user, layout.Ended(CHANGED, "" if is_of_person and user == about else name, reason)
+            )
+            for user in people
+        ]
         return (ApprovalStore(deps.scripts).loses(stored.id, lost), *told)
 
     def tells_asker(
         self, deps: EngineDeps, stored: StoredRequest, state: str, by: str = "", said: str = ""
     ) -> tuple[Write, ...]:
         """Return the writes that notify the asker of a request that it ended without a run; the file has no asker."""
-        request = stored.request
-        if not request.asker:
-            return ()
-        notice = Notice.direct(request.team, request.asker, layout.ended_notice(stored, state, by, said))
-        return (deps.inbox.queues(notice, why="its request for approval ended"),)
+        asker = stored.request.asker
+        return (self._tells(deps, stored, asker, layout.Ended(state, by, said)),) if asker else ()
+
+    def _tells(self, deps: EngineDeps, stored: StoredRequest, user: str, how: layout.Ended) -> Write:
+        what = layout.ended_notice(stored, how, is_asker=user == stored.request.asker)
+        notice = Notice.direct(stored.request.team, user, what)
+        return deps.inbox.queues(notice, why="its request for approval ended")
 
 
 def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:

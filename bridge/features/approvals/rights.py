@@ -1,21 +1,31 @@
-"""Who may run something, and who may approve it, by the rules in force: at the request, at each click, at the start."""
+"""Who may run something, and who may approve it, by the rules in force: at the request, at each click, at the start.
+
+What's run is judged by what the service says about it then, not by what it was when someone asked.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from bridge.engine.access import starter_of
+from bridge.engine.access import starters_of, target_of
 from bridge.engine.deps import EngineDeps
-from bridge.engine.results import try_later
-from bridge.engine.rules import ApprovalTerms, Asked, Rules, Target, Verdict, decide, may_approve
-from bridge.errors import NotAllowed
+from bridge.engine.results import TryLater, try_later
+from bridge.engine.rules import ApprovalTerms, Asked, Rules, Target, Verdict, both, decide, may_approve
+from bridge.errors import NotAllowed, ProjectError, ProjectRemoved
+from bridge.features.approvals.layout import WORKFLOW
 from bridge.features.approvals.request import Request
 from bridge.ids import ERASED_PERSON
+from bridge.project.models import Workflow
+from bridge.slack.blockkit import kit
 
 _FRESH: Final = 1.0  # seconds
+_SOON: Final = 2.0  # seconds; how long a click waits for the service
+_NAME: Final = 200
 
 
 def fingerprint(terms: ApprovalTerms | None) -> str:
@@ -34,12 +44,18 @@ def rule_of(verdict: Verdict) -> str:
     return f"rule {verdict.rule.index}{f' ({place})' if place else ''}"
 
 
-def asked_for(deps: EngineDeps, request: Request) -> Asked:
-    """Return what a request is for, as the rules are asked about it: its asker's run."""
-    by, app = starter_of(request.started_by)
-    return deps.access.asked_by(
-        "run", request.asker, request.channel, request.project, _target(request), by=by, app=app
-    )
+def with_workflow(request: Request, workflow: Workflow) -> Request:
+    """Return a request with what the rules see of its *workflow*."""
+    target = target_of(workflow) or Target("workflow")
+    facts = {"workflow": workflow.id, "name": kit.one_line(workflow.name, _NAME), "is_active": workflow.is_active}
+    return request.model_copy(update=facts | {"trigger": target.trigger, "category": target.category})
+
+
+def asked_for(deps: EngineDeps, request: Request) -> list[Asked]:
+    """Return what a request is for, as the rules are asked about it: the run of all who start it, its asker last."""
+    of = (request.channel, request.project, _target(request))
+    starters = starters_of(request.started_by, request.asker)
+    return [deps.access.asked_by("run", person, *of, by=by, app=app) for person, by, app in starters]
 
 
 def _target(request: Request) -> Target:
@@ -47,14 +63,74 @@ def _target(request: Request) -> Target:
 
 
 async def judge_run(deps: EngineDeps, request: Request) -> Verdict:
-    """Judge whether a request's asker may run it now, and who has to approve it.
+    """Judge whether those who start a request's run may, and who has to approve it.
 
     Raises `NotAllowed` with ``unknown`` if Slack doesn't say enough, and `TryLater`.
     """
-    verdict = await _decided(deps, asked_for(deps, request), decide)
+    verdict = both([await _decided(deps, asked, decide) for asked in asked_for(deps, request)])
     if verdict.missing:
         raise NotAllowed("unknown")
     return verdict
+
+
+class Judged(NamedTuple):
+    """How a request stands: the *request* with its *workflow* as the service has it now, and the *verdict* about that.
+
+    *changes* says in words what's different about the workflow, and *lost* is as in `StoredRequest.lost` if that alone
+    is why nothing may start. Without a *workflow*, it's gone or isn't known, or the service doesn't say.
+    """
+
+    request: Request
+    workflow: Workflow | None
+    verdict: Verdict
+    changes: str = ""
+    lost: str = ""
+
+
+async def judged(deps: EngineDeps, request: Request, *, starts: bool = False) -> Judged:
+    """Look a request's workflow up, and judge the request by what it is now.
+
+    If the service doesn't answer, what's known of it counts, unless the run *starts*: then that waits. Raises like
+    `judge_run`, and `ProjectRemoved` if it starts.
+    """
+    project = deps.projects.get(request.project)
+    if project is None and starts:
+        raise ProjectRemoved(request.project)
+    if project is None:
+        return Judged(request, None, await judge_run(deps, request))
+    try:
+        async with asyncio.timeout(None if starts else _SOON):
+            listed = await project.catalog.get_workflows(is_new=True)
+    except (ProjectError, TimeoutError) as exc:
+        if starts:
+            raise TryLater from exc
+        return Judged(request, None, await judge_run(deps, request))
+    workflow = next((one for one in listed if one.id == request.workflow), None)
+    if workflow is None:
+        return Judged(request, None, Verdict(False, None, None), lost=f"{WORKFLOW} the workflow no longer exists")
+    now = with_workflow(request, workflow)
+    verdict, changes = await judge_run(deps, now), _changes(request, now)
+    is_off = request.is_active and not now.is_active
+    is_other = bool(changes) and not _holds(verdict, request) and _holds(await judge_run(deps, request), request)
+    if is_off or is_other:
+        return Judged(now, workflow, replace(verdict, is_allowed=False), changes, f"{WORKFLOW} {changes}")
+    return Judged(now, workflow, verdict, changes)
+
+
+def _holds(verdict: Verdict, request: Request) -> bool:
+    """Whether a run is allowed with the approval that was asked for, or without one."""
+    return verdict.is_allowed and (verdict.approval is None or fingerprint(verdict.approval) == request.terms)
+
+
+def _changes(before: Request, now: Request) -> str:
+    """Say what has changed about a workflow, as part of a sentence; ``""`` if nothing has."""
+    said = {
+        "name": f"the workflow is now called {kit.quoted(now.name, 80)}",
+        "is_active": f"the workflow is {'active' if now.is_active else 'inactive'} now",
+        "trigger": f"its trigger is now {kit.quoted(now.trigger, 40)}" if now.trigger else "it has no trigger now",
+        "category": f"its category is now {kit.quoted(now.category, 40)}" if now.category else "it has no category now",
+    }
+    return kit.joined([words for fact, words in said.items() if getattr(before, fact) != getattr(now, fact)])
 
 
 async def refusal_of_approver(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> str | None:

@@ -168,9 +168,7 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
     limits = await deps.limits.of_question(turn, known, text, person=owner)
     if not has_file(access.rules):
         return limits
-    of = (message.owner if message.app else turn.user, turn.channel, turn.project_key)
-    target = target_of(known) or Target("agent", str(agent))
-    await access.check(access.asked_by("ask", *of, target, by="app" if message.app else "person", app=message.app))
+    await access.require_start(turn, "ask", target_of(known) or Target("agent", str(agent)))
     return limits
 
 

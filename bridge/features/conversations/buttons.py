@@ -16,14 +16,16 @@ from bridge.engine.places import recipient_of
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, TypedText, remove_notice
 from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
+from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import ControlNotUnderstood, ProjectRemoved, SlackError, TooOften
+from bridge.errors import ControlNotUnderstood, NotAllowed, ProjectRemoved, SlackError, TooOften
 from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
-from bridge.features.lookups import agent_name, may_set
+from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by_id
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id, thread_lane
-from bridge.inbound import Click, InboundMessage, Notice
+from bridge.inbound import Click, Inbound, InboundMessage, Notice, TriggeredRun
+from bridge.project.models import Agent
 from bridge.queue.inbox import (
     Arrival,
     Condition,
@@ -56,7 +58,9 @@ async def discard_expired(deps: Deps) -> None:
 @conversations.button(notices.SEND_AGAIN, label="button: Send again")
 async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue an earlier turn's message again, at the end of its thread."""
-    how, reply = await deps.inbox.again(TurnId(click.value), by=turn.id), notices.sent_again()
+    await _check_may_send(deps, turn, await deps.inbox.body_of(click.value))
+    how = await deps.inbox.again(TurnId(click.value), by=turn.id, user=turn.user)
+    reply = notices.sent_again()
     if click.is_ephemeral:
         reply = reply.model_copy(update={"audience": Audience.PRIVATE})
     return await _queued_again(deps, how, reply, click.value)
@@ -66,8 +70,9 @@ async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
 async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
+    await check_may_ask(deps, turn, thread)
     offered = await deps.said_once.take_offer(thread)
-    results = [await deps.inbox.again(found, by=turn.id) for found in offered]
+    results = [await deps.inbox.again(found, by=turn.id, user=turn.user) for found in offered]
     for how in ("full", "queued", "already"):
         if count := results.count(how):
             last = offered[len(results) - 1 - results[::-1].index(how)]
@@ -78,16 +83,18 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
 @conversations.button(notices.SEND_EDITED, label="button: Send new text")
 async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue the new text of a message that was edited too late."""
-    how = await deps.inbox.ask_edited(click.value, by=turn.id)
+    await _check_may_send(deps, turn, await deps.inbox.body_of(click.value))
+    how = await deps.inbox.ask_edited(click.value, by=turn.id, user=turn.user)
     return await _queued_again(deps, how, notices.sent_edited(), click.value)
 
 
 @conversations.button(notices.SEND_REPLY, label="button: Send it")
-async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
+async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a reply that the agent didn't get, once, with its current text."""
     message = await deps.sessions.unsent(click.value)
     if message is None:
         return shown(notices.message_gone(), "gone")
+    await _check_may_send(deps, turn, message)
     put = await deps.inbox.put_message(
         Arrival(
             inbound=message,
@@ -101,6 +108,34 @@ async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: A
         )
     )
     return _put_by_button(put, notices.sent_reply())
+
+
+async def _check_may_send(deps: Deps, turn: Turn, said: Inbound | None) -> None:
+    """Raise `NotAllowed` unless *turn*'s person may have what was *said* earlier sent now, perhaps by someone else.
+
+    What it starts is judged for them once more when it's acted on (`Turn.causer`).
+    """
+    if said is None or said.user == turn.user:
+        return
+    if said.channel != turn.channel:
+        wanted = deps.access.asked(turn, "ask", ANY_AGENT, channel=said.channel)
+        reason = await deps.access.refusal_now(turn.user, said.channel, wanted)
+        if reason or said.channel.startswith("D"):
+            raise NotAllowed(reason or "left")
+    if isinstance(said, InboundMessage):
+        await check_may_ask(deps, turn, said.thread)
+    elif isinstance(said, TriggeredRun):
+        await deps.access.require(turn, "run", await workflow_by_id(turn, said.workflow), channel=said.channel)
+
+
+async def check_may_ask(deps: Deps, turn: Turn, thread: ThreadKey, agent: int | None = None) -> None:
+    """Raise `NotAllowed` unless *turn*'s person may ask this *agent* in a *thread*, or the one that answers there."""
+    if not has_file(deps.access.rules):  # else everyone may whom the door lets in
+        return
+    if agent is None and (conversation := await deps.sessions.thread(thread)):
+        agent = conversation.agent
+    target: Target | Agent = ANY_AGENT if agent is None else Target("agent", str(agent))
+    await deps.access.require(turn, "ask", await find_agent(turn, agent) or target, channel=thread.channel)
 
 
 @conversations.once_posted(QueuedAgain)
@@ -299,8 +334,9 @@ def _put_by_button(put: Put, queued: Reply) -> Outcome:
 @conversations.button(menu.CHOOSE, label="menu: Choose an agent")
 @conversations.button(menu.CHOOSE_MEANT, label="button: Did you mean")
 async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Choose the agent for a thread's waiting messages; the first choice wins."""
+    """Choose the agent for a thread's waiting messages, which gets them now; the first choice wins."""
     wanted = id_of(click.value)
+    await check_may_ask(deps, turn, _thread_of(click), wanted)
     chosen = await deps.sessions.choose_agent(_thread_of(click), wanted, project=turn.project_key)
     if chosen != wanted:
         return shown(menu.chosen_before(), "agent was chosen before")
@@ -328,7 +364,8 @@ async def send_again_in_home(deps: Deps, turn: Turn, click: Click) -> Result:
     if channel and shown_at:
         await _press(deps, turn, notices.SEND_AGAIN, again, at=ThreadKey(turn.team, channel, root), ts=shown_at)
     else:
-        await deps.inbox.again(TurnId(again), by=turn.id)
+        await _check_may_send(deps, turn, await deps.inbox.body_of(again))
+        await deps.inbox.again(TurnId(again), by=turn.id, user=turn.user)
     return HomeChanged()
 
 
@@ -346,6 +383,8 @@ async def _press(deps: Deps, turn: Turn, action_id: str, value: str, *, at: Thre
 async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
     """Send the messages waiting after a stopped turn, or discard them."""
     lane, drop = thread_lane(_thread_of(click)), click.action_id == stops.DISCARD
+    if not drop:
+        await check_may_ask(deps, turn, _thread_of(click))
     count = await deps.inbox.stops.resume(lane, by=turn.id, drop=drop)
     if count is None:
         return shown(stops.nothing_held(), "nothing is held")

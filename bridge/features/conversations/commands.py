@@ -17,7 +17,10 @@ from bridge.errors import ProjectError
 from bridge.features.buttons import ID
 from bridge.features.conversations import layout
 from bridge.features.conversations.answering import answer, default_of, unknown_answer
-from bridge.features.conversations.buttons import conversations as conversations  # noqa: PLC0414 - complete here
+from bridge.features.conversations.buttons import (
+    check_may_ask,
+    conversations as conversations,  # noqa: PLC0414 - complete here
+)
 from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
@@ -174,6 +177,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
         return _no_conversation()
     if conversation.agent == agent.id:
         return shown(layout.answers_already(agent.name))
+    await deps.access.require(turn, "ask", agent)
     before = await agent_name(turn, conversation.agent) if conversation.agent is not None else ""
     await deps.sessions.choose_agent(
         thread, agent.id, project=turn.project_key
@@ -225,6 +229,7 @@ async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _continue(
     deps: Deps, turn: Turn, thread: ThreadKey, session: int, agent: int, *, before: int | None = None
 ) -> Result:
+    await check_may_ask(deps, turn, thread, agent)
     if not await deps.sessions.rebind(thread, project=turn.project_key, expected=before, session=session, agent=agent):
         return shown(layout.changed_meanwhile())
     await deps.sessions.choose_agent(

@@ -13,7 +13,7 @@ from bridge.config_tables import Act
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
-from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Target, has_file
+from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Starter, Target
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
@@ -23,10 +23,13 @@ from bridge.features.pauses import (
     ASKED,
     REMOVED,
     changed_notice,
+    may_start,
     pause_notice,
     paused_notice,
     refusal_to_continue,
+    require_start,
     tells_owner,
+    why_not_start,
 )
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import Listed
@@ -233,7 +236,10 @@ async def page_turned(deps: Deps, turn: Turn, click: Click) -> Result:
 @schedules.button(layout.EDIT, label="button: Edit schedule")
 @schedules.button(layout.DELETE, label="button: Delete report")
 async def change(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button that changes or starts one task: its owner may, and people who may run workflows."""
+    """Handle a button that changes one task: its owner may, and people who may run workflows.
+
+    What starts it, or has it start again, needs the rights of the person who pressed, too.
+    """
     id_ = click.value.partition(":")[2]
     stored = await store_of(deps).get(id_)
     if stored is None:
@@ -247,9 +253,10 @@ async def change(deps: Deps, turn: Turn, click: Click) -> Result:
         cannot, wanted = layout.CANNOT[stored.spec.does], await rights_for(deps, stored.spec)
         if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about, *wanted):
             return refused
+        await require_start(deps, turn, stored.spec, *await _needed(deps, turn, stored, click.action_id))
     match click.action_id:
         case layout.NOW:
-            body = due_task(stored, deps.now(), is_asked_for=True, thread_ts=await continued(deps, stored))
+            body = due_task(stored, deps.now(), asked_by=turn.user, thread_ts=await continued(deps, stored))
             why = f"someone requested a {stored.spec.does}"
             await deps.inbox.put(body, event=f"report:{stored.id}:asked:{turn.id}", why=why)
             return HomeChanged() if click.view else shown(layout.starting_now(stored.spec.does), "requested", about)
@@ -293,11 +300,27 @@ async def _check_may_change(deps: Deps, turn: Turn, stored: StoredTask) -> None:
         raise NotAllowed("not_yours" if act == "report" else "not_your_schedule")
 
 
+async def _needed(deps: Deps, turn: Turn, stored: StoredTask, button: str) -> list[Asked]:
+    """Return what *turn*'s person must be allowed to for a *button* that starts the task, or has it start again."""
+    by: Starter = "person" if button == layout.NOW else "schedule"
+    return await rights_for(deps, stored.spec, user=turn.user, by=by)
+
+
+async def _offers(deps: Deps, turn: Turn, stored: StoredTask) -> frozenset[str]:
+    """Return the buttons of a task to show to *turn*'s person: those that they may press, as far as it's known soon."""
+    is_own = turn.user == stored.spec.owner
+    if not is_own and not await deps.access.may(turn, _NEEDS[stored.spec.does][0]):
+        return frozenset()
+    starts = [layout.NOW, layout.RESUME] if is_own else [layout.NOW, layout.RESUME, layout.EDIT]
+    offered = [one for one in starts if await may_start(deps, turn, stored.spec, _needed(deps, turn, stored, one))]
+    return frozenset({layout.PAUSE, layout.DELETE, *offered, *([layout.EDIT] if is_own else [])})
+
+
 async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
     """Open the form that changes a task, whose text only its owner and people in its channel may read."""
     spec = stored.spec
-    if turn.user != spec.owner and await deps.access.refusal_now(
-        turn.user, spec.channel, deps.access.asked(turn, "schedule", channel=spec.channel)
+    if turn.user != spec.owner and await why_not_start(
+        deps, turn.user, spec, *await _needed(deps, turn, stored, layout.EDIT)
     ):
         raise NotAllowed("not_your_schedule")
     turn.project_key = spec.project  # its form's menus are about that one, wherever the list was opened
@@ -356,12 +379,13 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
     spec = _owned(spec, turn, channel, known_zone or "UTC")
     if before is not None:
         spec = spec.model_copy(update={"project": before.spec.project})
-    for one in await rights_for(deps, spec) if has_file(deps.access.rules) else ():
+    for one in await rights_for(deps, spec):
         await deps.access.check(one)
     for known in await store.all():
         if known.id not in {turn.id, editing} and known.spec.identity == spec.identity:
             owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)
-            return shown(layout.already_scheduled(known, owner, target), "exists", _about(known, target))
+            reply = layout.already_scheduled(known, owner, target, offers=await _offers(deps, turn, known))
+            return shown(reply, "exists", _about(known, target))
     due_at = next_due(spec.schedule, ZoneInfo(spec.zone), deps.now())
     workflow = spec.workflow if isinstance(spec, RunSpec) else None
     warning = await before_each_run(deps, turn, workflow, channel, by="schedule")
@@ -370,14 +394,18 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
         target = await target_of(deps, changed)
         told = await _tells_owner(deps, turn, before, await target_of(deps, before), "changed")
         turn.stage(*store.change(before, spec, due_at, *told))
-        reply = layout.scheduled(changed, target, is_changed=True, knows_zone=bool(known_zone), warning=warning)
+        offers = await _offers(deps, turn, changed)
+        reply = layout.scheduled(
+            changed, target, is_changed=True, knows_zone=bool(known_zone), warning=warning, offers=offers
+        )
         return shown(reply, what="changed", about=_about(changed, target))
     if await store.is_full():
         raise BadSchedule("many", f"{MOST_TASKS:,}")
     task = StoredTask(turn.id, spec, due_at)
     target = await target_of(deps, task)
     turn.stage(*store.add(task.id, spec, task.due, deps.now()))
-    reply = layout.scheduled(task, target, knows_zone=bool(known_zone), warning=warning)
+    offers = await _offers(deps, turn, task)
+    reply = layout.scheduled(task, target, knows_zone=bool(known_zone), warning=warning, offers=offers)
     return shown(reply, what=f"{layout.kind_of(task).noun} scheduled", about=_about(task, target))
 
 
@@ -424,9 +452,13 @@ async def _list(
         owner = await deps.directory.user_name(task.spec.owner)
         link = kit.permalink(deps.workspace, task.spec.channel, task.ts)
         project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
-        said = await _words_for(deps, turn, task)
-        listed[place] = Listed(task, owner, target, *answers[task.id], link, project, said, _thread_of(deps, task))
-    return layout.task_list(listed, page, is_all=is_all, replaces_original=replaces_original, above=above)
+        said, offers = await _words_for(deps, turn, task), await _offers(deps, turn, task)
+        thread = _thread_of(deps, task)
+        listed[place] = Listed(task, owner, target, *answers[task.id], link, project, said, thread, offers)
+    may_add = [does for does, needs in _NEEDS.items() if await deps.access.may(turn, *needs)]
+    return layout.task_list(
+        listed, page, is_all=is_all, replaces_original=replaces_original, above=above, may_add=may_add
+    )
 
 
 def _with_removed(deps: Deps, tasks: Sequence[StoredTask]) -> list[StoredTask]:
@@ -464,7 +496,8 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
     for task in tasks[: layout.MOST_IN_HOME]:
         target = await target_of(deps, task, is_asked=False)
         link, said = kit.permalink(deps.workspace, task.spec.channel, task.ts), layout.words_of(task)
-        listed.append(Listed(task, target=target, link=link, said=said, thread=_thread_of(deps, task)))
+        thread, offers = _thread_of(deps, task), await _offers(deps, turn, task)
+        listed.append(Listed(task, target=target, link=link, said=said, thread=thread, offers=offers))
     return layout.home_section(listed, len(tasks))
 
 
@@ -500,5 +533,7 @@ async def post_refused(deps: Deps, turn: Turn, posted: PostedReport | PostedTask
     """Pause a task that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
     id_, noun = (posted.report, "report") if isinstance(posted, PostedReport) else (posted.task, "schedule")
     what = pause_notice(noun, posted.called, turn.channel, error)
-    notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="report")
+    stored = await store_of(deps).get(id_)
+    owner = stored.spec.owner if stored else turn.user
+    notice = Notice(team=turn.team, channel=owner, user=owner, what=what, of="report")
     turn.stage(*store_of(deps).pause(id_, error, deps.inbox.queues(notice, why="a schedule was paused")))

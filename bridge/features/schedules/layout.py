@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +23,7 @@ RESUME: Final = "report:resume"
 NOW: Final = "report:now"
 EDIT: Final = "report:edit"
 DELETE: Final = "report:delete"
+CHANGES: Final = (PAUSE, RESUME, NOW, EDIT, DELETE)
 PAGE: Final = "report:page"
 NEXT_PAGE: Final = "report:page:next"
 OPEN: Final = REPORT_FORM
@@ -64,7 +65,8 @@ class Listed:
 
     *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message.
     *project* is the name of its project, if the bridge serves several. *said* is from `words_of`, for a reader who may
-    read that, and *thread* leads to the thread that a question continues.
+    read that, and *thread* leads to the thread that a question continues. *offers* are the buttons that its reader may
+    press.
     """
 
     task: StoredTask
@@ -76,6 +78,7 @@ class Listed:
     project: str = ""
     said: str = ""
     thread: str = ""
+    offers: Collection[str] = CHANGES
 
 
 def words_of(task: StoredTask) -> str:
@@ -96,9 +99,12 @@ def titled(task: StoredTask, target: str, said: str = "") -> str:
     return f"{_does(task, target)}{task.called}{f': {said}' if said else ''}"
 
 
-def small_print(report: StoredTask) -> list[Block]:
-    """Return the footer of a posted report: its schedule, and since when slots were skipped."""
-    below = [kit.context(f"Schedule: {report.called}. Mention me in the thread to ask an agent about these numbers.")]
+def small_print(report: StoredTask, asked_by: str = "") -> list[Block]:
+    """Return the footer of a posted report: its schedule, who asked for it now, and since when slots were skipped."""
+    by = f"Posted for {kit.named(asked_by, 80)}. " if asked_by else ""
+    below = [
+        kit.context(f"{by}Schedule: {report.called}. Mention me in the thread to ask an agent about these numbers.")
+    ]
     if report.skipped is None:
         return below
     return [
@@ -107,10 +113,14 @@ def small_print(report: StoredTask) -> list[Block]:
     ]
 
 
-def question_root(task: StoredTask, text: str, agent: str, owner: str) -> Reply:
-    """Show a scheduled question, as the root of the thread where the agent answers, or in the thread it continues."""
+def question_root(task: StoredTask, text: str, agent: str, owner: str, asked_by: str = "") -> Reply:
+    """Show a scheduled question, as the root of the thread where the agent answers, or in the thread it continues.
+
+    *asked_by* is who asked it now, outside of its schedule.
+    """
     asked = f"Scheduled question for {kit.named(agent, _TARGET)}"
-    below = [kit.context(f"{asked} by {kit.named(owner, 80)}: {task.called}. Reply in the thread to continue.")]
+    now = f"Asked now by {kit.named(asked_by, 80)} · " if asked_by else ""
+    below = [kit.context(f"{now}{asked} by {kit.named(owner, 80)}: {task.called}. Reply in the thread to continue.")]
     if task.skipped is not None:
         below.insert(0, kit.trusted_context(_SKIPPED, moment=task.skipped))
     quoted = kit.rich(kit.quotation(kit.cut(kit.clean(text), _QUESTION)))
@@ -127,9 +137,18 @@ def overlapped(task: StoredTask, target: str) -> Reply:
 
 
 def scheduled(
-    task: StoredTask, target: str = "", *, knows_zone: bool, is_changed: bool = False, warning: str = ""
+    task: StoredTask,
+    target: str = "",
+    *,
+    knows_zone: bool,
+    is_changed: bool = False,
+    warning: str = "",
+    offers: Collection[str] = CHANGES,
 ) -> Reply:
-    """Say that a task is scheduled, or was *changed*, and when it's due first; a *warning* is shown below."""
+    """Say that a task is scheduled, or was *changed*, and when it's due first; a *warning* is shown below.
+
+    *offers* are the buttons that its owner may press.
+    """
     noun, did = task.spec.does, "Saved" if is_changed else "Scheduled"
     when, ending = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
@@ -155,7 +174,7 @@ def scheduled(
         state,
         *notes,
         kit.actions(
-            kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}"),
+            *([kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}")] if NOW in offers else []),
             _delete_button(Listed(task, target=target, said=words_of(task)), f"{ALONE}:{task.id}"),
             kind_of(task).all,
         ),
@@ -168,19 +187,20 @@ def not_scheduled(error: BadSchedule) -> Reply:
     return failure(error)
 
 
-def already_scheduled(task: StoredTask, owner: str, target: str = "") -> Reply:
-    """Say that the same task is already scheduled, with its *owner*'s name."""
+def already_scheduled(task: StoredTask, owner: str, target: str = "", *, offers: Collection[str] = CHANGES) -> Reply:
+    """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `Listed`."""
     title, ending = f"This {kind_of(task).noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
     paused = _paused(task) if task.paused else state
     value = f"{_list(task)}0:{task.id}"
-    change = kit.button("Resume", RESUME, value) if task.paused else kit.button(_NOW[task.spec.does], NOW, value)
+    action, label = (RESUME, "Resume") if task.paused else (NOW, _NOW[task.spec.does])
+    change = [kit.button(label, action, value)] if action in offers else []
     return kit.reply(
         f"{title}{titled(task, target)}{ending}",
         kit.rich(kit.paragraph(title, _does(task, target), when, zone, kit.place(task.spec.channel), ending)),
         paused,
-        kit.actions(change, kind_of(task).all),
+        kit.actions(*change, kind_of(task).all),
     )
 
 
@@ -205,8 +225,12 @@ def task_list(
     is_all: bool = False,
     replaces_original: bool = False,
     above: Reply | None = None,
+    may_add: Collection[str] = tuple(OPENS),
 ) -> Reply:
-    """Show a page of the tasks below what was just done (*above*): of all, or of reports only."""
+    """Show a page of the tasks below what was just done (*above*): of all, or of reports only.
+
+    *may_add* are the kinds of tasks that its reader may schedule.
+    """
     places = shown_on(page, len(tasks))
     page = places.start // _A_PAGE
     shown, mark = [tasks[place] for place in places], ALL if is_all else ""
@@ -214,13 +238,15 @@ def task_list(
     title, nothing = ("Schedules", "Nothing") if is_all else ("Scheduled reports", "No reports")
     text = f"{title}: {len(tasks):,}" if tasks else f"{nothing} {'is' if is_all else 'are'} scheduled yet."
     lines = [f"{titled(one.task, one.target, one.said)}, {_status(one.task)}" for one in shown]
-    forms = [kit.button(said, OPENS[does], "-") for said, does in _FORMS if is_all or does == "report"]
+    forms = [
+        kit.button(said, OPENS[does], "-") for said, does in _FORMS if does in may_add and (is_all or does == "report")
+    ]
     return kit.reply(
         "\n".join([*([above.text] if above else []), text, *lines]),
         *(above.blocks if above else ()),
         kit.header(title) if tasks else kit.section(text),
         *(block for one in shown for block in _shown(one, f"{mark}{page}:{one.task.id}")),
-        kit.actions(*forms, *turns),
+        *kit.rows_of([*forms, *turns]),
         replaces_original=replaces_original,
     )
 
@@ -229,11 +255,12 @@ def home_section(tasks: Sequence[Listed], count: int) -> list[Block]:
     """Return the section of the Home tab with the first of a person's own *tasks*, *count* in all."""
     blocks = [kit.header("Your schedules")] if tasks else []
     for one in tasks:
-        above, *_, below = _shown(one, f"home:{one.task.id}")
+        above, _state, *below = _shown(one, f"home:{one.task.id}")
         due = kit.paragraph("Next: ", kit.date(one.task.due))
         if one.task.paused:
             due = kit.paragraph(f"⏸️ {kit.capitalized(_status(one.task))}")
-        blocks += [{**above, "elements": [*above["elements"], due]}, below | {"block_id": f"report:{one.task.id}"}]
+        blocks += [{**above, "elements": [*above["elements"], due]}]
+        blocks += [row | {"block_id": f"report:{one.task.id}"} for row in below]
     more = count - len(tasks)
     return [*blocks, kit.context(f"And {more:,} more: /schedules lists them all.")] if more > 0 else blocks
 
@@ -281,16 +308,16 @@ def _shown(one: Listed, value: str) -> list[Block]:
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
         lines.append(kit.paragraph(f"Last: {last}", *at))
     next_is = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
-    pause = kit.button("Resume", RESUME, value) if task.paused else kit.button("Pause", PAUSE, value)
+    buttons = [
+        kit.button("Resume", RESUME, value) if task.paused else kit.button("Pause", PAUSE, value),
+        kit.button(_NOW[task.spec.does], NOW, value),
+        kit.button("Edit…", EDIT, value),
+        _delete_button(one, value),
+    ]
     return [
         kit.rich(*lines),
         _paused(task) if task.paused else next_is,
-        kit.actions(
-            pause,
-            kit.button(_NOW[task.spec.does], NOW, value),
-            kit.button("Edit…", EDIT, value),
-            _delete_button(one, value),
-        ),
+        *kit.rows_of(button for button in buttons if button["action_id"] in one.offers),
     ]
 
 

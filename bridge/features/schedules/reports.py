@@ -69,7 +69,8 @@ async def post(deps: Deps, turn: Turn, report: Report) -> Result:
         numbers=snapshot_of(stats, deps.now()).to_text(),
         binds=default is not None or bool(turn.project.default_agent),
     )
-    reply = with_below(card, *small_print(stored))
+    asked_by = await deps.directory.user_name(turn.user) if report.is_asked_for else ""
+    reply = with_below(card, *small_print(stored, asked_by))
     return Outcome(
         what="report", reply=reply, mark=MARK, after=(posted,), concerns=named("report", stored.id, stored.called)
     )

@@ -12,14 +12,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
+from bridge.engine.access import UNREACHABLE
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
-from bridge.engine.rules import Asked
+from bridge.engine.rules import Asked, Starter
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
-from bridge.features.pauses import NO_CLOCK, notify_of_pause, tell_of_removal
+from bridge.features.pauses import NO_CLOCK, notify_of_pause, tell_of_removal, why_not_start
 from bridge.features.schedules.layout import kind_of, titled, words_of
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -32,7 +33,7 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Report, ScheduledTask
+from bridge.inbound import Notice, Report, ScheduledTask
 from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)
@@ -98,6 +99,8 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
         raise later(slot, now, exc) from exc
     if refusal:
         return await paused(deps, turn, stored, refusal)
+    if slot.is_asked_for and (refusal := await _refusal_of_asker(deps, slot, stored.spec)):
+        return Done(f"refused: {refusal}")
     if deps.projects.get(stored.spec.project) is None:
         noun, called, key = (
             kind_of(stored).noun,
@@ -114,18 +117,35 @@ async def may_have(deps: Deps, spec: Spec) -> str | None:
     return await deps.access.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
 
 
-async def rights_for(deps: Deps, spec: Spec) -> list[Asked]:
-    """Return what a task's owner must be allowed to. Raises `ProjectError`."""
-    of = (spec.owner, spec.channel, spec.project)
+async def _refusal_of_asker(deps: Deps, slot: Report | ScheduledTask, spec: Spec) -> str | None:
+    """Return why the person who requested a *slot* may not do so, and tell them; None if they may.
+
+    They were asked when they pressed the button. Raises `TryLater` and `ProjectError`.
+    """
+    wanted = await rights_for(deps, spec, user=slot.user, by="person")
+    refusal = await why_not_start(deps, slot.user, spec, *wanted)
+    if refusal and refusal not in UNREACHABLE:
+        await deps.inbox.write(
+            deps.inbox.queues(Notice.direct(slot.team, slot.user, refusal), why="they may no longer start it")
+        )
+    return refusal
+
+
+async def rights_for(deps: Deps, spec: Spec, *, user: str = "", by: Starter = "schedule") -> list[Asked]:
+    """Return what a task's owner must be allowed to, or a *user* who resumes it, or starts it now (``person``).
+
+    Raises `ProjectError`.
+    """
+    of = (user or spec.owner, spec.channel, spec.project)
     match spec:
         case ReportSpec():
-            return await rights(deps, "report", *of, by="schedule")
+            return await rights(deps, "report", *of, by=by)
         case QuestionSpec():
-            wanted = await rights(deps, "schedule", *of, agent=spec.agent, by="schedule")
+            wanted = await rights(deps, "schedule", *of, agent=spec.agent, by=by)
             # The question is asked as its owner's.
             return wanted + [replace(one, by="person") for one in wanted if one.act == "ask"]
         case _:
-            return await rights(deps, "schedule", *of, workflow=spec.workflow, by="schedule")
+            return await rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
 
 
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:

@@ -216,17 +216,19 @@ def store_of(deps: Deps) -> TaskStore:
     return TaskStore(deps.scripts, session_lifetime=deps.session_lifetime)
 
 
-def due_task(
-    task: StoredTask, slot: datetime, *, is_asked_for: bool = False, thread_ts: str = ""
-) -> Report | ScheduledTask:
-    """Return the input to queue for a *slot* of a task, or for a request; *thread_ts* is the thread it continues."""
+def due_task(task: StoredTask, slot: datetime, *, asked_by: str = "", thread_ts: str = "") -> Report | ScheduledTask:
+    """Return the input to queue for a *slot* of a task, or for a person's request, *asked_by* them.
+
+    *thread_ts* is the thread it continues.
+    """
     spec = task.spec
     about: dict[str, Any] = {
-        "team": spec.team, "channel": spec.channel, "user": spec.owner, "slot": slot, "project": spec.project,
+        "team": spec.team, "channel": spec.channel, "user": asked_by or spec.owner, "slot": slot,
+        "project": spec.project, "is_asked_for": bool(asked_by),
     }  # fmt: skip
     if isinstance(spec, ReportSpec):
-        return Report(report=task.id, is_asked_for=is_asked_for, **about)
-    return ScheduledTask(task=task.id, does=spec.does, is_asked_for=is_asked_for, thread_ts=thread_ts, **about)
+        return Report(report=task.id, **about)
+    return ScheduledTask(task=task.id, does=spec.does, thread_ts=thread_ts, **about)
 
 
 def _bare(scripts: Scripts) -> TaskStore:

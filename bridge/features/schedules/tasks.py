@@ -55,7 +55,8 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
         return waits
     if isinstance(spec, RunSpec):
         run = ScheduledRun(
-            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, task=stored.id, slot=due.slot,
+            team=spec.team, channel=spec.channel, user=turn.user, project=spec.project, task=stored.id, slot=due.slot,
+            owner=spec.owner if due.is_asked_for else "",
             workflow=id_, input=filled(spec.input, values), called=stored.called, skipped=stored.skipped,
             numbers=numbers,
         )  # fmt: skip
@@ -71,9 +72,10 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
         numbers=numbers,
     )  # fmt: skip
     owner = await deps.directory.user_name(spec.owner)
+    asked_by = await deps.directory.user_name(turn.user) if due.is_asked_for else ""
     return Outcome(
         what="question",
-        reply=question_root(stored, text, known.name, owner),
+        reply=question_root(stored, text, known.name, owner, asked_by),
         mark="bridge_root",
         after=(NewThread(agent=id_, text=escape(text), thread_ts=due.thread_ts), posted),
         concerns=named("schedule", stored.id, titled(stored, known.name)),

@@ -11,7 +11,7 @@ from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
 from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
-from bridge.errors import BadInput, ControlNotUnderstood, NoSuch, ProjectError
+from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
@@ -19,7 +19,7 @@ from bridge.features.pauses import check_rule
 from bridge.features.waiters import add_waiter
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, remember, remembered_input
-from bridge.features.workflows.runs import notify_of_end, results_of, run, unknown_run, workflow_gone
+from bridge.features.workflows.runs import notify_of_end, results_of, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import ApprovedRun, Click, ScheduledRun, Shortcut, Submission, TriggeredRun
 from bridge.project.models import Workflow
@@ -98,19 +98,13 @@ async def run_scheduled(deps: Deps, turn: Turn, scheduled: ScheduledRun) -> Resu
 
 @workflows.kind(ApprovedRun, label="approved run")
 async def run_approved(deps: Deps, turn: Turn, approved: ApprovedRun) -> Result:
-    """Run a workflow that was approved, if everyone still has their rights; they're notified when it ends."""
+    """Run a workflow that was approved, if it and everyone's rights are as they were; they're notified when it ends."""
     permit = await deps.approvals.opened(deps, turn, approved)
     if isinstance(permit, Outcome):
         return permit
     for person in permit.people:
         await add_waiter(deps, turn.id, person)
-    try:
-        workflow = await workflow_by_id(turn, permit.workflow)
-    except NoSuch as exc:
-        return await workflow_gone(deps, turn, permit, exc)
-    except ProjectError as exc:
-        raise TryLater from exc
-    return await run(deps, turn, workflow, permit.given, is_sure=True, permit=permit)
+    return await run(deps, turn, permit.workflow, permit.given, is_sure=True, permit=permit)
 
 
 @workflows.button(run_card.AGAIN, label="button: Run again")

@@ -75,7 +75,8 @@ _MOST_NODES = 20
 class Run:
     """A run as its card shows it: *turn* started it, for the person with the display name *started_by*.
 
-    If an *app*'s message or a *schedule* started it, this is the person who set that up. *url* is a template of its
+    If an *app*'s message or a *schedule* started it, this is the person who set that up, or who asked for it now: then
+    the schedule's *owner* is named besides. *url* is a template of its
     address in the project's own pages, *project* the project's name if there are several. *approved_by* are the people
     who approved it, in words.
     """
@@ -90,6 +91,7 @@ class Run:
     schedule: str = ""
     project: str = ""
     approved_by: str = ""
+    owner: str = ""
 
 
 def running(run: Run, *, is_long: bool = False) -> Reply:
@@ -297,7 +299,7 @@ def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (
 
 
 def _started_by(run: Run) -> str:
-    said = begun_by(run.started_by, "Started", schedule=run.schedule, app=run.app)
+    said = begun_by(run.started_by, "Started", schedule=run.schedule, app=run.app, owner=run.owner)
     said += f" · Approved by {run.approved_by}" if run.approved_by else ""
     return kit.titled(said, run.project)
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 
 from bridge.engine import notices
-from bridge.engine.access import starter_of
 from bridge.engine.limits import say_if_near
 from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Permit, Question
@@ -22,7 +21,6 @@ from bridge.engine.results import Outcome, PostedTask, Result, RunEnded, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BridgeError,
-    NoSuch,
     NotFound,
     ProjectError,
     RecordNotUnderstood,
@@ -68,8 +66,7 @@ async def run(
     others have to approve only asks them, unless they did: then there's a *permit*.
     """
     if permit is None:
-        by, app = starter_of(turn.body)
-        verdict = await deps.access.require(turn, "run", workflow, by=by, app=app)
+        verdict = await deps.access.require_start(turn, "run", workflow)
         if not is_sure and (verdict.confirm or not workflow.is_active):
             return run_card.confirm(workflow, given, shows_input=verdict.confirm)
         try:
@@ -129,12 +126,6 @@ def _limited(turn: Turn, described: run_card.Run, error: TooOften) -> Outcome:
     error.about = f"workflow {described.workflow}"
     if not turn.body.is_of_owner:
         raise error
-    return _not_started(turn, described, error)
-
-
-async def workflow_gone(deps: Deps, turn: Turn, permit: Permit, error: NoSuch) -> Outcome:
-    """Show that an approved run can't start, as its workflow is gone."""
-    described = await _describe(deps, turn, permit.workflow, permit.name, permit.given, by=permit.by)
     return _not_started(turn, described, error)
 
 
@@ -243,15 +234,16 @@ async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> Non
 
 
 async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any, *, by: str = "") -> run_card.Run:
-    started_by = await deps.directory.user_name(turn.user)
-    if started_by == turn.user:  # the name is unknown, and an ID means nothing to people
+    started_by = await deps.directory.user_name(turn.causer)
+    if started_by == turn.causer:  # the name is unknown, and an ID means nothing to people
         started_by = ""
     begun = _started_by(turn)
+    owner = await deps.directory.user_name(begun.owner) if isinstance(begun, ScheduledRun) and begun.owner else ""
     app = (begun.message.app_name or "an app") if isinstance(begun, TriggeredRun) else ""
     schedule = begun.called if isinstance(begun, ScheduledRun) else ""
     project = deps.projects.get(turn.project_key)
     url = project.run_url if project else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name, by)
+    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name, by, owner)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:

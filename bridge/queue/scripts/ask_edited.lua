@@ -2,7 +2,7 @@
 -- if clicked or delivered repeatedly. From then on the message belongs to the new turn, and can be edited and withdrawn while that
 -- waits.
 -- ARGV: message identity, new turn, waiting limit, now (ms), lifetime of the message's mark (ms), the click's own turn or
--- what else it's queued by, what it counts for as JSON or ''.
+--       what else it's queued by, what it counts for as JSON or '', who clicked.
 -- Returns 'queued', as often as that turn asks | 'already' | 'gone' | 'full' | 'paused', and the facts of `put.lua`.
 local mark, new, limit, now = seen_message_key(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local turn = redis.call('GET', mark)
@@ -20,7 +20,8 @@ if number then return {'paused', number, redis.call('PTTL', counter), redis.call
 count(limits, new)
 redis.call('HDEL', old, 'edited', 'edited_version')
 redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
-  'thread', seen[3] or '', 'kind', 'message', 'of', turn, 'of_edit', ARGV[6], 'version', seen[5] or '')
+  'thread', seen[3] or '', 'kind', 'message', 'of', turn, 'of_edit', ARGV[6], 'version', seen[5] or '',
+  'pressed_by', ARGV[8] or '')
 redis.call('SET', mark, new, 'PX', ARGV[5])
 if redis.call('RPUSH', box_key(lane), new) == 1 then activate(lane) else resume(lane) end
 return {'queued'}
