@@ -353,6 +353,7 @@ async def test_whoever_presses_run_now_asks_for_its_approval(harness: Harness) -
     await harness.type_command("/schedules", BOB)
 
     await harness.press(schedules.NOW, user=BOB)
+    assert harness.seen.ephemerals[-1].text == "Requested. Its card shows whether it starts, or waits for someone."
     (card,) = harness.seen.replies("bridge_approval")
     await harness.click(approvals.APPROVE, shown(harness, approvals.APPROVE).value, user=BOB, ts=card.ts)
     await harness.work()

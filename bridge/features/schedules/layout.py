@@ -48,7 +48,11 @@ CANNOT: Final = {
 """What can't be done with a task whose owner has no access, or whose project was removed."""
 
 _NOW: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
-_DOING: Final = {"report": "Posting the report now.", "question": "Asking now.", "run": "Starting the run now."}
+_DOING: Final = {
+    "report": "Posting the report now.",
+    "question": "Asking now.",
+    "run": "Requested. Its card shows whether it starts, or waits for someone.",
+}
 _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
 _RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
 _FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
