@@ -123,10 +123,11 @@ def _in_channels(config: Config, lists: Lists) -> Iterator[UnknownName]:
 def _of(
     projects: Iterable[ProjectSettings], kind: Literal["workflow", "agent"], lists: Lists
 ) -> list[Workflow | Agent] | None:
-    """Return what there is of a kind in *projects*; None if not all of them answered."""
+    """Return what there is of a kind in *projects*; None if not all of them answered, or one listed only a part."""
     known: Mapping[str, Sequence[Workflow | Agent]] = lists.workflows if kind == "workflow" else lists.agents
     ids = [project.id for project in projects]
-    return [item for id_ in ids for item in known[id_]] if all(id_ in known for id_ in ids) else None
+    is_whole = all(id_ in known and not getattr(known[id_], "is_part", False) for id_ in ids)
+    return [item for id_ in ids for item in known[id_]] if is_whole else None
 
 
 def _unlisted(

@@ -38,12 +38,12 @@ class Catalog:
         self._client = client
         self._unlisted: dict[tuple[str, int], str] = {}  # names of what isn't in the lists
 
-    async def workflow(self, id_: int) -> Workflow | None:
+    async def workflow(self, id_: int, *, is_new: bool = False) -> Workflow | None:
         """Return a workflow from the list, or else from the service itself; None if there's none of this ID.
 
-        Raises `ProjectError`.
+        With *is_new*, the list is read now. Raises `ProjectError`.
         """
-        found = next((workflow for workflow in await self.get_workflows() if workflow.id == id_), None)
+        found = next((workflow for workflow in await self.get_workflows(is_new=is_new) if workflow.id == id_), None)
         return found or self._noted("workflow", await _asked(Workflow, id_, self._client.get_workflow))
 
     async def agent(self, id_: int) -> Agent | None:

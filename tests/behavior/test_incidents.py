@@ -353,6 +353,14 @@ async def test_a_gate_that_names_nothing_is_an_incident_and_logged(
     )
 
 
+async def test_a_gate_that_names_what_a_part_of_the_list_lacks_is_no_incident(harness: Harness) -> None:
+    harness.service.page = {"next_cursor": "abc"}
+    harness.use_file(GATE.format('workflows = ["Seventy"]\nrefuse = true'))
+    await a_minute_later(harness)
+
+    assert posts(harness) == []
+
+
 async def test_a_gate_opened_by_a_rename_is_an_incident_until_it_holds_again(harness: Harness) -> None:
     harness.use_file(GATE.format('workflows = ["Import"]\nagents = ["Support"]\nwho = ["S0RUNNERS"]\nrefuse = true'))
     workflow, group = harness.service.workflows[0], harness.slack.workspace.groups[RUNNERS]

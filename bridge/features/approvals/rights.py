@@ -100,12 +100,11 @@ async def judged(deps: EngineDeps, request: Request, *, starts: bool = False) ->
         return Judged(request, None, await judge_run(deps, request))
     try:
         async with asyncio.timeout(None if starts else _SOON):
-            listed = await project.catalog.get_workflows(is_new=True)
+            workflow = await project.catalog.workflow(request.workflow, is_new=True)
     except (ProjectError, TimeoutError) as exc:
         if starts:
             raise TryLater from exc
         return Judged(request, None, await judge_run(deps, request))
-    workflow = next((one for one in listed if one.id == request.workflow), None)
     if workflow is None:
         return Judged(request, None, Verdict(False, None, None), lost=f"{WORKFLOW} the workflow no longer exists")
     now = with_workflow(request, workflow)

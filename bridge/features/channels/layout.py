@@ -208,7 +208,7 @@ def same_name(typed: str, keys: Sequence[str]) -> Reply:
     """Say that several apps post under a name."""
     ids = kit.first_of([sender_id(key) for key in keys], MOST_APPS)
     return kit.reply(
-        f"Several apps post here as {kit.quoted(typed, 60)}: {ids}. Use an ID, such as {sender_id(keys[0])}."
+        f"Several apps post here as {kit.quoted(typed, 60)}: {ids}. Use an ID, such as {next(map(sender_id, keys), 'A0123456789')}."
     )
 
 
