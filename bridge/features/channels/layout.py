@@ -207,9 +207,8 @@ def too_many_apps(most: int) -> Reply:
 def same_name(typed: str, keys: Sequence[str]) -> Reply:
     """Say that several apps post under a name."""
     ids = kit.first_of([sender_id(key) for key in keys], MOST_APPS)
-    return kit.reply(
-        f"Several apps post here as {kit.quoted(typed, 60)}: {ids}. Use an ID, such as {next(map(sender_id, keys), 'A0123456789')}."
-    )
+    example = next(map(sender_id, keys), "A0123456789")
+    return kit.reply(f"Several apps post here as {kit.quoted(typed, 60)}: {ids}. Use an ID, such as {example}.")
 
 
 def unreadable() -> Reply:

@@ -209,9 +209,8 @@ def already_scheduled(task: StoredTask, owner: str, target: str = "", *, offers:
 
 
 def _delete_button(one: Listed, value: str) -> Block:
-    title = kit.capitalized(titled(one.task, one.target, one.said))
-    by = f", scheduled by {kit.named(one.owner, 80)}" if one.owner else ""
-    return delete_button(kind_of(one.task), f"{title}{by}", DELETE, value)
+    by = f"Scheduled by {kit.named(one.owner, 80)}: " if one.owner else "Schedule: "
+    return delete_button(kind_of(one.task), f"{by}{titled(one.task, one.target, one.said)}", DELETE, value)
 
 
 def deleted(task: StoredTask, owner: str, target: str, said: str) -> Reply:
