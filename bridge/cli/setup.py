@@ -2,9 +2,11 @@
 
 Each answer is written to .env, then checked; Enter accepts one that fails, so that setup works offline, too.
 
-Slack's page for a new app accepts a manifest in its URL. Since July 2026, *Create and Install* is one step, and the
-next page shows the tokens under *Your app credentials*.
+Slack's page for a new app accepts a manifest in its URL, but since July 2026 drops it for many accounts, so people
+also get it to paste, which is the documented way. *Create and Install* is one step since then, and the next page shows
+the tokens under *Your app credentials*.
 https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
+https://github.com/vellum-ai/vellum-assistant/issues/39141
 """
 
 from __future__ import annotations
@@ -16,32 +18,38 @@ import re
 import stat
 import sys
 import webbrowser
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from getpass import getpass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from urllib.parse import quote, urlsplit
 
 import dotenv
 import typer
 
 from bridge.cli.check import check
+from bridge.cli.clipboard import copies
 from bridge.cli.manifest import app_manifest, where_slack_sends
-from bridge.cli.printing import line_width, out, this_program
+from bridge.cli.printing import columns, form_for, line_width, out, printable, this_program, to_json
 from bridge.cli.probes import probe
 from bridge.cli.rows import FAILURE, OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, slack_of
 from bridge.cli.troubles import slack_trouble
-from bridge.errors import ConfigurationError, SlackError
+from bridge.errors import ConfigurationError, ProjectError, SlackError
+from bridge.features.conversations.answering import configured
 from bridge.logs import configure
+from bridge.project import ProjectClient
+from bridge.project.models import Agent
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
 
 ENV_FILE: Final = Path(".env")
+MANIFEST_FILE: Final = Path("slack-manifest.json")
 _SLACK: Final = "slack.com"
+_MOST_AGENTS: Final = 20
 _PLAIN: Final = re.compile(r"[\w./:@%+=,?&~-]+", re.ASCII)
 _PROMPTS: Final = {
     "SLACK_BOT_TOKEN": "Bot token (xoxb-…)",
@@ -97,6 +105,7 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
     _create_the_app(answers, target, open_browser=open_browser)
     _heading(2, "Your project")
     answers.ask("PROJECT_BASE_URL", "PROJECT_API_KEY")
+    _ask_default_agent(answers)
     _heading(3, "Redis")
     answers.ask("REDIS_URL")
     _heading(4, "Check")
@@ -149,7 +158,7 @@ class _Answers:
         name = "SLACK_APP_TOKEN"
         if not self.has(name):
             return True
-        if self._is_elsewhere(name):
+        if self.is_elsewhere(name):
             out(f"  {name} or {name}_FILE is set elsewhere, so the bridge uses Socket Mode.")
             out("  To use HTTP, remove it there and run bridge setup again. Continuing with Socket Mode.")
             return False
@@ -165,7 +174,8 @@ class _Answers:
         del self.values[name]
         return True
 
-    def _is_elsewhere(self, name: str) -> bool:
+    def is_elsewhere(self, name: str) -> bool:
+        """Whether the setting comes from the environment or from a file of its own."""
         return bool(os.environ.get(name) or self.values.get(f"{name}_FILE"))
 
     def _ask(self, name: str, again: str = "") -> bool:
@@ -173,7 +183,7 @@ class _Answers:
 
         *again* is the question if the setting has a value that doesn't work.
         """
-        if self._is_elsewhere(name):
+        if self.is_elsewhere(name):
             out(f"  Using {name} (or {name}_FILE) from the environment.")
             return False
         while True:
@@ -193,17 +203,20 @@ class _Answers:
             if not own_problems:
                 break
             out(f"  {own_problems[0]}", fg="red")
-        if not given:
-            return False
-        self.values[name] = given
+        if given:
+            self.write(name, given)
+        return bool(given)
+
+    def write(self, name: str, value: str) -> None:
+        """Write a setting to .env."""
+        self.values[name] = value
         # The file is readable only by its owner; its other lines stay.
         if not ENV_FILE.exists():
             with os.fdopen(os.open(ENV_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as it:
                 it.write(env_example())
         # Without quotes where it needs none: kubectl --from-env-file would make them part of the value.
-        dotenv.set_key(ENV_FILE, name, given, quote_mode="never" if _PLAIN.fullmatch(given) else "always")
+        dotenv.set_key(ENV_FILE, name, value, quote_mode="never" if _PLAIN.fullmatch(value) else "always")
         ENV_FILE.chmod(stat.S_IRUSR | stat.S_IWUSR)
-        return True
 
     def _tried(self, names: Collection[str]) -> Row | None:
         """Check *names* like `bridge check`; prints and returns the first row, which is about the values themselves."""
@@ -254,22 +267,28 @@ def _ask_where_slack_sends() -> str | None:
 def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool) -> None:
     """Guide the person through Slack's page, and ask for the values it shows."""
     prefix = answers.values.get("BRIDGE_COMMAND_PREFIX", "")
-    manifest = json.dumps(app_manifest(target, prefix), separators=(",", ":"))
     # The page where apps are created; an emulated Slack has it at the same host as its API.
     api = urlsplit(answers.values.get("SLACK_API_URL", ""))
     is_slack = f".{api.hostname or _SLACK}".endswith(f".{_SLACK}")
     apps = "https://api.slack.com/apps" if is_slack else f"{api.scheme}://{api.netloc}/apps"
     if not answers.has("SLACK_BOT_TOKEN"):
-        link = f"{apps}?new_app=1&manifest_json={quote(manifest, safe='')}"
-        if open_browser and _opens(link):
-            out("  Slack's page opens in your browser. If it doesn't, press Ctrl-C and run: bridge setup --no-open")
-        else:
-            flag = f"--url {target}" if target else "--socket"
+        manifest = app_manifest(target, prefix)
+        link = f"{apps}?new_app=1&manifest_json={quote(json.dumps(manifest, separators=(',', ':')), safe='')}"
+        flag = f"--url {target}" if target else "--socket"
+        where = _hand_over(to_json(manifest, indent=2), f"{this_program()} manifest {flag}")
+        if open_browser:
             out(
-                f"  Open {apps} → Create New App → From a manifest.\n"
-                "  In another shell, run this command, then paste its output there:\n"
-                f"  {this_program()} manifest {flag}\n\n"
-                f"  Or open this link, which has the manifest in it:\n\n{link}\n"
+                "  Slack's page for a new app opens in your browser. If its editor is empty, choose From a manifest,\n"
+                f"  and paste the manifest there. {where}"
+            )
+        if open_browser and _opens(link):
+            out("  If no page opens, press Ctrl-C and run: bridge setup --no-open")
+        else:
+            out(
+                f"  Open {apps} → Create New App → From a manifest, and paste the manifest there.\n"
+                f"  {where}\n\n"
+                "  Or open this link, which has the manifest in it. If the page's editor is empty, paste it anyway.\n\n"
+                f"{link}\n"
             )
         out(
             "  Choose your workspace, then Create and Install, then Allow.\n"
@@ -284,6 +303,19 @@ def _create_the_app(answers: _Answers, target: str | None, *, open_browser: bool
         answers.ask("SLACK_SIGNING_SECRET", hint=hint)
 
 
+def _hand_over(manifest: str, command: str) -> str:
+    """Write the *manifest* to a file, copy it if possible, and say where it is; *command* prints it, too."""
+    places = ["on your clipboard"] if copies(manifest) else []
+    try:
+        MANIFEST_FILE.write_text(manifest + "\n", encoding="utf-8")
+    except OSError:  # .env can't be written here either, but the environment may have everything
+        pass
+    else:
+        places.append(f"in {MANIFEST_FILE.resolve()}")
+    known = f"It's {' and '.join(places)}. " if places else ""
+    return f"{known}This prints it{', too' if places else ''}:\n  {command}"
+
+
 def _opens(link: str) -> bool:
     """Open *link* in a browser, if there is one. What its launcher prints would cover the next question."""
     saved, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -294,6 +326,48 @@ def _opens(link: str) -> bool:
         os.dup2(saved, 2)
         os.close(saved)
         os.close(nothing)
+
+
+def _ask_default_agent(answers: _Answers) -> None:
+    """Ask which of several agents answers if nothing else picks one; without a list, that's for later."""
+    name = "BRIDGE_DEFAULT_AGENT"
+    if answers.is_elsewhere(name) or len(agents := asyncio.run(_agents(well_formed(answers.values)))) <= 1:
+        return
+    current = answers.values.get(name, "")
+    usual = configured(current, agents)
+    out(
+        "  The default agent answers messages that don't name another one, such as: @bridge how do I reset my password?"
+    )
+    if current and not usual:
+        out(f"  {name} is {current}, but no agent has this name.", fg="red")
+    rows = [(str(agent.id), agent.name) for agent in agents[:_MOST_AGENTS]]
+    out("\n".join(f"    {columns(form_for(rows), *row)}" for row in rows))
+    if more := len(agents) - len(rows):
+        out(f"    and {more} more")
+    default = usual or agents[0]
+    while True:
+        with _echo(on=True):
+            typed = input(f"  Default agent (ID or name), or Enter for {printable(default.name or str(default.id))}: ")
+        chosen = configured(typed, agents) if typed.strip() else default
+        if chosen:
+            break
+        out(f"  “{typed.strip()}” isn't the ID or name of exactly one of them.", fg="red")
+    if chosen is not usual:
+        is_clear = _PLAIN.fullmatch(chosen.name) and configured(chosen.name, agents) is chosen
+        answers.write(name, chosen.name if is_clear else str(chosen.id))
+
+
+async def _agents(values: Mapping[str, Any]) -> Sequence[Agent]:
+    """List the project's agents; nothing if that fails, which a check has shown."""
+    url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
+    if not (url and key):
+        return ()
+    soon = timedelta(seconds=5)
+    try:
+        async with ProjectClient(url, key.get_secret_value(), read_timeout=soon, connect_timeout=soon) as project:
+            return await project.get_agents()
+    except ProjectError:
+        return ()
 
 
 def _greet(answers: _Answers) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import json
+import os
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -37,7 +39,23 @@ async def project() -> AsyncIterator[SampleProject]:
 
 
 def environ(slack: EmulatedSlack, folder: Path) -> dict[str, str]:
-    return bare_environment(SLACK_API_URL=slack.api_url, BRIDGE_DATA_DIR=str(folder / "data"), NO_COLOR="1")
+    """An environment whose clipboard is a file: ``pbcopy`` is looked for first, so nobody's own changes."""
+    clipboard = program(folder, "pbcopy", 'cat > "$0.got"')
+    return bare_environment(
+        SLACK_API_URL=slack.api_url,
+        BRIDGE_DATA_DIR=str(folder / "data"),
+        NO_COLOR="1",
+        PATH=f"{clipboard.parent}:{os.environ['PATH']}",
+    )
+
+
+def program(folder: Path, name: str, script: str) -> Path:
+    """Write a shell script; what it got is in a file beside it."""
+    path = folder / "programs" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o700)
+    return path
 
 
 async def credentials(terminal: Terminal) -> dict[str, str]:
@@ -78,6 +96,64 @@ async def test_the_printed_link_and_the_printed_manifest_create_the_same_app(
         assert terminal.screen.index("From a manifest") < terminal.screen.index("manifest_json="), "the short way first"
 
 
+@pytest.mark.parametrize("drops", [False, True])
+async def test_an_app_can_be_created_whether_or_not_slack_drops_the_links_manifest(
+    slack: EmulatedSlack, tmp_path: Path, *, drops: bool
+) -> None:
+    slack.app_pages.drops_manifests = drops
+    browser = program(tmp_path, "browser", 'echo "$1" > "$0.got"')
+    with_browser = environ(slack, tmp_path) | {"BROWSER": f"{browser} %s"}
+
+    async with Terminal("setup", "--socket", folder=tmp_path, environ=with_browser) as terminal:
+        await terminal.sees("Bot token")
+    link = browser.with_suffix(".got").read_text(encoding="utf-8").strip()
+    async with httpx.AsyncClient(verify=NO_TLS) as http:
+        opened = (await http.get(link)).text
+    copied = (tmp_path / "programs" / "pbcopy.got").read_text(encoding="utf-8")
+
+    assert ("<textarea name=manifest_json" in opened) == drops
+    assert json.loads(copied) == json.loads((tmp_path / "slack-manifest.json").read_text(encoding="utf-8"))
+    assert (await installed(f"{slack.url}/apps?manifest_json={quote(copied, safe='')}"))["Bot token"] == BOT_TOKEN
+    shown = " ".join(terminal.screen.split())
+    assert (
+        "If its editor is empty, choose From a manifest, and paste the manifest there. It's on your clipboard" in shown
+    )
+    assert shown.index("editor is empty") < shown.index("Create and Install")
+    assert "slack-manifest.json" in shown
+
+
+async def test_setup_without_a_clipboard_names_the_manifests_file(slack: EmulatedSlack, tmp_path: Path) -> None:
+    without = environ(slack, tmp_path)
+    for name in ("pbcopy", "wl-copy", "xclip", "xsel", "clip.exe"):
+        program(tmp_path, name, "exit 1")
+
+    async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=without) as terminal:
+        await terminal.sees("Bot token")
+
+    assert "your clipboard" not in terminal.screen
+    assert f"It's in {tmp_path / 'slack-manifest.json'}." in re.sub(r"\s*\n", " ", terminal.screen)
+
+
+async def test_setup_asks_for_a_default_agent(slack: EmulatedSlack, project: SampleProject, tmp_path: Path) -> None:
+    given = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "PROJECT_BASE_URL": project.base_url}
+    project.operations.agents[1].name = "Customer Care"
+    write_env(tmp_path, **given, PROJECT_API_KEY=API_KEY)
+
+    async def chosen(*answers: str, default: str) -> str | None:
+        async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
+            for name in (*given, "PROJECT_API_KEY"):
+                await terminal.answers(f"{name} is in .env", "")
+            for answer in answers:
+                await terminal.answers(f"Default agent (ID or name), or Enter for {default}", answer)
+            await terminal.sees("3. Redis")
+        return dotenv_values(tmp_path / ".env").get("BRIDGE_DEFAULT_AGENT")
+
+    assert await chosen("", default="Memory") == "Memory"
+    assert await chosen("nobody", "customer care", default="Memory") == "2", "a name that needs quotation marks"
+    assert await chosen("", default="Customer Care") == "2"
+    assert await chosen("4", default="Customer Care") == "Support"
+
+
 async def test_setup_ends_with_a_greeting_in_slack(
     slack: EmulatedSlack, project: SampleProject, tmp_path: Path
 ) -> None:
@@ -88,6 +164,7 @@ async def test_setup_ends_with_a_greeting_in_slack(
         await terminal.answers("App token (", shown["App token"])
         await terminal.answers("Address", project.base_url)
         await terminal.answers("API key", API_KEY)
+        await terminal.answers("Default agent", "Support")
         await terminal.answers("Redis URL", "")
         await terminal.answers("member ID", ALICE)
         code = await terminal.ends()
@@ -122,12 +199,17 @@ async def test_repeating_setup_preserves_existing_settings(
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ=environ(slack, tmp_path)) as terminal:
         for name in names:
             await terminal.answers(f"{name} is in .env", "")
+        await terminal.answers("Default agent", "")
         await terminal.answers("Redis URL", "")
         await terminal.answers("member ID", "")
         code = await terminal.ends()
 
     assert code == 0, terminal.screen
-    assert (tmp_path / ".env").read_text(encoding="utf-8").splitlines() == [*lines, "REDIS_URL=embedded"]
+    assert (tmp_path / ".env").read_text(encoding="utf-8").splitlines() == [
+        *lines,
+        "BRIDGE_DEFAULT_AGENT=Memory",
+        "REDIS_URL=embedded",
+    ]
     assert slack.calls_of("chat.postMessage") == []
     assert [hint for hint in ("Your app credentials", "No app token there") if hint in terminal.screen] == []
 
@@ -170,7 +252,7 @@ async def test_setup_asks_again_for_wrong_project_settings(
         await terminal.sees("the key was rejected")
         await terminal.answers("PROJECT_API_KEY doesn't work", API_KEY)
         await terminal.sees("✓ get_project")
-        await terminal.sees("Redis URL")
+        await terminal.sees("Default agent")
 
     assert [key for key in (API_KEY, "another-key") if key in terminal.screen] == []
 
@@ -213,6 +295,7 @@ async def test_setup_asks_again_for_a_member_id(slack: EmulatedSlack, project: S
     given = dict(zip(names, (BOT_TOKEN, APP_TOKEN, project.base_url, API_KEY), strict=True))
 
     async with Terminal(*SETUP, "--socket", folder=tmp_path, environ={**environ(slack, tmp_path), **given}) as terminal:
+        await terminal.answers("Default agent", "")
         await terminal.answers("Redis URL", "")
         await terminal.answers("Your member ID", "alice")
         await terminal.sees("“alice” isn't a member ID such as U0123456789")
@@ -223,7 +306,9 @@ async def test_setup_asks_again_for_a_member_id(slack: EmulatedSlack, project: S
         assert await terminal.ends() == 0
 
     written = dotenv_values(tmp_path / ".env")
-    assert {name for name, value in written.items() if value} == {"REDIS_URL"}, "what the environment has isn't written"
+    assert {name for name, value in written.items() if value} == {"BRIDGE_DEFAULT_AGENT", "REDIS_URL"}, (
+        "what the environment has isn't written"
+    )
     assert slack.calls_of("chat.postMessage")[-1].args["channel"] == ALICE
 
 

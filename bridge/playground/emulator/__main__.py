@@ -86,6 +86,7 @@ async def _run(asked: argparse.Namespace) -> None:
         data_dir=asked.data_dir,
     ) as slack:
         slack.use_sockets = bool(asked.app_token)
+        slack.app_pages.drops_manifests = asked.drop_manifests
         _say(_greeting(asked, slack.api_url))
         lines: asyncio.Queue[str] = asyncio.Queue()
         loop = asyncio.get_running_loop()
@@ -133,6 +134,11 @@ def main() -> None:
         help="Use Socket Mode with this token, such as xapp-1-test; by default $SLACK_APP_TOKEN.",
     )
     add("--data-dir", type=Path, metavar="FOLDER", help="Store the workspace here, so that it survives a restart.")
+    add(
+        "--drop-manifests",
+        action="store_true",
+        help="On the page for new apps, ignore the manifest in a link, as Slack's page does for many accounts.",
+    )
     asked = parser.parse_args()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_run(asked))

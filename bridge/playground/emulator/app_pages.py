@@ -1,6 +1,7 @@
 """Look-alikes of Slack's pages for a new app: the link with a manifest, and the page with the credentials.
 
-Since July 2026, creating and installing are one step. https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
+Since July 2026, creating and installing are one step, and for many accounts the page drops the link's manifest.
+https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests
 """
 
 from __future__ import annotations
@@ -22,12 +23,17 @@ _PAGE = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 button{{font:inherit;padding:.5rem 1rem}}code{{user-select:all}}li{{margin:.3rem 0}}</style><h1>{title}</h1>{body}"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AppPages:
-    """The pages: *install* installs a manifest; then *credentials* are shown by name."""
+    """The pages: *install* installs a manifest; then *credentials* are shown by name.
+
+    If the page *drops_manifests* of links, people have to paste theirs: seen since July 2026, for many accounts.
+    https://github.com/vellum-ai/vellum-assistant/issues/39141
+    """
 
     install: Callable[[Json], None]
     credentials: Mapping[str, str]
+    drops_manifests: bool = False
 
     def routes(self) -> list[BaseRoute]:
         """The routes to serve beside the Web API."""
@@ -36,7 +42,8 @@ class AppPages:
     async def _review(self, request: Request) -> HTMLResponse:
         """Show the permissions that the manifest asks for, or ask for a manifest."""
         text = request.query_params.get("manifest_json", "")
-        if not text:
+        is_dropped = self.drops_manifests and "new_app" in request.query_params
+        if is_dropped or not text:
             form = "<form><textarea name=manifest_json rows=20 cols=80></textarea><p><button>Next</button></form>"
             return _page("Create New App", f"<p>From a manifest:</p>{form}")
         try:

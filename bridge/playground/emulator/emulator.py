@@ -102,7 +102,8 @@ class EmulatedSlack:
         )
         api.installation = installation
         credentials = {"Bot token": bot_token, "App token": app_token, "Signing secret": signing_secret}
-        self._app = api.app(sockets.route(), *AppPages(self.install, credentials).routes())
+        self.app_pages = AppPages(self.install, credentials)
+        self._app = api.app(sockets.route(), *self.app_pages.routes())
         self._server = LocalServer(self._app, port=port, sockets=MutableWebSocket, ping_seconds=ping_seconds)
         api.open_at(self._server)
         sockets.open_at(self._server)
