@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
 
-run: $(RUN) ## Try the bridge in the browser; parts that aren't configured are stand-ins
+run: $(RUN) ## Try the bridge in the browser, with a built-in Slack, project and Redis for what isn't configured
 	@exec $(BIN)/bridge playground
 
 # A worker runs whole files, in the order of tests/conftest.py.

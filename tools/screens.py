@@ -37,7 +37,7 @@ FILES = {"notes.txt": b"Tea is due on Monday.", "cat.png": b"\x89PNG", "data.bin
 WITHOUT = "WITHOUT"  # in a tour's title: an optional scope that was declined
 CLICKABLE = ("button", "tab", "menuitem", "switch", "link", "combobox")
 
-NO_FIRST_STEPS = "localStorage.setItem('playground-steps-used', 'talk run stop report kill')"
+NO_FIRST_STEPS = "localStorage.setItem('playground-steps-hidden', 'yes')"
 UNFOLDED = """
 const style = new CSSStyleSheet();
 style.replaceSync(`dialog { max-height: 96dvh !important }

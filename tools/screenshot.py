@@ -60,7 +60,7 @@ async def filmed(context: BrowserContext, url: str) -> bytes:
         composer = alice.page.get_by_test_id("thread-composer")
         await composer.press_sequentially("what is my name?")
         await film.shoot(alice.page, 1)
-        await alice.page.get_by_role("button", name="Trace and faults").first.click()
+        await alice.page.get_by_role("button", name="Look inside").first.click()
         kill = alice.page.get_by_role("button", name="kill -9 the bridge")
         await kill.hover()
         await film.shoot(alice.page, 2)

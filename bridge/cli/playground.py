@@ -38,6 +38,7 @@ try:
     from bridge.playground.local_server import next_reserved, reserved
     from bridge.playground.playground import NAMESPACE, Playground, PlaygroundOptions, open_playground
     from bridge.playground.sample_project import SampleProject
+    from bridge.playground.sample_project.sample import DEFAULT_AGENT
 except ModuleNotFoundError as exc:
     if exc.name is None or exc.name.startswith("bridge"):
         raise
@@ -96,7 +97,7 @@ def playground(
 ) -> None:
     """Try the bridge in a browser, without an account.
 
-    Slack, the project and Redis are stand-ins unless you configure them.
+    Slack, the project and Redis are built in, unless you configure your own.
     """
     if MISSING:
         raise typer.Exit(complain([ConfigurationError([f"{NOT_INSTALLED} ({MISSING} is missing)"])]))
@@ -250,6 +251,8 @@ def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> Pl
     defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
     if not plan.is_slack_real:
         defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host, "BRIDGE_OPS_CHANNEL": OPS}
+    if not plan.is_project_real:
+        defaults["BRIDGE_DEFAULT_AGENT"] = DEFAULT_AGENT
     given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
     no_proxy = given.get("no_proxy", given.get("NO_PROXY", ""))
     here = "127.0.0.1" if host in _ANY_ADDRESS else host
@@ -272,7 +275,7 @@ def _introduce(running: Playground, plan: Plan) -> None:
     """Print which parts are stand-ins and how to look inside, with the page's address last."""
     lines = [""]
     for part in running.supervisor.parts():
-        kind = "stand-in" if part.is_stand_in else "real"
+        kind = "built-in" if part.is_stand_in else "real"
         detail = part.detail if part.is_stand_in else "starting" if part.name == "Bridge" else "as configured"
         lines.append(f"  {part.name:<16} {kind:<9} {detail}")
     namespace = running.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)

@@ -20,6 +20,7 @@ from bridge.playground.emulator.sample import RANDOM
 from bridge.playground.local_server import Port
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
+from bridge.playground.sample_project.sample import DEFAULT_AGENT
 from bridge.playground.status_page import StatusPage
 from bridge.playground.supervisor import PlaygroundSupervisor, StoppableRedis
 
@@ -88,7 +89,15 @@ async def open_playground(options: PlaygroundOptions) -> AsyncIterator[Playgroun
         else:
             slack = _slack(options, bridge)
             await supervisor.load_manifest(slack.install)  # a page without its commands would refuse them
-            slack.serve_also(*Page(slack, supervisor, supervisor.trace, project=project).routes())
+            page = Page(
+                slack,
+                supervisor,
+                supervisor.trace,
+                project=project,
+                folder=options.folder,
+                default_agent=bridge.environ.get("BRIDGE_DEFAULT_AGENT", ""),
+            )
+            slack.serve_also(*page.routes())
             await stack.enter_async_context(slack)
             bridge.environ["SLACK_API_URL"], url = slack.api_url, slack.url
         if project is not None:
@@ -116,6 +125,7 @@ async def _more_projects(options: PlaygroundOptions, stack: AsyncExitStack) -> d
             f'name = "{name}"',
             f'base_url = "{more.base_url}"',
             f'api_key_env = "{key}"',
+            f'default_agent = "{DEFAULT_AGENT}"',
         ]
         lines += [f'channels = ["{RANDOM}"]'] if not number and not options.is_slack_real else []
     file = options.folder / "bridge.toml"

@@ -59,7 +59,7 @@ class StatusPage:
 def _row(part: PartStatus) -> str:
     cells = (
         part.name,
-        "a stand-in" if part.is_stand_in else "real",
+        "built in" if part.is_stand_in else "real",
         "up" if part.is_up else "down",
         part.detail,
     )

@@ -101,7 +101,8 @@ class PlaygroundSupervisor:
             "kill_bridge",
             "Bridge",
             "kill -9 the bridge",
-            "The bridge is killed in the middle of its work, then restarts. Nothing is lost or answered twice.",
+            "The bridge is killed, then restarts. No message is lost or answered twice. If an agent was working, the "
+            "thread asks you whether to send its message again.",
             self._kill,
             button="Kill it now",
         )

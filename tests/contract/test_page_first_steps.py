@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -58,6 +59,14 @@ async def test_a_call_of_the_sample_project_takes_a_step(
     await service.post(f"/api/sdk/{path}", json={"message": "hello", "input": "hello"})
 
     assert (await alice.sees())["steps"] == [step]
+
+
+async def test_steps_outlive_the_playgrounds_process(slack: EmulatedSlack, tmp_path: Path) -> None:
+    await slack.people.say(sample.ALICE, sample.GENERAL, "!stop")
+
+    assert FirstSteps(slack, None, tmp_path).taken([]) == ["stop"]
+    async with EmulatedSlack(signing_secret="s", bot_token="xoxb-2") as restarted:
+        assert FirstSteps(restarted, None, tmp_path).taken([]) == ["stop"]
 
 
 def test_another_process_means_that_the_bridge_was_killed(slack: EmulatedSlack) -> None:

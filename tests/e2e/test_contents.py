@@ -154,7 +154,7 @@ async def test_catch_up_answers_a_message_from_an_outage(opens: Opens) -> None:
         await window.turn("Bridge unreachable")
         banner = window.page.get_by_text(
             "Slack can't reach the bridge, so messages you send now don't arrive. "
-            "Reconnect, then choose Catch up now in Trace and faults."
+            "Reconnect, then choose Catch up now in Look inside."
         )
         await window.sees(banner)
         await window.write("@bridge Memory: my lost line is 7")

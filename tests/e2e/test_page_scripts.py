@@ -320,44 +320,68 @@ async def test_choosing_another_person_changes_the_address(page: Page) -> None:
     await expect(page.get_by_test_id("as-user")).to_have_value("U2")
 
 
-async def test_the_first_steps_stay_until_they_are_used_or_hidden(server: CannedPage, page: Page) -> None:
-    await page.get_by_role("button", name="@bridge Memory: my name is Ada").click()
+FIRST_STEPS = [
+    "Ask an agent",
+    "Run a workflow",
+    "Start a slow answer, then stop it",
+    "Schedule a report",
+    "Set up an alert",
+    "Kill the bridge, lose no message",
+]
+
+
+async def test_the_first_steps_stay_until_they_are_hidden(server: CannedPage, page: Page) -> None:
+    await page.get_by_role("button", name="@bridge how do I reset my password?").click()
     await page.get_by_role("button", name="/workflows").click()
     server.show(messages=[message("1700000000.000100", "U1", "hello")])
     line = page.get_by_role("region", name="First steps")
-    await expect(line.locator(".step-chip")).to_have_text(
-        ["Start a slow answer, then stop it", "Schedule a report", "Set up an alert", "Kill the bridge, lose nothing"]
-    )
+    await expect(line.locator(".step-chip")).to_have_text(FIRST_STEPS)
     await page.get_by_role("button", name="Schedule a report").click()
-    await page.get_by_role("button", name="Kill the bridge, lose nothing").click()
-    await expect(page.get_by_role("tab", name="Parts and faults")).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("button", name="Kill the bridge, lose no message").click()
+    await expect(page.get_by_role("tab", name="Break something")).to_have_attribute("aria-selected", "true")
     await page.get_by_role("button", name="Hide first steps").click()
     await expect(line).to_have_count(0)
     await page.reload()
     await expect(page.get_by_test_id("message")).to_have_count(1)
     await expect(line).to_have_count(0)
 
-    assert await server.asked("say") == [{"channel": "C1", "text": "@bridge Memory: my name is Ada"}]
+    assert await server.asked("say") == [{"channel": "C1", "text": "@bridge how do I reset my password?"}]
     typed = [f"{one['command']} {one['text']}".strip() for one in await server.asked("command", 2)]
     assert typed == ["/workflows", "/stats report every monday at 9 #ops"]
 
 
-async def test_steps_that_were_taken_elsewhere_are_gone(server: CannedPage, page: Page) -> None:
-    await page.get_by_role("button", name="Kill the bridge, lose nothing").click()
-    server.show(messages=[message("1700000000.000100", "U1", "hello")], steps=["run", "stop"])
+@pytest.mark.parametrize("before", [[], [message("1700000000.000100", "U1", "hello")]], ids=["cards", "line"])
+async def test_a_first_step_is_ticked_once_it_is_done(server: CannedPage, page: Page, before: list[Any]) -> None:
+    labels = page.locator(".try > span, .step-chip")
+    server.show(messages=before)
+    await page.get_by_role("button", name=re.compile("Run a workflow")).click()
+    await expect(labels).to_have_text(FIRST_STEPS)
 
-    await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_text(
-        ["Talk to an agent", "Schedule a report", "Set up an alert", "Kill the bridge, lose nothing"]
-    )
-    server.show(steps=["kill", "run", "stop"])
-    await expect(page.get_by_role("region", name="First steps").locator(".step-chip")).to_have_count(3)
+    server.show(steps=["run", "stop"])
+    ticked = [f"✓ {step}" if step in FIRST_STEPS[1:3] else step for step in FIRST_STEPS]
+    ticked.sort(key=lambda label: bool(before) and label.startswith("✓"))  # the line begins with what is next
+    await expect(labels).to_have_text(ticked)
+    await page.reload()
+    await expect(labels).to_have_text(ticked)
+    server.show(steps=["talk", "run", "stop", "report", "alert", "kill"])
+    await expect(labels).to_have_count(0)
 
 
 async def test_guests_arent_offered_steps_they_may_not_take(server: CannedPage, page: Page) -> None:
     await page.goto(f"{server.url}/?as=U3")
 
     await expect(page.locator(".try span")).to_have_text(
-        ["Talk to an agent", "Start a slow answer, then stop it", "Kill the bridge, lose nothing"]
+        ["Ask an agent", "Start a slow answer, then stop it", "Kill the bridge, lose no message"]
+    )
+
+
+async def test_the_first_screen_says_who_answers_by_default(server: CannedPage, page: Page) -> None:
+    await expect(page.locator(".tries")).to_be_visible()
+    await expect(page.locator(".tries")).not_to_contain_text("default agent")
+    server.show(default_agent="Support")
+
+    await expect(page.locator(".tries")).to_contain_text(
+        "Support is the default agent: it answers messages that don't name another agent first, as in"
     )
 
 
@@ -391,7 +415,7 @@ async def test_the_drawer_covers_the_thread_in_a_narrow_window(server: CannedPag
     server.show(messages=[message("1700000000.000100", "U2", "x")])
     await page.get_by_test_id("message").get_by_label("Reply in thread").click()
     await expect(page.get_by_test_id("thread-panel")).to_be_visible()
-    await page.get_by_role("button", name="Trace and faults").first.click()
+    await page.get_by_role("button", name="Look inside").first.click()
     await expect(page.get_by_test_id("drawer")).to_be_visible()
     await expect(page.get_by_test_id("thread-panel")).to_be_hidden()
     await page.get_by_test_id("message").first.get_by_label("Reply in thread").click()
@@ -405,10 +429,10 @@ async def test_the_drawer_shows_the_trace_and_switches_faults(server: CannedPage
     fault = {"name": "slow", "group": "Slack", "title": "Slow Slack", "explains": "", "is_on": False}
     server.wires = [step | {"body": {"event": "yes"}}]
     server.show(messages=[message("1700000000.000100", "U2", "x")], faults=[fault])
-    await page.get_by_test_id("message").get_by_label("Show trace").click()
+    await page.get_by_test_id("message").get_by_label("Show what happened").click()
     await expect(page.get_by_test_id("drawer")).to_contain_text("event message")
     await expect(page.get_by_test_id("drawer")).to_contain_text("2.5 ms")
-    await page.get_by_role("tab", name="Parts and faults").click()
+    await page.get_by_role("tab", name="Break something").click()
     await page.get_by_role("switch", name="Slow Slack").click()
 
     assert await server.asked("fault") == [{"name": "slow", "is_on": True}]
@@ -497,7 +521,7 @@ async def test_the_composers_hint_shortens_between_two_panels(server: CannedPage
     one_line = await height(composer)
     server.show(messages=[message("1700000000.000100", "U2", "a question")])
     await page.get_by_test_id("message").get_by_label("Reply in thread").click()
-    await page.get_by_role("button", name="Trace and faults").click()
+    await page.get_by_role("button", name="Look inside").click()
 
     await expect(composer).to_have_attribute("placeholder", "Message #general")
     assert await height(composer) == one_line

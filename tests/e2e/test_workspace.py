@@ -74,15 +74,10 @@ async def test_a_conversation_continues_after_a_kill(opens: Opens) -> None:
         await expect(window.page.get_by_test_id("thread-message").filter(has_text="Nice to meet you")).to_have_count(1)
 
 
-async def test_an_agent_is_chosen_from_the_menu_in_a_direct_message(opens: Opens) -> None:
+async def test_the_default_agent_answers_a_direct_message(opens: Opens) -> None:
     async with opens(CAROL, "dm-bridge") as window:
         await window.ask("where is order 1042?")
-        menu = window.page.get_by_test_id("thread-panel").get_by_role("combobox")
-        await menu.select_option(
-            await menu.locator("option", has_text="Support").get_attribute("value", timeout=PATIENCE)
-        )
 
-        await window.sees(window.in_thread("Support answers in this thread."))
         await window.sees(window.in_thread("Order 1042 "))
         await window.sees(window.in_thread("order_status"))
 

@@ -89,7 +89,7 @@ async def test_the_only_url_printed_is_the_pages_and_comes_last(playground: Play
     assert page.headers["content-type"].startswith("text/html")
     assert {part["name"] for part in parts if part["is_stand_in"]} == {"Slack", "Project service", "Redis"}
     assert all(part["is_up"] for part in parts), parts
-    assert playground.text.count("stand-in") == 3
+    assert playground.text.count("built-in") == 3
     assert playground.text.count("http://") == 1
     assert playground.text.endswith(f"\nOpen {playground.url}\n")
 
@@ -101,6 +101,16 @@ async def test_the_bridges_log_goes_to_the_printed_file(playground: Playground) 
 
     assert first == f"Starting the bridge. Its log goes to {log_file}"
     assert "bridge" in log_file.read_text()
+
+
+async def test_the_first_question_of_the_readme_is_answered(playground: Playground) -> None:
+    typed = re.search(r"^\| `(@bridge [^`]*)`", (CODE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert typed is not None
+
+    result = await playground.do("say", ALICE, channel=GENERAL, text=typed[1])
+
+    assert (await playground.state(ALICE))["default_agent"] == "Support"
+    await answered(playground, GENERAL, result["ts"], "Forgot password?")
 
 
 async def test_commands_are_offered_with_their_usage(playground: Playground) -> None:
@@ -267,9 +277,11 @@ async def test_a_killed_playground_ends_its_bridge_and_keeps_all_messages(folder
     await wait_until(lambda: not _is_alive(bridge), "the bridge has ended", 20)
 
     second = await (await Playground(folder, words=("--socket",)).start()).ready(ALICE)
+    steps = (await second.state(ALICE))["steps"]
     await second.do("say", ALICE, channel=PRIVATE, text="what is my name?", thread_ts=result["ts"])
 
     await answered(second, PRIVATE, result["ts"], "Your name is Ada.")
+    assert steps == ["talk"]
     assert await second.end(signal.SIGINT) == 0
 
 
@@ -322,7 +334,7 @@ async def test_configured_parts_are_real_and_labeled_so(
 
     assert "connected to your Slack workspace" in page
     assert page.count("<td>real</td>") == 4
-    assert "stand-in" not in playground.text
+    assert "built-in" not in playground.text
     assert "with the same REDIS_URL" in playground.text
     assert "pass-word" not in playground.text
     assert stderr.startswith(f"Reading namespace test-playground-of-real-parts in {redis_server.url}: a bridge is ")

@@ -117,9 +117,9 @@ class Window:
 
     async def turn(self, fault: str) -> None:
         """Toggle a switch in the drawer, and close it."""
-        await self.page.get_by_role("button", name="Trace and faults").first.click()
+        await self.page.get_by_role("button", name="Look inside").first.click()
         drawer = self.page.get_by_test_id("drawer")
-        await drawer.get_by_role("tab", name="Parts and faults").click()
+        await drawer.get_by_role("tab", name="Break something").click()
         await drawer.get_by_role("button", name=fault).or_(drawer.get_by_role("switch", name=fault)).click()
         await drawer.get_by_role("button", name="Close").click()
 

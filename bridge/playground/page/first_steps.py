@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final, TypeVar
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.page.supervisor import PartStatus
 from bridge.playground.sample_project import SampleProject
+from bridge.playground.sample_project.storage import StateFile
 
 T = TypeVar("T")
 
@@ -23,17 +25,22 @@ _PROCESS: Final = re.compile(r"process (\d+)")
 
 
 class FirstSteps:
-    """Watches *slack*, and the sample *project* if it's used; each look continues where the last one ended."""
+    """Watches *slack*, and the sample *project* if it's used; each look continues where the last one ended.
 
-    def __init__(self, slack: EmulatedSlack, project: SampleProject | None) -> None:
+    What was taken is stored in *folder*, because the workspace outlives its process, too.
+    """
+
+    def __init__(self, slack: EmulatedSlack, project: SampleProject | None, folder: Path | None = None) -> None:
         self._slack = slack
         self._project = project
-        self._taken: set[str] = set()
+        self._file = StateFile(folder, "first-steps.json")
+        self._taken: set[str] = set((self._file.read() or {}).get("taken", ()))
         self._looked_at: dict[str, int] = {}
         self._process = ""
 
     def taken(self, parts: Sequence[PartStatus]) -> list[str]:
         """The names of the steps taken so far; *parts* are those behind the page."""
+        before = set(self._taken)
         for delivery in self._new("deliveries", self._slack.deliveries):
             if _is_stop(delivery):
                 self._taken.add("stop")
@@ -47,6 +54,8 @@ class FirstSteps:
         if self._process and found and found != self._process:
             self._taken.add("kill")
         self._process = found or self._process
+        if self._taken != before:
+            self._file.write(lambda: {"taken": sorted(self._taken)})
         return sorted(self._taken)
 
     def _new(self, name: str, things: Sequence[T]) -> Sequence[T]:

@@ -38,7 +38,10 @@ _FILE_POLICY: Final = "default-src 'none'; sandbox"
 
 
 class Page:
-    """The page of *slack*. *project* is the sample project, if it is used; *host* is another host name to accept."""
+    """The page of *slack*. *project* is the sample project, if it is used; *host* is another host name to accept.
+
+    The steps that a newcomer took are stored in *folder*, if given. *default_agent* answers what names no agent.
+    """
 
     def __init__(
         self,
@@ -48,6 +51,8 @@ class Page:
         *,
         project: SampleProject | None = None,
         host: str = "",
+        folder: Path | None = None,
+        default_agent: str = "",
     ) -> None:
         self._slack = slack
         self._supervisor = supervisor
@@ -59,7 +64,8 @@ class Page:
         self._traces = Traces(trace, time.monotonic)
         self._choices = Choices()
         self._names: dict[str, Names] = {}
-        self._steps = FirstSteps(slack, project)
+        self._steps = FirstSteps(slack, project, folder)
+        self._default_agent = default_agent
         self._live = Live(slack.workspace, self._elsewhere)
 
     def routes(self) -> list[BaseRoute]:
@@ -135,7 +141,7 @@ class Page:
 
     def _shared_state(self) -> SharedState:
         steps = self._steps.taken(self._supervisor.parts())
-        return SharedState(self._live.version, self._supervisor, self._faults(), steps)
+        return SharedState(self._live.version, self._supervisor, self._faults(), steps, self._default_agent)
 
     async def _stream(self, _: Request) -> Response:
         return StreamingResponse(self._live.events(), media_type="text/event-stream")

@@ -29,12 +29,13 @@ class StateQuery:
 
 @dataclass(frozen=True)
 class SharedState:
-    """What every window shows: the parts, the faults, and the first steps taken."""
+    """What every window shows: the parts, the faults, the first steps taken, and which agent answers by default."""
 
     version: int
     supervisor: Supervisor
     faults: Sequence[Switch]
     steps: Sequence[str]
+    default_agent: str
 
 
 def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) -> Json:
@@ -59,6 +60,7 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         "parts": [asdict(one) for one in supervisor.parts()],
         "faults": [_switch(one) for one in shared.faults],
         "steps": list(shared.steps),
+        "default_agent": shared.default_agent,
         "since": viewer.since,
     }
 

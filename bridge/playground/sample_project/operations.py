@@ -13,7 +13,7 @@ from typing import Any, Final
 from bridge.playground.sample_project import sample
 from bridge.playground.sample_project.conversation import Talk
 from bridge.playground.sample_project.sample import Json, SampleAgent, SampleWorkflow
-from bridge.playground.sample_project.storage import ProjectFile
+from bridge.playground.sample_project.storage import StateFile
 
 _CREATED: Final = "2024-03-01T09:30:00.000Z"
 _RUNS_SO_FAR: Final = 1280
@@ -45,7 +45,7 @@ class Operations:
         self._used: Counter[str] = Counter()  # by tag
         self._runs = 0
         self._changed = clock()
-        self._file = ProjectFile(data_dir)
+        self._file = StateFile(data_dir, "project.json")
         self._recall()
 
     def _recall(self) -> None:

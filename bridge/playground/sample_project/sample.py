@@ -218,6 +218,10 @@ TAGS_SO_FAR = {"orders": 412, "reports": 367, "customers": 301, "texts": 158, "t
 """Uses of each tag before the first visit; they add up to the runs so far."""
 
 
+DEFAULT_AGENT = "Support"
+"""Answers messages that name no agent."""
+
+
 def agents() -> list[SampleAgent]:
     """The five agents."""
     search: Json = {"id": 1, "name": "search_docs", "description": "Searches the manual."}

@@ -1,4 +1,4 @@
-"""The sample project's stored state: a JSON file, replaced atomically before each change is answered."""
+"""State in a JSON file, replaced atomically: the sample project's before each change is answered, and the page's."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-_FILE: Final = "project.json"
 _FORM: Final = 1  # the file's format
 
 
-class ProjectFile:
-    """The state in *folder*; without one, nothing is stored."""
+class StateFile:
+    """The state in *folder*, in the file *name*; without a folder, nothing is stored."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._file = None if folder is None else folder / _FILE
+    def __init__(self, folder: Path | None, name: str) -> None:
+        self._file = None if folder is None else folder / name
 
     def read(self) -> dict[str, Any] | None:
         """The stored state; None if there is none, or it is unreadable."""

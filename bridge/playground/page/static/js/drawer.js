@@ -10,14 +10,14 @@ export function drawer() {
   if (!page.drawer) return null;
   return h(
     "aside",
-    { class: "panel drawer", key: "drawer", "data-testid": "drawer", "aria-label": "Trace and faults", onkeydown: (event) => event.key === "Escape" && close() },
+    { class: "panel drawer", key: "drawer", "data-testid": "drawer", "aria-label": "Look inside", onkeydown: (event) => event.key === "Escape" && close() },
     h(
       "header",
       { class: "panel-head", key: "head" },
-      h("h2", { tabindex: -1 }, "Trace and faults"),
+      h("h2", { tabindex: -1 }, "Look inside"),
       closeButton(close),
     ),
-    h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "Trace"), tab("faults", "Parts and faults")),
+    h("div", { class: "tabs", role: "tablist", key: "tabs" }, tab("wires", "What happened"), tab("faults", "Break something")),
     h("div", { class: "drawer-body", role: "tabpanel", key: page.drawer, tabindex: 0 }, page.drawer === "wires" ? wires() : [partsInDetail(), faultSwitches()]),
   );
 }
@@ -39,8 +39,8 @@ function newest() {
 }
 
 function wires() {
-  if (!page.traced) return h("p", { class: "quiet" }, "Choose “Show trace” on any message.");
-  if (!page.wires) return h("p", { class: "quiet", "aria-busy": "true" }, "Loading the trace…");
+  if (!page.traced) return h("p", { class: "quiet" }, "Choose “Show what happened” on any message.");
+  if (!page.wires) return h("p", { class: "quiet", "aria-busy": "true" }, "Loading…");
   if (!page.wires.length) return h("p", { class: "quiet" }, "Nothing was sent for this message.");
   const from = page.wires[0].at;
   return [

@@ -14,7 +14,7 @@ export function partsInDetail() {
         { key: part.name, class: part.is_up ? "" : "is-down" },
         h("span", { class: "dot" }),
         h("b", {}, part.name),
-        h("span", { class: "pill" }, part.is_stand_in ? "stand-in" : "real"),
+        h("span", { class: "pill" }, part.is_stand_in ? "built-in" : "real"),
         !part.is_up && h("span", { class: "pill is-bad" }, "down"),
         part.detail && h("p", {}, part.detail),
       ),

@@ -136,7 +136,7 @@ function toolbar(one, inThread) {
     { class: `toolbar${page.menu.endsWith(one.ts) ? " is-held" : ""}`, role: "toolbar", "aria-label": "Message actions" },
     !one.is_private && picker(one, "beside", -1),
     hasThread && button("reply", "Reply in thread", "Reply", () => openThread(one.ts), one.reply_count ? null : "open-thread"),
-    button("wires", "Show trace", "Trace", () => showWires(one.channel, one.ts)),
+    button("wires", "Show what happened", "Steps", () => showWires(one.channel, one.ts)),
     menuButton(`more ${one.ts}`, { label: "More actions", short: "More", shows: icon("more"), items: () => choices(one, inThread), tabindex: -1 }),
   );
 }
@@ -151,7 +151,7 @@ function choices(one, inThread) {
     !one.is_private && { label: "Forward message…", run: () => forward(one) },
     root && { label: "Open thread", run: () => openThread(root) },
     ...apps.map((each) => ({ label: each.name, hint: each.description, run: () => act("shortcut", { callback_id: each.callback_id, channel: one.channel, ts: one.ts }) })),
-    { label: "Show trace", run: () => showWires(one.channel, one.ts) },
+    { label: "Show what happened", run: () => showWires(one.channel, one.ts) },
     one.permalink && { label: "Copy link", run: () => navigator.clipboard?.writeText(one.permalink) },
   ].filter(Boolean);
 }

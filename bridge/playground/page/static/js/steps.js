@@ -1,5 +1,5 @@
 // The first steps of a newcomer: cards in an empty conversation, then a line above the message field, until all are
-// taken or they are closed. The server says which were taken, however that was done.
+// done or the line is closed. The server says which are done, however that happened.
 
 import { focusOn } from "./a11y.js";
 import { openThread, toggleDrawer } from "./actions.js";
@@ -9,47 +9,44 @@ import { closeButton } from "./icons.js";
 import { bot, change, isWithBot, page, person, shownChannel } from "./state.js";
 import { storage } from "./storage.js";
 
-const KEY = "playground-steps-used";
-const used = new Set((storage()?.getItem(KEY) ?? "").split(" "));
+const KEY = "playground-steps-hidden";
 
 /** The steps: `text` is sent, with a mention if `isTalk`; the last one opens the drawer. Guests can't do all of them. */
 const STEPS = [
-  { name: "talk", text: "Memory: my name is Ada", isTalk: true, does: "Talk to an agent" },
+  { name: "talk", text: "how do I reset my password?", isTalk: true, does: "Ask an agent" },
   { name: "run", text: "/workflows", does: "Run a workflow", isForRunners: true },
-  { name: "stop", text: "Thinker: think", isTalk: true, does: "Start a slow answer, then stop it", isBegun: true },
+  { name: "stop", text: "Thinker: think", isTalk: true, does: "Start a slow answer, then stop it" },
   { name: "report", text: "/stats report every monday at 9 #ops", does: "Schedule a report", isForRunners: true },
   { name: "alert", text: '/stats alert workflow "Send newsletter" fails', does: "Set up an alert", isForRunners: true },
-  { name: "kill", text: "Trace and faults", does: "Kill the bridge, lose nothing", isBegun: true },
+  { name: "kill", text: "Look inside", does: "Kill the bridge, lose no message" },
 ];
 
-function open(known) {
-  const taken = (page.world?.steps ?? []).filter((name) => !used.has(name));
-  if (taken.length > 0) remember(taken);
-  const hears = shownChannel()?.bot_is_in;
+/** The steps offered here; none once all are done, or the person has hidden them. */
+function offered(known) {
   const isGuest = person(page.as)?.kind !== "home";
-  return hears && !known.is_archived ? STEPS.filter((step) => !used.has(step.name) && !(isGuest && step.isForRunners)) : [];
+  const steps = STEPS.filter((step) => !(isGuest && step.isForRunners));
+  const isOver = storage()?.getItem(KEY) || steps.every(isDone);
+  return shownChannel()?.bot_is_in && !known.is_archived && !isOver ? steps : [];
 }
 
-function remember(names) {
-  for (const name of names) used.add(name);
-  storage()?.setItem(KEY, [...used].join(" "));
-}
+const isDone = ({ name }) => Boolean(page.world?.steps?.includes(name));
 
-function finish(steps) {
-  remember(steps.map((step) => step.name));
+function hide() {
+  storage()?.setItem(KEY, "yes");
   change();
   focusOn("[data-testid=composer]");
 }
 
-/** Take a step. Two of them are only begun by that: nothing is stopped or killed yet. */
+/** Begin a step; it's done once the server has seen what comes of it. */
 function take(step, known) {
-  if (!step.isBegun) finish([step]);
   if (step.name !== "kill") return sayAndFollow(words(step, known), known);
   change({ drawer: "faults" });
   return focusOn("[data-testid=drawer] h2");
 }
 
-const words = (step, known) => (step.isTalk && !isWithBot(known) ? `@${bot()?.name} ${step.text}` : step.text);
+const words = (step, known) => (step.isTalk ? mention(step.text, known) : step.text);
+const mention = (text, known) => (isWithBot(known) ? text : `@${bot()?.name} ${text}`);
+const label = (step) => (isDone(step) ? [h("span", { class: "is-done", role: "img", "aria-label": "Done:" }, "✓"), " ", step.does] : step.does);
 
 /** Send a message and open its thread, where the answer appears; a command has none. */
 export async function sayAndFollow(text, { id }) {
@@ -59,17 +56,18 @@ export async function sayAndFollow(text, { id }) {
 
 /** The steps as cards, in an empty conversation. */
 export function stepCards(known) {
-  const steps = open(known);
+  const steps = offered(known);
   return h(
     "div",
     { class: "tries", key: "tries" },
     steps.length > 0 && h("p", {}, "New here? Try these:"),
     h("div", { class: "tries-row" }, steps.map((step) => card(step, known))),
+    page.world.default_agent && h("p", { class: "quiet", key: "agent" }, `${page.world.default_agent} is the default agent: it answers messages that don't name another agent first, as in `, h("q", {}, mention("Memory: my name is Ada", known)), "."),
     h(
       "p",
-      { class: "quiet" },
-      "Type / for all commands. See every request, or break something, in ",
-      h("button", { type: "button", class: "linked", onclick: () => toggleDrawer() }, "Trace and faults"),
+      { class: "quiet", key: "more" },
+      "Type / for all commands. To see every request, or break something, ",
+      h("button", { type: "button", class: "linked", onclick: () => toggleDrawer() }, "look inside"),
       ".",
     ),
   );
@@ -80,21 +78,21 @@ function card(step, known) {
     "button",
     { type: "button", class: "try", key: step.name, onclick: () => take(step, known) },
     h("b", {}, words(step, known)),
-    h("span", {}, step.does),
+    h("span", {}, label(step)),
   );
 }
 
-/** The steps that are left, in one line above the message field. */
+/** The steps in one line above the message field, those that are left first. */
 export function stepLine(known) {
-  const steps = open(known);
+  const steps = offered(known);
   if (!steps.length) return null;
   return h(
     "section",
     { class: "steps", key: "steps", "aria-label": "First steps" },
     h("span", { class: "quiet" }, "Next:"),
-    h("div", { class: "steps-row", key: "row" }, steps.map((step) => chip(step, known))),
-    closeButton(() => finish(STEPS), "Hide first steps"),
+    h("div", { class: "steps-row", key: "row" }, steps.toSorted((a, b) => isDone(a) - isDone(b)).map((step) => chip(step, known))),
+    closeButton(hide, "Hide first steps"),
   );
 }
 
-const chip = (step, known) => h("button", { type: "button", class: "step-chip", key: step.name, title: words(step, known), onclick: () => take(step, known) }, step.does);
+const chip = (step, known) => h("button", { type: "button", class: "step-chip", key: step.name, title: words(step, known), onclick: () => take(step, known) }, label(step));

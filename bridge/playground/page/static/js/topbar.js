@@ -28,9 +28,9 @@ const toggleSidebar = () => change({ isSidebarOpen: !page.isSidebarOpen });
 function behind() {
   return h(
     "button",
-    { key: "behind", class: "bare behind", "aria-label": "Trace and faults", "data-short": "Faults", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
+    { key: "behind", class: "bare behind", "aria-label": "Look inside", "data-short": "Inside", "aria-expanded": String(!!page.drawer), onclick: () => toggleDrawer() },
     icon("wires"),
-    h("span", {}, "Trace and faults"),
+    h("span", {}, "Look inside"),
   );
 }
 
@@ -40,7 +40,7 @@ function partsBar() {
   const down = parts.filter((one) => !one.is_up).length;
   return h(
     "button",
-    { key: "parts", class: "parts", title: "Show parts and faults", "aria-label": partsInWords(parts), onclick: () => toggleDrawer() },
+    { key: "parts", class: "parts", title: "Look inside", "aria-label": partsInWords(parts), onclick: () => toggleDrawer() },
     parts.map(part),
     h("span", { class: "part only-phone", key: "sum" }, h("span", { class: `dot${down || on ? " is-bad" : ""}` }), down ? `${down} down` : on ? counted(on, "fault") : "all up"),
     on > 0 && h("span", { class: "pill is-warning", key: "faults" }, counted(on, "fault")),
@@ -48,7 +48,7 @@ function partsBar() {
 }
 
 const partsInWords = (parts) =>
-  `Parts: ${parts.map((one) => `${one.name} ${one.is_stand_in ? "(stand-in) " : ""}is ${one.is_up ? "up" : "down"}`).join(", ")}`;
+  `Behind this page: ${parts.map((one) => `${one.name} ${one.is_stand_in ? "(built-in) " : ""}is ${one.is_up ? "up" : "down"}`).join(", ")}`;
 
 function part({ name, is_stand_in: isStandIn, is_up: isUp, detail }) {
   return h(
@@ -56,7 +56,7 @@ function part({ name, is_stand_in: isStandIn, is_up: isUp, detail }) {
     { class: `part not-phone${isUp ? "" : " is-down"}`, key: name, title: detail || null },
     h("span", { class: "dot" }),
     name,
-    isStandIn && h("small", {}, "stand-in"),
+    isStandIn && h("small", {}, "built-in"),
     !isUp && h("small", {}, "down"),
   );
 }
@@ -91,7 +91,7 @@ export function troubles() {
     !page.isConnected &&
       h("div", { key: "lost", class: "trouble", role: "alert" }, icon("warning"), "Lost the connection to the playground. Reconnecting…"),
     page.world?.faults.some((one) => one.name === "nobody_listens" && one.is_on) &&
-      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge, so messages you send now don't arrive. Reconnect, then choose Catch up now in Trace and faults."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
+      h("div", { key: "unheard", class: "trouble", role: "status" }, icon("warning"), h("span", {}, "Slack can't reach the bridge, so messages you send now don't arrive. Reconnect, then choose Catch up now in Look inside."), h("button", { type: "button", class: "button is-small", onclick: listenAgain }, "Reconnect")),
     page.notice &&
       h(
         "div",
