@@ -67,7 +67,7 @@ browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing
 	@PYTHONPATH=tests $(BIN)/python -m support.browser
 
 # ONLY=faults plays only the tours of tools/screens.txt with this word in their titles.
-screens: $(STAMP) browser docs ## Take a picture of every screen of the playground, into build/screens
+screens: $(STAMP) browser ## Take a picture of every screen of the playground, into build/screens
 	@PYTHONPATH=. $(BIN)/python -m tools.screens
 
 BLOCKS := build/blocks

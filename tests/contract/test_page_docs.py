@@ -1,7 +1,8 @@
-"""The documentation in the playground: the built site if there is one, else the README's list of pages."""
+"""The documentation in the playground: a site built on the first visit, else the README's list of pages."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -16,6 +17,22 @@ from support import docs_site
 def pages_of(checkout: Path) -> httpx.AsyncClient:
     app = Starlette(routes=docs.routes(checkout=checkout))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
+
+
+async def test_the_site_is_built_on_the_first_visit_and_after_a_change(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "zensical.toml").write_text('[project]\nsite_name = "S"\nsite_dir = "build/docs"\n')
+    page = tmp_path / "docs" / "index.md"
+    page.write_text("# Start\n\nFirst *text*")
+    async with pages_of(tmp_path) as http:
+        first = await http.get("/docs/")
+        page.write_text("# Start\n\nSecond *text*")
+        os.utime(page, (page.stat().st_atime, page.stat().st_mtime + 10))
+        second = await http.get("/docs/")
+
+    assert [answer.headers["content-type"].partition(";")[0] for answer in (first, second)] == ["text/html"] * 2
+    assert "First <em>text</em>" in first.text
+    assert "Second <em>text</em>" in second.text
 
 
 async def test_without_a_built_site_the_readmes_links_are_shown(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
-"""The documentation below ``/docs``: the site that ``make docs`` built, or else the README's list of its pages."""
+"""The documentation below ``/docs``: a site built when it's visited, or else the README's list of its pages."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sys
+from asyncio.subprocess import DEVNULL, create_subprocess_exec
 from pathlib import Path
 from typing import Final
 
@@ -21,16 +24,20 @@ _NOT_HERE: Final = "The documentation is in the folder docs of the project's rep
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Documentation</title></head>
-<body><h1>Documentation</h1><p><code>make docs</code> builds these pages as a site, which is then shown here.</p>
+<body><h1>Documentation</h1><p>These pages couldn't be built as a site. <code>make docs</code> says why.</p>
 {links}</body></html>"""
 
 
 def routes(host: str = "", checkout: Path = CHECKOUT) -> list[BaseRoute]:
     """The routes below ``/docs``; *host* is another host name to accept."""
+    one_build = asyncio.Lock()
 
     async def shown(request: Request) -> Response:
         path = request.path_params["path"]
         site, pages = checkout / "build" / "docs", checkout / "docs"
+        if not path or path.endswith(".html"):
+            async with one_build:
+                await _build(checkout, site)
         if file := _file(site, path or "index.html"):
             return FileResponse(file, headers={"Content-Security-Policy": _SITE_POLICY})
         if file := _file(pages, path):
@@ -38,6 +45,22 @@ def routes(host: str = "", checkout: Path = CHECKOUT) -> list[BaseRoute]:
         return _links(checkout / "README.md") if not path else PlainTextResponse("Page not found", 404)
 
     return [Mount("/docs", Guarded(Router([Route("/{path:path}", shown)]), host))]
+
+
+async def _build(checkout: Path, site: Path) -> None:
+    """Build the site, in under a second, unless it's newer than its pages; a failed build leaves it as it was."""
+    start, settings = site / "index.html", checkout / "zensical.toml"
+    sources = [settings, *(checkout / "docs").rglob("*.*")]
+    if not settings.is_file() or (start.is_file() and start.stat().st_mtime >= max(_changed(one) for one in sources)):
+        return
+    building = await create_subprocess_exec(
+        *(sys.executable, "-m", "zensical", "build"), cwd=checkout, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
+    )
+    await building.wait()
+
+
+def _changed(file: Path) -> float:
+    return file.stat().st_mtime
 
 
 def _file(folder: Path, path: str) -> Path | None:
