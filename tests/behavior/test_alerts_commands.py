@@ -88,13 +88,20 @@ async def test_an_alert_that_runs_an_inactive_workflow_says_it_asks(harness: Har
         ("runs > 5000", "Wouldn't have alerted in the last day. Now: 4,321 runs."),
         (
             "limit runs > 80%",
-            "There's no preview: only the statistics are recorded over time. Not yet: no limit of runs is set.",
+            "Not yet: no limit of runs is set.",
         ),
-        ("dead letters > 0", "There's no preview: only the statistics are recorded over time. Now: 0 dead letters."),
+        ("dead letters > 0", "Now: 0 dead letters."),
     ],
 )
-async def test_without_a_record_the_preview_says_so(harness: Harness, words: str, said: str) -> None:
-    assert (await typed(harness, f"alert {words}")).endswith(said)
+async def test_a_preview_is_shown_only_if_there_is_one(harness: Harness, words: str, said: str) -> None:
+    typed_text = await typed(harness, f"alert {words}")
+
+    shown = str(harness.seen.ephemerals[-1].blocks)
+    assert typed_text.endswith(f": {said}")
+    assert ("Preview of an alert" in shown, "New alert" in shown) == (
+        "have alerted" in said,
+        "have alerted" not in said,
+    )
 
 
 async def test_too_few_weeks_are_said_at_once(harness: Harness) -> None:

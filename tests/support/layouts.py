@@ -288,7 +288,7 @@ _FIXED: Final[Mapping[Any, Any]] = {
     ),
     BadAlert: BadAlert("condition", "when it rains"),
     Kind: REPORT,
-    Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * days) for days in range(20, 0, -1)]),
+    Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * (21 - days)) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
     HomePages: HomePages(channel="D0123456789", agents=1),

@@ -44,7 +44,9 @@ def changes(called: str = "", **groups: NamesChanged) -> Changes:
 
 
 def trend(points: int, each: timedelta = DAY) -> Trend:
-    return Trend(NUMBERS[1], [(NOON - each * (points - place), 1000 + place) for place in range(points)])
+    """Make a trend to which 1,000 runs are added after the first point, then 1,001, and so on."""
+    totals = [sum(range(1000, 1000 + place)) for place in range(points)]
+    return Trend(NUMBERS[1], [(NOON - each * (points - place), total) for place, total in enumerate(totals)])
 
 
 def texts(blocks: Any) -> Iterator[str]:
@@ -206,6 +208,24 @@ def test_equal_names_get_different_labels() -> None:
     labels = chart["chart"]["axis_config"]["categories"]
     assert len(set(labels)) == 2
     assert all(len(label) <= 20 for label in labels)
+
+
+@each(
+    ("totals", "unit", "shown"),
+    [
+        ([(0, 10), (24, 30), (72, 90), (96, 93)], "Runs a day", [20, 30, 3]),
+        ([(0, 10), (1, 12), (2, 15), (3, 15)], "Runs an hour", [2, 3, 0]),
+        ([(0, 90), (24, 130), (48, 5), (72, 9), (96, 9)], "Runs a day", [40, 4, 0]),
+        ([(0, 0), (24, 24), (48, 48), (72, 72), (75, 99)], "Runs a day", [24, 24, 45]),
+    ],
+)
+def test_runs_over_time_are_what_was_added(totals: list[tuple[int, int]], unit: str, shown: list[int]) -> None:
+    points = [(NOON + timedelta(hours=hour), total) for hour, total in totals]
+    reply = stats_card(stats_with(), trend=Trend(NUMBERS[1], points))
+
+    (chart,) = [block["chart"] for block in reply.blocks if block["type"] == "data_visualization"]
+    assert chart["axis_config"]["y_label"] == unit
+    assert [point["value"] for point in chart["series"][0]["data"]] == shown
 
 
 def test_a_card_shows_only_the_parts_asked_for() -> None:

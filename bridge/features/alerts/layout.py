@@ -167,12 +167,13 @@ def previewed(
     ]
     chart = charts.line(called, points)
     not_yet = [] if is_known else [kit.section(f"⚠️ This can't alert yet: {kit.one_line(now, 500)}.")]
-    text = f"{called}: {verdict}"
+    text = " ".join([f"{called}:", *([verdict] if verdict else []), f"{'Now' if is_known else 'Not yet'}: {now}."])
+    title = "Preview of an alert" if verdict else "New alert" if is_new else "Changed alert"
     return kit.reply(
-        f"{text} {'Now' if is_known else 'Not yet'}: {now}.",
-        kit.header("Preview of an alert"),
+        text,
+        kit.header(title),
         kit.rich(kit.paragraph(kit.words(called, bold=True)), kit.paragraph(does, kit.place(spec.channel), ending)),
-        kit.section(verdict),
+        *([kit.section(verdict)] if verdict else []),
         *lines,
         *([chart] if chart else []),
         *(not_yet or [kit.context(f"Now: {now}")]),
@@ -188,10 +189,9 @@ def typed_words(spec: AlertSpec) -> str:
 
 
 def _verdict(shown: Preview) -> str:
-    if not shown.is_possible:
-        return "There's no preview: only the statistics are recorded over time."
-    if shown.since is None:
-        return "There's no preview yet: too few numbers are recorded."
+    """Say what an alert would have done; nothing if that isn't recorded, or not long enough."""
+    if not shown.is_possible or shown.since is None:
+        return ""
     times = "once" if len(shown.periods) == 1 else f"{len(shown.periods):,} times"
     days = max(1, round((shown.points[-1][0] - shown.since) / timedelta(days=1)))
     length = "in the last day" if days == 1 else f"in the last {days} days"

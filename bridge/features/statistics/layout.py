@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from bridge.engine.notices import facts_of, with_facts
@@ -116,7 +117,7 @@ def stats_card(
     """
     known = numbers_of(stats)
     numbers = [(number, known[number.name]) for number in NUMBERS if number.name in only and number.name in known]
-    trends = [_over_time(trend)] if trend and trend.of.name in only else []
+    trends = _over_time(trend) if trend and trend.of.name in only else []
     groups, names_changed = [], []
     for group in GROUPS:
         if group.name in only and (counts := by_count(group.of(stats).items())):
@@ -327,16 +328,35 @@ def _then(changes: Changes) -> str:
     return changes.called or _utc(changes.since)
 
 
-def _over_time(trend: Trend) -> _Listing:
-    """Return the trend's listing, labeled by day, or by hour over few days, in UTC: charts have no time zones."""
+def _over_time(trend: Trend) -> list[_Listing]:
+    """Return the trend's listing, labeled by day, or by hour over few days, in UTC: charts have no time zones.
+
+    The leading number counts what happened, so its listing has what was added a day, or an hour: a total only rises.
+    """
     length = trend.points[-1][0] - trend.points[0][0]
+    unit, spoken = (_A_DAY, "a day") if length > _A_FEW_DAYS else (_ABOUT, "an hour")
     more = "" if length > _A_FEW_DAYS else " %H:%M"
     more = ", %Y" if length > _MOST_OF_A_YEAR else more
-    points = [(f"{moment:%b} {moment.day}{moment.strftime(more)}", value) for moment, value in trend.points[:-1]]
-    points.append(("now", trend.points[-1][1]))
+    followed = _added(trend.points, unit) if trend.of.leads_chart else list(trend.points)
+    if len(followed) <= 1:
+        return []
+    points = [(f"{moment:%b} {moment.day}{moment.strftime(more)}", value) for moment, value in followed[:-1]]
+    points.append(("now", followed[-1][1]))
     title = f"{trend.of.title} over time"
-    head = ("When (UTC)", trend.of.title)
-    return _Listing(title, head, points, charts.line(title, points), most_in_line=len(points))
+    called = f"{trend.of.title} {spoken}" if trend.of.leads_chart else trend.of.title
+    chart = charts.line(title, points, unit=called)
+    return [_Listing(title, ("When (UTC)", called), points, chart, most_in_line=len(points))]
+
+
+def _added(totals: Sequence[tuple[datetime, int]], unit: timedelta) -> list[tuple[datetime, int]]:
+    """Return what was added in each *unit* from a moment on; nothing where a total shrank, as after a purge."""
+    if len(totals) > 2 and totals[-1][0] - totals[-2][0] < unit / 2:  # noqa: PLR2004 - too short to say
+        totals = [*totals[:-2], totals[-1]]
+    return [
+        (begin, round((after - before) / ((end - begin) / unit)))
+        for (begin, before), (end, after) in pairwise(totals)
+        if end > begin and after >= before
+    ]
 
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:

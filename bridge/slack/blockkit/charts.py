@@ -40,9 +40,9 @@ def bars(title: str, counts: Counts) -> Block | None:
     return _series("bar", title, counts) if _LEAST_SHAPE <= len(counts) <= _MOST_BARS else None
 
 
-def line(title: str, points: Counts) -> Block | None:
-    """Make a line chart through *points* in order; None unless there are three to twenty."""
-    return _series("line", title, points) if kit.CHART_LEAST_LINE <= len(points) <= kit.CHART_POINTS else None
+def line(title: str, points: Counts, *, unit: str = "") -> Block | None:
+    """Make a line chart through *points* in order, in *unit*; None unless there are three to twenty."""
+    return _series("line", title, points, unit) if kit.CHART_LEAST_LINE <= len(points) <= kit.CHART_POINTS else None
 
 
 def sparkline(values: Sequence[int]) -> str:
@@ -68,11 +68,12 @@ def summed(counts: Counts, most: int) -> list[tuple[str, int]]:
     return [*counts[:most], (f"{len(rest):,} {what}", sum(count for _name, count in rest))]
 
 
-def _series(kind: str, title: str, points: Counts) -> Block | None:
+def _series(kind: str, title: str, points: Counts, unit: str = "") -> Block | None:
     if not _fit(points):
         return None
     data = [{"label": label, "value": value} for label, value in _labelled(points)]
-    axis = {"categories": [point["label"] for point in data]}
+    axis: Block = {"categories": [point["label"] for point in data]}
+    axis |= {"y_label": unit} if unit else {}
     series = [{"name": kit.one_line(title, kit.CHART_LABEL), "data": data}]
     return _chart(title, {"type": kind, "series": series, "axis_config": axis})
 
