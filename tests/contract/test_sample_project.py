@@ -117,6 +117,19 @@ async def test_numbers_are_learned_from_what_a_person_says_not_from_parts(http: 
     assert (await chat(http, 1, table))["message"] == "I'll remember 40, 2."
 
 
+async def test_the_agents_read_the_files_they_are_given(http: httpx.AsyncClient) -> None:
+    notes = content_words.file_with(MessageFile(id="F1", name="notes.txt"), "Tea is due on Monday.")
+    table = content_words.file_with(MessageFile(id="F2", name="sold.csv"), "Product,Sold\nTeapot,40\nCup,```120")
+    clip = content_words.file_with(MessageFile(id="F3", kind="clip", name="a.m4a"), "the parcel is late")
+    alone, both = (content_words.composed(own, parts).text for own, parts in (("", [notes]), ("look", [table, clip])))
+
+    for agent in (1, 2, 3, 4):
+        assert (await chat(http, agent, alone))["message"] == "I read notes.txt: “Tea is due on Monday.”"
+        answer = (await chat(http, agent, both))["message"]
+        assert "I read sold.csv, 3 lines that begin with “Product,Sold”." in answer
+        assert "I read a.m4a: “the parcel is late”" in answer
+
+
 async def test_facts_are_remembered_until_asked_to_forget(http: httpx.AsyncClient) -> None:
     session = (await chat(http, 1, "My favorite color is dark blue."))["sessionId"]
     await chat(http, 1, "call me Ada", session)

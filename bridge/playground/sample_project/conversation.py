@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 _ASKS_ABILITIES: Final = re.compile(r"what (?:can|do) you do|who are you", re.IGNORECASE)
@@ -15,6 +15,13 @@ _NOT_SAID: Final = re.compile(
     r"^(?:.*:\n)?(?:>.*(?:\n>.*)*|(?P<fence>```+)\n(?s:.*?)\n(?P=fence)$)|^\[.*\]$", re.MULTILINE
 )
 """What is quoted or fenced, with the line that introduces it, and notes in brackets: files, forwarded messages."""
+_FILE: Final = re.compile(
+    r"^.*“(?P<name>[^”\n]+)”.*:\n(?P<fence>```+)\n(?P<text>(?s:.*?))\n(?P=fence)$"
+    r"|^.*“(?P<clip>[^”\n]+)”.*, as Slack transcribed it:\n(?P<words>>.*(?:\n>.*)*)",
+    re.MULTILINE,
+)
+"""A file's text, or a clip's transcript, below a line that names it."""
+_LONGEST_LINE: Final = 80
 _ASKS_NAME: Final = re.compile(r"wh(?:at|o)(?:(?!wh(?:at|o)).)*?\b(?:my name|am i)\b", re.IGNORECASE)
 _ASKS_FACT: Final = re.compile(
     r"\bwh(?:at|o|ich|ere)\b(?:(?!\bwh(?:at|o|ich|ere)\b).)*?\bmy\s++([\w' -]{2,40}?(?<! ))\s*+\??$", re.IGNORECASE
@@ -45,6 +52,31 @@ class AgentReply:
     message: str
     tools_used: list[Any] | None = None
     status: int = 200
+
+
+def reading(reply: Callable[[Talk, str], AgentReply]) -> Callable[[Talk, str], AgentReply]:
+    """An agent that says what it read in a message's files, below its *reply* to the rest of it."""
+
+    def read(talk: Talk, message: str) -> AgentReply:
+        answer = reply(talk, message)
+        files = [_read_aloud(found) for found in _FILE.finditer(message)]
+        if not files:
+            return answer
+        rest = [answer.message] if _without_files(message) else []
+        return replace(answer, message="\n\n".join([*rest, *files]))
+
+    return read
+
+
+def _read_aloud(file: re.Match[str]) -> str:
+    name, text = file["name"] or file["clip"], file["text"] or (file["words"] or "").replace("> ", "")
+    first, *more = text.strip().split("\n")
+    begins = f"“{first[:_LONGEST_LINE]}{'…' * (len(first) > _LONGEST_LINE)}”"
+    return f"I read {name}, {1 + len(more):,} lines that begin with {begins}." if more else f"I read {name}: {begins}"
+
+
+def _without_files(message: str) -> str:
+    return _FILE.sub("", message).strip()
 
 
 def remember(talk: Talk, message: str) -> AgentReply:
@@ -90,7 +122,7 @@ def _learned(talk: Talk, message: str) -> str:
 
 def _small_talk(talk: Talk, message: str) -> str:
     name = f", {talk.name}" if talk.name else ""
-    return f"That was message {len(talk.said)} of our conversation{name}. You said: {message}"
+    return f"That was message {len(talk.said)} of our conversation{name}. You said: {_without_files(message)}"
 
 
 def _numbers(talk: Talk) -> str:
