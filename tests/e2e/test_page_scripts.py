@@ -485,6 +485,39 @@ async def box(found: Locator) -> FloatRect:
     return shown
 
 
+async def test_edited_is_beside_the_message_actions_on_a_phone(server: CannedPage, browser: BrowserContext) -> None:
+    blocks = [{"type": "section", "block_id": "s", "text": words("done", "mrkdwn")}]
+    server.show(
+        messages=[
+            message(f"17000000{at}.000100", user, text, edited=True, blocks=shown, name=name)
+            for at, (user, name, text, shown) in enumerate(
+                [
+                    ("UB", "Customer Support", "x", blocks),
+                    ("UB", "Bot", "x", blocks),
+                    ("U1", "Alice Adler", "hi", []),
+                    ("U1", "Alice Adler", "hello there, my friend", []),
+                ],
+                10,
+            )
+        ]
+    )
+    assert browser.browser is not None
+    phone = await browser.browser.new_context(
+        is_mobile=True, has_touch=True, viewport={"width": 390, "height": 844}, reduced_motion="reduce"
+    )
+    page = await phone.new_page()
+    await page.goto(server.url)
+    shown = page.get_by_test_id("message")
+    await expect(shown).to_have_count(4)
+    pairs = [(await box(one.locator(".edited")), await box(one.locator(".toolbar"))) for one in await shown.all()]
+    await phone.close()
+
+    assert [
+        edited["x"] + edited["width"] <= bar["x"] or edited["y"] >= bottom(bar) - 4 or bottom(edited) <= bar["y"] + 1
+        for edited, bar in pairs
+    ] == [True] * 4, pairs
+
+
 async def test_a_long_code_block_is_shown_whole(server: CannedPage, page: Page) -> None:
     code = "\n".join(f"row {number}" for number in range(80))
     server.show(messages=[message("1700000000.000100", "UB", code, html=f"<pre><code>{code}</code></pre>")])
