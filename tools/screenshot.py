@@ -8,13 +8,13 @@ from pathlib import Path
 
 from playwright.async_api import BrowserContext, expect
 
-from bridge.playground.emulator.sample import ALICE
+from bridge.playground.emulator.sample import ALICE, BOB
 from support.browser import a_browser
 from support.browser_window import open_window
 from tools.apng import Film
 from tools.screens import NO_FIRST_STEPS, a_playground, play, tours_in
 
-FILM = (1040, 580)
+FILM = (1120, 760)
 SCENES = r"""== the README's pictures
 bob general | /workflows run Daily digest friday | see green tea is running low
 alice general | size 1360x850 | ask @bridge Support: where is order 1042, and what does shipping cost? | see search_docs
@@ -50,9 +50,15 @@ async def take(folder: Path) -> int:
 
 
 async def filmed(context: BrowserContext, url: str) -> bytes:
-    """Record an animated PNG in which the bridge is killed in the middle of a conversation."""
+    """Record an animated PNG: a run's card, a report and a conversation, in which the bridge is killed."""
     film = Film()
-    async with open_window(context, url, user=ALICE, channel="general", size=FILM) as alice:
+    async with open_window(context, url, user=BOB, channel="ops", size=FILM) as bob:
+        await bob.write("/stats report every monday at 9 --compare 7d --only runs")
+        await bob.ephemeral.get_by_role("button", name="Post now").click()
+        await bob.sees(bob.message("Mention me in the thread"))
+        await bob.write("/workflows run Daily digest friday")
+        await bob.sees(bob.message("green tea is running low"))
+    async with open_window(context, url, user=ALICE, channel="ops", size=FILM) as alice:
         await alice.ask("@bridge Memory: my name is Ada")
         await alice.sees(alice.in_thread("Nice to meet you, Ada."))
         await alice.page.mouse.move(0, 0)
@@ -66,7 +72,6 @@ async def filmed(context: BrowserContext, url: str) -> bytes:
         await film.shoot(alice.page, 2)
         await kill.click()
         await alice.page.get_by_test_id("drawer").get_by_role("button", name="Close").click()
-        await expect(alice.page.locator(".part.is-down")).to_be_visible()
         await composer.press("Enter")
         await alice.sees(alice.in_thread("what is my name?"))
         await film.shoot(alice.page, 2)

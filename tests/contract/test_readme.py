@@ -36,14 +36,41 @@ def test_every_link_on_a_page_resolves(page: str) -> None:
     assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
 
 
-def test_the_first_screen_of_the_readme_links_operators_questions() -> None:
+def test_the_readme_begins_for_somebody_who_has_never_heard_of_it() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    what, _, rest = readme.partition("![")
+    in_order = ["![", "## What you type, and what you get", "make run\n```", "**Quick links:**", "make test\n```"]
+    at = [readme.find(one) for one in in_order]
+
+    assert len(re.findall(r"[.!?](?:\s|$)", what.partition("\n")[2].strip())) == 2, "what it is, in two sentences"
+    assert [
+        said for said in ("](docs/how-to/project-client.md#the-eight-operations)", "OpenAI") if said not in what
+    ] == []
+    assert at == sorted(at)
+    assert at[0] >= 0
+    assert readme[: at[2]].count("\n") <= 40, "one screen"
+    assert len(rest.splitlines()) <= 150
+
+
+def test_the_readme_links_operators_questions() -> None:
     questions = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").partition("## Common questions")[2]
     asked = re.findall(r"\]\(([^)]+\.md[^)]*)\)", questions)
-    first_screen, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition("![")
+    links = (ROOT / "README.md").read_text(encoding="utf-8").partition("**Quick links:**")[2].partition("\n\n")[0]
 
     assert len(asked) == 11
-    assert [page for page in asked if f"](docs/{page})" not in first_screen] == []
-    assert len((first_screen + rest).splitlines()) <= 150
+    assert [page for page in asked if f"](docs/{page})" not in links] == []
+
+
+def test_every_place_that_promises_answers_says_what_a_kill_costs() -> None:
+    pages = ["README.md", "llms.txt", "docs/index.md", "docs/tutorials/playground.md", "docs/explanation/guarantees.md"]
+    texts = {page: " ".join((ROOT / page).read_text(encoding="utf-8").split()) for page in pages}
+
+    assert [
+        page for page, text in texts.items() if not re.search(r"answered twice|once, and|answer arrives", text)
+    ] == []
+    assert [
+        page for page, text in texts.items() if not re.search(r"asks? (?:you )?(?:before|whether)|Send again", text)
+    ] == []
 
 
 ANSWERS = {  # what the answer can't do without

@@ -15,7 +15,7 @@ A_DAY_PASSES = 120_000  # ms
 async def test_an_incident_begins_and_ends_in_the_operators_channel(opens: Opens) -> None:
     async with opens(ALICE, "ops") as window:
         await window.turn("Service down")
-        await window.turn("Let a day pass")
+        await window.turn("A day later")
         incident = window.message("The project service can't be reached")
         await expect(incident).to_contain_text("bridge check", timeout=A_DAY_PASSES)
         await expect(incident).to_contain_text("Since")

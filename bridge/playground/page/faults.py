@@ -35,19 +35,18 @@ _OF_CALLS: Final[dict[str, tuple[str, str, str, Fault]]] = {
     ),
     "slow_slack": ("Slow Slack", "Every call takes 3 s longer.", "*", Slow(3.0)),
 }
-# By name: title, explanation, button, steps and how long each is.
+_MOVE: Final = "Move the clock"
+# By name: title, explanation, steps and how long each is.
 _CLOCK: Final = {
     "an_hour_later": (
-        "Move the clock",
-        "An hour passes in six steps, and the bridge follows. What becomes due is posted.",
         "An hour later",
+        "An hour passes in six steps, and the bridge follows. What becomes due is posted.",
         6,
         _TEN_MINUTES,
     ),
     "a_day_later": (
-        "Let a day pass",
-        "24 hours pass one by one, so that each schedule is due at its time. This takes half a minute.",
         "A day later",
+        "24 hours pass one by one, so that each schedule is due at its time. This takes half a minute.",
         24,
         _HOUR,
     ),
@@ -112,9 +111,9 @@ class SlackFaults:
                 title=title,
                 explains=explains,
                 turn=partial(self._later, steps, length),
-                button=button,
+                button=_MOVE,
             )
-            for name, (title, explains, button, steps, length) in _CLOCK.items()
+            for name, (title, explains, steps, length) in _CLOCK.items()
         ]
         of_calls = [
             switch(name, title=title, explains=explains, turn=partial(self._plan, name), is_on=name in self._on)
