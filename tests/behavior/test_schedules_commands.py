@@ -116,6 +116,7 @@ async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> N
         ('/agents ask Support daily 9 "{{stat}}"', "I can't fill in “{{stat}}”. Did you mean {{stats}}?"),
         ('/agents ask Support daily 9 "{{moon}}"', "Use {{date}}, {{stats}} or {{stats.runs}}."),
         ('/agents ask Support daily 9 "What?" --loud', "Scheduled questions accept only --continue and --overlap."),
+        ("/stats report daily 9 --loud", "Reports accept only --compare, --only, --agents and --only-if-changed."),
         ('/agents ask Support daily 9 "What?" --overlap both', "--overlap takes skip or wait."),
         ('/agents ask Support daily 9 "What?" #nowhere', "I can't find “#nowhere” among the channels I'm in."),
         ('/workflows schedule Import daily 9 {"day": }', "isn't valid JSON, so nothing was scheduled. Line 1"),

@@ -145,6 +145,7 @@ _SCHEDULE: Final = {
     "compare": "The age can't be read, or is more than 400 days.",
     "only": "There is no such part of the statistics.",
     "option": "A report has no such option.",
+    "options": "A report has no such option.",
     "since": "`/stats since` can't read the time, or it's more than 400 days ago.",
     "many": "`/stats reports` lists them, with *Delete*.",
     "channel": "The bot isn't in this channel, or it's archived.",

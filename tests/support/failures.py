@@ -93,7 +93,7 @@ EXAMPLES = [
     errors.BadSchedule("night", "sunday night at 1"),
     errors.BadSchedule("often", "end of month 9"),
     errors.BadSchedule("hourly", "every hour"),
-    errors.BadSchedule("option", "--loud"),
+    errors.BadSchedule("options", "--loud", ("--compare", "--only", "--agents", "--only-if-changed")),
     errors.BadSchedule("option", "--comprae", ("--compare",)),
     errors.BadSchedule("name", "#nowhere"),
     errors.BadSchedule("since", "ages"),

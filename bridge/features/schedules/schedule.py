@@ -396,7 +396,8 @@ def read_when(typed: str, of: str) -> When:
                 name = found["option"]
                 if name not in _OPTIONS[of]:
                     near = difflib.get_close_matches(name, _OPTIONS[of], n=1)
-                    raise BadSchedule("option", f"--{name}", [f"--{one}" for one in near])
+                    part, choices = ("option", near) if near else ("options", list(_OPTIONS[of]))
+                    raise BadSchedule(part, f"--{name}", [f"--{choice}" for choice in choices])
                 value = found["value"].rstrip(",;")
                 begin, end = begin + len(value) - len(value.lstrip("= \n")), begin + len(value)
                 options[name] = folded.between(begin, end) if _OPTIONS[of][name] else ""

@@ -143,12 +143,7 @@ _TAKES: Final = {
 }
 """The expected value of each option of a schedule."""
 
-_ACCEPTED: Final = {
-    "report": "Reports accept only --compare and --only.",
-    "question": "Scheduled questions accept only --continue and --overlap.",
-    "run": "Scheduled runs accept only --overlap.",
-}
-"""The options of each kind of task."""
+_TASKS: Final = {"report": "Reports", "question": "Scheduled questions", "run": "Scheduled runs"}
 
 _BAD_SCHEDULE: Final = {
     "strange": "I don't understand {typed} in a schedule. Examples: every Tuesday and Thursday at 07:15, last day of "
@@ -407,8 +402,11 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     if error.part in _BAD_SCHEDULE:
         return _BAD_SCHEDULE[error.part].format(typed=typed, said=error.typed, task=error.of)
     if error.part == "option":
-        near = f"Did you mean {kit.joined(error.choices, 'or')}?" if error.choices else _ACCEPTED[error.of]
-        return f"I don't recognize the option {typed}. {near}"
+        return f"I don't recognize the option {typed}. Did you mean {kit.joined(error.choices, 'or')}?"
+    if error.part == "options":
+        return (
+            f"I don't recognize the option {typed}. {_TASKS[error.of]} accept only {kit.joined(error.choices, 'and')}."
+        )
     if error.part == "placeholder":
         near = (
             f"Did you mean {kit.joined(error.choices, 'or')}?"
