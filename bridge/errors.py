@@ -429,9 +429,10 @@ class BadSchedule(CommandError):
     """A part of a schedule can't be parsed, or isn't possible.
 
     *part* is ``often``, ``time``, ``no_time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``,
-    ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option`` (which is like *choices*), ``options``
-    (*choices* are all there are), ``many`` (the limit, *typed*, is reached) or ``since`` (of `/stats since`). Questions and runs have also ``question``, ``input`` (*typed* says where
-    it breaks), ``unclosed`` (a quotation mark or bracket), ``placeholder`` and ``overlap``.
+    ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option`` (it's like *choices*), ``options``
+    (*choices* are all there are), ``many`` (the limit, *typed*, is reached) or ``since`` (of `/stats since`). Questions
+    and runs have also ``question``, ``input`` (*typed* says where it breaks), ``unclosed`` (a quotation mark or
+    bracket), ``placeholder`` and ``overlap``.
     ``hourly`` is a schedule that only a cron expression can describe, ``night`` a time of which night is unclear, and
     ``strange`` words that may change the meaning of the others. *choices* are possible values. *of* is the kind of
     task: ``report``, ``question`` or ``run``.

@@ -93,6 +93,6 @@ def _common(
         bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Connect a Slack workspace to one project, or to several. Settings come from the environment, .env and bridge.toml."""
+    """Connect a Slack workspace to one or more projects. Settings are in the environment, .env and bridge.toml."""
     if os.environ.get("NO_COLOR"):  # https://no-color.org
         context.color = False

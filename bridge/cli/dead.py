@@ -20,9 +20,9 @@ from bridge.queue.scripting import Scripts
 from bridge.queue.trace import Owner, owner_of
 from bridge.slack.blockkit.kit import counted
 
-NONE: Final = "No dead letters in the last 30 days."
+NONE: Final = "No work failed in the last 30 days."
 _UNKNOWN: Final = (
-    "No dead letter {turn}: the ID is wrong, or it was already retried or discarded, or has expired. "
+    "No failed work has the ID {turn}: it's wrong, or the work was already retried or discarded, or has expired. "
     "See bridge dead list."
 )
 _WAITS_FOR_BRIDGE: Final = "If no bridge is running, it waits until one starts."
@@ -70,7 +70,7 @@ def list_all(*, as_json: JsonOption = False) -> None:
 
 @dead.command()
 def retry(turn: Id, *, as_json: JsonOption = False) -> None:
-    """Queue a dead letter again, at the end of its thread's queue.
+    """Queue work that failed again, at the end of its thread's queue.
 
     If it already has a result, that is posted and nothing is sent again.
     """
@@ -85,7 +85,7 @@ def retry(turn: Id, *, as_json: JsonOption = False) -> None:
 
 @dead.command()
 def drop(turn: Id, *, as_json: JsonOption = False) -> None:
-    """Discard a dead letter and delete its text."""
+    """Discard work that failed, and delete its text."""
 
     async def give_up(scripts: Scripts) -> int:
         if await _letters(scripts).drop(TurnId(turn)):

@@ -25,7 +25,7 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    Also counts busy, waiting and stopped threads, requests for approval, and dead letters.
+    Also counts busy, waiting and stopped threads, requests for approval, and work that failed.
     """
 
     async def show(scripts: Scripts) -> int:
@@ -85,7 +85,7 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
         "Threads waiting for someone to pick an agent": found.parked,
         "Stopped threads with messages waiting": found.held,
         "Requests waiting for approval": found.approvals,
-        "Dead letters (bridge dead list)": found.dead,
+        "Work that failed (bridge dead list)": found.dead,
     }
     lines += ["", "Queue", *(f"  {name:<44}  {number:>5,}" for name, number in numbers.items())]
     if outage:

@@ -57,8 +57,8 @@ def trace(
 ) -> None:
     """Show what happened to one Slack message.
 
-    Shows each step with its time, but not the text. Goes back seven days. To get the link in Slack: More actions →
-    Copy link.
+    Shows each step with its time, but not the text; a turn is what became of the message. Goes back seven days. To get
+    the link in Slack: More actions → Copy link.
     """
     address = address_of(" ".join(message))
     if address is None:

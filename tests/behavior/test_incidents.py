@@ -98,9 +98,9 @@ async def test_an_incident_is_one_message_while_it_lasts(harness: Harness) -> No
 
     (post,) = posts(harness)
     assert post.place == Place(OPS)
-    assert post.text == "⚠️ Some work couldn't be finished: 1 dead letter."
+    assert post.text == "⚠️ Some work couldn't be finished: 1 message or command."
     assert "bridge dead list" in str(post.blocks)
-    assert "docs/how-to/no-answer.md" in str(post.blocks)
+    assert "Find out why there was no answer" in str(post.blocks)
 
 
 async def test_a_change_is_a_reply_and_an_edit(harness: Harness) -> None:
@@ -109,8 +109,8 @@ async def test_a_change_is_a_reply_and_an_edit(harness: Harness) -> None:
     await a_minute_later(harness, timedelta(minutes=6))
 
     edited, reply = posts(harness)
-    assert (edited.ts, edited.text) == (first.ts, "⚠️ Some work couldn't be finished: 3 dead letters.")
-    assert (reply.place, reply.text) == (Place(OPS, first.ts), "Now: 3 dead letters")
+    assert (edited.ts, edited.text) == (first.ts, "⚠️ Some work couldn't be finished: 3 messages or commands.")
+    assert (reply.place, reply.text) == (Place(OPS, first.ts), "Now: 3 messages or commands")
 
 
 async def test_the_end_is_a_reply_and_an_edit(harness: Harness) -> None:
@@ -133,7 +133,7 @@ async def test_an_incident_that_is_back_uses_the_same_message(harness: Harness) 
 
     assert [one.place.thread_ts for one in posts(harness)] == ["", first.ts, first.ts]
     assert posts(harness)[0].text.startswith("⚠️")
-    assert posts(harness)[2].text == "⚠️ Again: 2 dead letters"
+    assert posts(harness)[2].text == "⚠️ Again: 2 messages or commands"
     await dead(harness, 0)
     await a_minute_later(harness)
     assert posts(harness)[0].text.startswith("✅")

@@ -122,7 +122,7 @@ async def test_a_running_bridge_posts_a_retried_dead_letter(system: System, tmp_
     assert "nobody hears" not in output
     assert system.chats() == asked
     assert len(system.answers(GENERAL, root)) == 1
-    assert "No dead letter" in again[2]
+    assert "No failed work has the ID" in again[2]
 
 
 async def _dead(system: System) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from bridge.features.incidents.incident import (
     CHANGES_EVERY,
@@ -26,6 +27,7 @@ from support.store import START
 from support.tables import each
 from unit.test_check import HEALTHY
 
+DOCS = Path(__file__).parents[2] / "docs"
 MINUTE = timedelta(minutes=1)
 NOW = START + timedelta(hours=2)
 FOUND = Finding("dead", START, "1 dead letter", "1")
@@ -163,3 +165,12 @@ def test_an_incident_names_the_command_and_the_page(kind: str) -> None:
 
     assert shown.text.startswith("⚠️")
     assert kind not in KINDS or (KINDS[kind].command in str(shown.blocks) and KINDS[kind].page in str(shown.blocks))
+
+
+@each("kind", KINDS)
+def test_an_incidents_page_is_in_the_documentation(kind: str) -> None:
+    title, _, section = KINDS[kind].page.partition(" → ")
+    pages = [path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")]
+
+    [page] = [text for text in pages if text.startswith(f"# {title}\n")]
+    assert not section or f"\n## {section}\n" in page

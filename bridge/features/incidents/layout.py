@@ -25,7 +25,7 @@ def on(kind: str, said: str, since: datetime, project: str = "") -> Reply:
     title, known = kit.one_line(_title(kind, project), _TITLE), KINDS.get(kind)
     detail = f": {kit.one_line(said, _SAID)}." if said else "."
     help_: Sequence[Block | str] = (
-        ("Run ", kit.words(known.command, code=True), ", or see ", kit.words(known.page, code=True), ".")
+        ("Run ", kit.words(known.command, code=True), ", or see “", kit.words(known.page), "” in the documentation.")
         if known
         else ()
     )

@@ -218,7 +218,8 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
         first: Any = await redis.zrange(keys.dead(), 0, 0, withscores=True)
     if dead:
         since = from_epoch_ms(first[0][1]) if first else now
-        found.append(Finding("dead", min(since, now), counted(dead, "dead letter"), str(dead)))
+        words = counted(dead, "message or command") if dead == 1 else f"{dead:,} messages or commands"
+        found.append(Finding("dead", min(since, now), words, str(dead)))
     paused = {kind: len([why for why in await kind.paused(deps.scripts) if why != ASKED]) for kind in deps.standing}
     if any(paused.values()):
         words = ", ".join(kind.counted(number) for kind, number in paused.items() if number)
