@@ -125,7 +125,7 @@ async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> N
 )
 async def test_what_is_wrong_is_said_with_the_form(harness: Harness, line: str, said: str) -> None:
     assert said in await type_line(harness, line)
-    opens = layout.OPENS[{"/agents": "question", "/workflows": "run", "/stats": "report"}[line.split()[0]]]
+    opens = layout.OPENS[{"/agents": "question", "/workflows": "run", "/stats": "report"}[line.partition(" ")[0]]]
     assert opens in str(harness.slack.responses[-1].content["blocks"])
     assert await tasks(harness) == []
 
