@@ -105,7 +105,7 @@ WRONG = [
     (f'cron "{"9" * 5000} 9 * * *"', "cron"), ("daily 09:00 Mars/Phobos", "zone"),
     ("daily 09:00 ../../etc/passwd", "zone"), ("daily 09:00 --compare", "compare"),
     ("daily 09:00 --compare 0d", "compare"), ("daily 09:00 --compare 401d", "compare"),
-    ("daily 09:00 --only cats", "only"), ("daily 09:00 --loud", "option"),
+    ("daily 09:00 --only cats", "only"), ("daily 09:00 --loud", "options"),
     ("every blursday at 9", "weekday"),
     ("9:00", "often"), ("tomorrow at 9", "often"), ("every 2 weeks at 9", "often"), ("every other monday 9", "often"),
     ("every second monday at 9", "often"), ("every day monday 9", "often"), ("5th friday 9", "often"),

@@ -76,7 +76,7 @@ def test_an_input_is_read_as_people_type_it(typed: str, value: Any) -> None:
         ("daily 9", "question"), ('daily 9 ""', "question"), ('daily 9 "What?', "unclosed"),
         ('daily "What?"', "no_time"), ('"What?"', "often"), ('daily 9 "What?" --continue yes', "strange"),
         ('daily 9 "What?" --overlap', "overlap"), ('daily 9 "What?" --overlap run', "overlap"),
-        ('daily 9 "What?" --compare 7d', "option"), ('daily 9 "{{moon}}"', "placeholder"),
+        ('daily 9 "What?" --compare 7d', "options"), ('daily 9 "{{moon}}"', "placeholder"),
         ('daily 9 "{{stats.tags}}"', "placeholder"), ('every 2 weeks 9 "What?"', "often"),
     ],
 )  # fmt: skip
