@@ -180,7 +180,8 @@ class Bridge:
             lease=self._lease,
         )
         self._catch_up, self._use, self._gates = parts.catch_up, parts.use, parts.gates
-        await self._patience.through_outages(parts.catch_up.mark_threads)
+        with self._patience.through_outages():
+            await parts.catch_up.mark_threads()
         dispatch = dispatcher(parts.listen(), self._wires.metrics)
         # Objects that exist now stay, so the garbage collector skips them. With these thresholds, it takes 1 to 2% of
         # the processor time, and its longest run 20 ms with 150 turns in flight. With 1,000, it takes 7%, in runs that
@@ -291,7 +292,8 @@ class Bridge:
             why, cure = in_words(exc)
             facts = {"reason": exc.reason, "denied": exc.denied, "why": why, "cure": cure.removeprefix("allow it: ")}
             log.warning("can't reach Redis yet, retrying", extra=facts)
-            await self._patience.through_outages(namespace.claim)
+            with self._patience.through_outages():
+                await namespace.claim()
 
     async def _log_ready(self) -> None:
         """Log that the bridge is ready; in Socket Mode, that's once a socket is open."""
@@ -379,7 +381,8 @@ class Bridge:
         """Record an outage for requests that were refused because of this machine's clock: Slack gives up on them."""
         while True:
             began, ended = await guard.refused()
-            await self._patience.through_outages(outages.note, began, ended)
+            with self._patience.through_outages():
+                await outages.note(began, ended)
             await asyncio.sleep(_NOTED_EVERY)
 
     def _readiness(self) -> Readiness:

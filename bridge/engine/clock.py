@@ -20,7 +20,6 @@ from bridge.errors import BridgeError, StoreUnavailable
 from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.redis.connection import translated
 
 log = logging.getLogger(__name__)
 
@@ -109,12 +108,10 @@ class Clock:
             await self._deps.scripts.ask_clock()
             number = int(self._deps.now().timestamp() // job.period.total_seconds())
             key = self._deps.scripts.keys.claimed(job.name, number)
-            with translated():
-                if not await redis.set(key, self._deps.inbox.consumer, nx=True, px=milliseconds(CLAIMED)):
-                    return
+            if not await redis.set(key, self._deps.inbox.consumer, nx=True, px=milliseconds(CLAIMED)):
+                return
             await job.handler(self._deps)
-            with translated():
-                await redis.pexpire(key, milliseconds(job.period))
+            await redis.pexpire(key, milliseconds(job.period))
         except StoreUnavailable as exc:  # each job would say every few seconds what `watch_slots` says once
             log.debug("periodic job failed, will retry", extra={"job": job.name, "why": exc.reason})
         except BridgeError as exc:

@@ -18,7 +18,6 @@ from bridge.inbound import HomeOpened
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import LOOKING, RECENT, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.reply import Block
 
@@ -60,13 +59,12 @@ class Reads:
     async def _send(self) -> None:
         sent, self._waiting = self._waiting, []
         try:
-            with translated():
-                async with self._redis.pipeline(transaction=False) as pipe:
-                    ends = []
-                    for commands, _ in sent:
-                        commands(pipe)
-                        ends.append(len(pipe))
-                    answers = await pipe.execute()
+            async with self._redis.pipeline(transaction=False) as pipe:
+                ends = []
+                for commands, _ in sent:
+                    commands(pipe)
+                    ends.append(len(pipe))
+                answers = await pipe.execute()
         except BaseException as exc:
             for _, waiting in sent[1:]:  # the first is the caller
                 if isinstance(exc, Exception) and not waiting.done():
@@ -97,8 +95,7 @@ class Homes:
         Raises `StoreUnavailable`.
         """
         since = epoch_ms(self._now() - LOOKING)
-        with translated():
-            found = await self._redis.zrangebyscore(self._keys.lookers(), since, "+inf")
+        found = await self._redis.zrangebyscore(self._keys.lookers(), since, "+inf")
         people = [PersonKey.parse(str(one)) for one in found]
         return tuple([write for one in people for write in self.redraws(one.team, one.user, project)])
 

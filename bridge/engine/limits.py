@@ -27,7 +27,6 @@ from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Arrival
 from bridge.queue.records import Quota
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.people import Directory
@@ -69,13 +68,12 @@ class UsedLimit(NamedTuple):
 async def used_limits(scripts: Scripts, now: datetime) -> list[UsedLimit]:
     """Return all limits that something counts for now, without whom it counts for. Raises `StoreUnavailable`."""
     keys, redis = scripts.keys, scripts.redis
-    with translated():
-        listed: Any = await redis.zrangebyscore(keys.limits(), epoch_ms(now), "+inf")
-        limits = list({limit[0]: limit for limit in map(json.loads, listed)}.values())  # by counter, the latest number
-        async with redis.pipeline(transaction=False) as pipe:
-            for id_, *_facts in limits:
-                pipe.hget(keys.used(id_), "n")
-            counts = await pipe.execute() if limits else []
+    listed: Any = await redis.zrangebyscore(keys.limits(), epoch_ms(now), "+inf")
+    limits = list({limit[0]: limit for limit in map(json.loads, listed)}.values())  # by counter, the latest number
+    async with redis.pipeline(transaction=False) as pipe:
+        for id_, *_facts in limits:
+            pipe.hget(keys.used(id_), "n")
+        counts = await pipe.execute() if limits else []
     return [
         UsedLimit(words, unit, int(count), most)
         for (_id, most, unit, words), count in zip(limits, counts, strict=True)

@@ -8,7 +8,6 @@ from typing import Final
 from bridge.ids import PersonKey
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.queue.keys import RECENT, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.folding import name_key
 
@@ -71,14 +70,12 @@ class ServedProjects:
 
 async def last_project(scripts: Scripts, person: PersonKey, projects: ServedProjects) -> str | None:
     """Return the project of a person's direct messages, if it's known and still served. Raises `StoreUnavailable`."""
-    with translated():
-        stored = await scripts.redis.get(scripts.keys.last_project(person))
+    stored = await scripts.redis.get(scripts.keys.last_project(person))
     found = projects.find(str(stored)) if stored else None
     return found.key if found else None
 
 
 async def remember(scripts: Scripts, person: PersonKey, project: str) -> None:
     """Store the project of a person's direct messages. Raises `StoreUnavailable`."""
-    with translated():
-        key = scripts.keys.last_project(person)
-        await scripts.redis.set(key, project or DEFAULT, px=milliseconds(RECENT))
+    key = scripts.keys.last_project(person)
+    await scripts.redis.set(key, project or DEFAULT, px=milliseconds(RECENT))

@@ -22,7 +22,6 @@ from bridge.inbound import Click
 from bridge.project.models import Workflow
 from bridge.queue.keys import ANSWERED, TYPED, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit import kit
 
@@ -93,8 +92,7 @@ class Question:
         """Return what to show if another press has used the question up. Raises `StoreUnavailable`."""
         if not self._acts_once:
             return None
-        with translated():
-            by, user = await self.deps.scripts.redis.hmget(self._key, ["turn", "user"])
+        by, user = await self.deps.scripts.redis.hmget(self._key, ["turn", "user"])
         if by in {None, self.turn.id}:
             return None
         who = "You" if user == self.click.user else await self.deps.directory.user_name(str(user))
@@ -134,15 +132,11 @@ class TypedText:
 
     async def store(self, turn: Turn, text: str) -> None:
         """Store the *text* for the buttons of the question that *turn* asks."""
-        with translated():
-            await self._redis.set(
-                self._keys.typed(PersonKey(turn.team, turn.user), turn.id), text, px=milliseconds(TYPED)
-            )
+        await self._redis.set(self._keys.typed(PersonKey(turn.team, turn.user), turn.id), text, px=milliseconds(TYPED))
 
     async def of(self, turn: Turn, asked_by: str) -> str | None:
         """Return the text that *turn*'s person typed for the turn *asked_by*, or None."""
-        with translated():
-            found = await self._redis.get(self._keys.typed(PersonKey(turn.team, turn.user), asked_by))
+        found = await self._redis.get(self._keys.typed(PersonKey(turn.team, turn.user), asked_by))
         return None if found is None else str(found)
 
     def is_used(self, turn: Turn, asked_by: str) -> Write:

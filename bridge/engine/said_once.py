@@ -8,7 +8,6 @@ from typing import Any
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TRACE, milliseconds
 from bridge.queue.records import Write
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 _MOST_OFFERED = 500
@@ -46,8 +45,7 @@ class SaidOnce:
 
     async def may_say_that_it_works(self, turn: TurnId) -> bool:
         """Whether to tell a message's person that *turn* is still at work: once, even if the turn runs again."""
-        with translated():
-            return bool(await self._redis.set(self._keys.still_working(turn), "1", nx=True, px=milliseconds(TRACE)))
+        return bool(await self._redis.set(self._keys.still_working(turn), "1", nx=True, px=milliseconds(TRACE)))
 
     async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn* should offer the messages of *thread* that were found too old: no other turn does."""
@@ -59,17 +57,14 @@ class SaidOnce:
 
     async def take_offer(self, thread: ThreadKey) -> list[TurnId]:
         """List the turns offered in *thread*, oldest first; from now on another turn may offer."""
-        with translated():
-            found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
-            await self._redis.delete(self._keys.offer(thread))
+        found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
+        await self._redis.delete(self._keys.offer(thread))
         return [TurnId(turn) for turn in reversed(found)]
 
     async def _claim(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
         """Claim *key* for *turn*; True again if the turn runs again."""
-        with translated():
-            await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
-            return str(await self._redis.get(key)) == turn
+        await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
+        return str(await self._redis.get(key)) == turn
 
     async def _mark(self, key: str, lifetime: timedelta) -> None:
-        with translated():
-            await self._redis.set(key, "1", px=milliseconds(lifetime))
+        await self._redis.set(key, "1", px=milliseconds(lifetime))

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.queue.keys import Keys
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 
@@ -47,8 +46,7 @@ def size(line: str) -> Callable[[Scripts], Awaitable[int]]:
 
     async def count(scripts: Scripts) -> int:
         key: str = getattr(scripts.keys, line)()
-        with translated():
-            found: Any = await (scripts.redis.hlen(key) if is_hash else scripts.redis.zcard(key))
+        found: Any = await (scripts.redis.hlen(key) if is_hash else scripts.redis.zcard(key))
         return int(found)
 
     return count

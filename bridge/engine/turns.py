@@ -48,7 +48,6 @@ from bridge.errors import (
     SlackError,
     SlackRefused,
     SlackUnreachable,
-    StoreUnavailable,
     ThreadGone,
     TooOften,
 )
@@ -127,39 +126,40 @@ class Turns:
         | `WorkPaused`          | the same, once Slack accepts the token again                              |
         | `LaneLost`            | nothing: another worker has it                                            |
         """
-        begins = True
-        while (turn := await self._take(lease, begins=begins)) is not None:
-            begins = False
-            with facts(turn=turn.id):
-                try:
-                    match await self._handle(turn):
-                        case Outcome() as outcome:
-                            await self._show(turn, outcome)
-                        case Reply() as reply:
-                            await self._show(turn, Outcome(what="shown", reply=reply))
-                        case Form() as form:
-                            await self._open(turn, form)
-                        case HomeView() as home:
-                            what = await self._publish(turn, home)
-                            await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
-                        case Wait() as wait:
-                            if not await self._park(turn, wait):
-                                continue
-                        case Done(reason, keeps):
-                            await self._done(turn, reason, keep_text=keeps, writes=turn.staged if keeps else ())
-                        case HomeChanged() as changed:  # `Features.handle` has redrawn it
-                            raise TypeError(changed)
-                except TurnChanged:
-                    continue
-                except NeverFinished:
-                    await self._give_up(turn, "started several times, never finished")
-                except RecordNotUnderstood:  # its outcome, or the note on its request
-                    await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
-                except TurnStopped:
-                    await self._stopped(turn)
-                finally:
-                    await turn.until_shown.aclose()
-            return
+        with self.patience.through_outages():
+            begins = True
+            while (turn := await self._take(lease, begins=begins)) is not None:
+                begins = False
+                with facts(turn=turn.id):
+                    try:
+                        match await self._handle(turn):
+                            case Outcome() as outcome:
+                                await self._show(turn, outcome)
+                            case Reply() as reply:
+                                await self._show(turn, Outcome(what="shown", reply=reply))
+                            case Form() as form:
+                                await self._open(turn, form)
+                            case HomeView() as home:
+                                what = await self._publish(turn, home)
+                                await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
+                            case Wait() as wait:
+                                if not await self._park(turn, wait):
+                                    continue
+                            case Done(reason, keeps):
+                                await self._done(turn, reason, keep_text=keeps, writes=turn.staged if keeps else ())
+                            case HomeChanged() as changed:  # `Features.handle` has redrawn it
+                                raise TypeError(changed)
+                    except TurnChanged:
+                        continue
+                    except NeverFinished:
+                        await self._give_up(turn, "started several times, never finished")
+                    except RecordNotUnderstood:  # its outcome, or the note on its request
+                        await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
+                    except TurnStopped:
+                        await self._stopped(turn)
+                    finally:
+                        await turn.until_shown.aclose()
+                return
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None if the lane is empty, or was released to other workers."""
@@ -209,7 +209,7 @@ class Turns:
         root = place_of(turn.body, outcome.reply.audience).thread_ts
         if root:
             message = MessageKey(turn.team, turn.channel, root)
-            await self.patience.through_outages(self.deps.inbox.withdraw, message)
+            await self.deps.inbox.withdraw(message)
         if not root or (isinstance(turn.body, InboundMessage) and outcome.mark != RUN_MARK):
             return await self._deleted(turn)
         return await self._show_outside(turn, outcome)
@@ -240,9 +240,6 @@ class Turns:
                     await self.deps.ensure_caught_up(turn.thread)
                 async with self._share(turn) if self.deps.projects.is_several else nullcontext():
                     result = await self._refused(turn) or await self.features.handle(self.deps, turn)
-            except StoreUnavailable:
-                await self.patience.wait_for_redis()
-                await turn.restart()
             except TryLater as exc:
                 await turn.until_shown.aclose()  # nobody is at work while it waits
                 async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
@@ -309,7 +306,7 @@ class Turns:
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)
         if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
-            return await self.patience.through_outages(self.features.unknown, self.deps, turn)
+            return await self.features.unknown(self.deps, turn)
         if record.is_withdrawn and not record.is_deleted:
             return Done("withdrawn")
         if record.is_withdrawn:
@@ -332,7 +329,7 @@ class Turns:
         if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
         said_once, thread = self.deps.said_once, message.thread
-        is_first = await self.patience.through_outages(said_once.may_offer, thread, turn.id)
+        is_first = await said_once.may_offer(thread, turn.id)
         turn.stage(said_once.offers(thread, turn.id))
         if is_first:
             return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
@@ -376,7 +373,7 @@ class Turns:
     async def _shown(self, turn: Turn, outcome: Outcome, ts: str) -> None:
         """Do what comes after showing *outcome* in the message *ts*, or ``""`` if only its person sees it."""
         if outcome.after:
-            await self.patience.through_outages(self.features.after, self.deps, turn, outcome, ts)
+            await self.features.after(self.deps, turn, outcome, ts)
         return await self._done(turn, outcome.what, posted=ts, outcome=outcome, writes=turn.staged)
 
     async def _notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
@@ -402,10 +399,10 @@ class Turns:
             queues = self.deps.inbox.queues(notice, why=f"{exc.error} in its place")
             await self._done(turn, f"notified in a direct message: {exc.error}", writes=[queues])
         elif isinstance(body, IncidentChange):  # a dead letter would be the next incident
-            await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
+            await self.features.refused(self.deps, turn, outcome, exc.error)
             await self._done(turn, f"not shown: {exc.error}", writes=turn.staged)
         else:
-            await self.patience.through_outages(self.features.refused, self.deps, turn, outcome, exc.error)
+            await self.features.refused(self.deps, turn, outcome, exc.error)
             if body.tells_owner and turn.staged:
                 notice = None
             await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record, notice, writes=turn.staged)
@@ -428,7 +425,7 @@ class Turns:
         if record.card or (outcome is not None and record.takes > 1):  # an earlier take may have left its indicator
             await self.deps.indicators.clear_working(place_of(record.body))
         if record.is_again:  # before the last step, so that a successor would do it
-            await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
+            await remove_notice(self.deps, turn.id, record.body.channel)
         shown = None
         if posted and outcome is not None:
             place = place_of(record.body, outcome.reply.audience)
@@ -438,11 +435,11 @@ class Turns:
         writes = [*activity, *ended, *writes]
         answers = await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=writes)
         if self.activity.changes_home(activity, answers):
-            await self.patience.through_outages(self.deps.inbox.write, *self.activity.redraws(record))
+            await self.deps.inbox.write(*self.activity.redraws(record))
         if record.has_queued_reaction:
             await self._remove_queued_reaction(record)
         if record.is_again:  # the notice may have been shown only now
-            await self.patience.through_outages(remove_notice, self.deps, turn.id, record.body.channel)
+            await remove_notice(self.deps, turn.id, record.body.channel)
         seconds = (self.deps.now() - record.accepted_at).total_seconds()
         self.metrics.turns.labels(turn.body.kind, what.partition(":")[0]).observe(seconds)  # without Slack's own words
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})
@@ -517,7 +514,7 @@ class Turns:
             try:
                 ts = await self.poster.post(turn, menu, may_be_posted=turn.record.takes > 1)
             except ThreadGone as exc:
-                await self.patience.through_outages(self.deps.inbox.withdraw, MessageKey(*_thread(turn)))
+                await self.deps.inbox.withdraw(MessageKey(*_thread(turn)))
                 raise TurnChanged from exc
             except SlackRefused as exc:
                 await self._post_refused(turn, menu, exc)
@@ -527,7 +524,7 @@ class Turns:
         if not await self.journal.park(turn.taken, _thread(turn)):
             return False
         listed = self.activity.listed(turn.record, turn.project_key)
-        await self.patience.through_outages(self.deps.inbox.write, *listed)
+        await self.deps.inbox.write(*listed)
         return True
 
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:
@@ -548,7 +545,7 @@ class Turns:
         writes = only_if(
             key, {"step": Step.QUEUED}, ("field", key, 0, "next_try", "" if is_soon else str(epoch_ms(next_try)))
         )
-        await self.patience.through_outages(self.deps.inbox.write, *writes)
+        await self.deps.inbox.write(*writes)
         async with AsyncExitStack() as stack:
             if isinstance(body, InboundMessage) and not is_soon:
                 working = Working(self.deps.indicators, place_of(body), "", doing="is waiting for the project service")
@@ -556,7 +553,7 @@ class Turns:
             is_long = next_try - turn.record.accepted_at > _PATIENCE
             if isinstance(body, InboundMessage) and not body.app and is_long:
                 reply = notices.waits_for_service(exc, next_try, turn.id, f"{body.thread.root} {body.ts}")
-                with suppress(StoreUnavailable, SlackError):
+                with suppress(SlackError):
                     if await self.deps.said_once.may_say_that_it_works(turn.id):
                         await self.deps.slack.whisper(recipient_of(body), reply)
             await self.patience.pause(wait)
@@ -574,7 +571,7 @@ class Turns:
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""
         thread, notice = _thread(turn), side_id(turn.id, "notice")
-        if not await self.patience.through_outages(self.deps.said_once.may_notify, thread, turn.id):
+        if not await self.deps.said_once.may_notify(thread, turn.id):
             return
         place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
         try:
@@ -588,8 +585,8 @@ class Turns:
             if isinstance(exc, SlackUnreachable):
                 return
             if isinstance(exc, ThreadGone):
-                await self.patience.through_outages(self.deps.inbox.withdraw, MessageKey(*thread))
-        await self.patience.through_outages(self.deps.said_once.notified, thread)
+                await self.deps.inbox.withdraw(MessageKey(*thread))
+        await self.deps.said_once.notified(thread)
 
 
 def _about(turn: Turn, outcome: Outcome) -> Outcome:

@@ -13,7 +13,6 @@ from bridge.features.statistics.aggregating import WorkStore
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Stats
 from bridge.queue.keys import DOWN, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
 
 log = logging.getLogger(__name__)
@@ -41,8 +40,7 @@ async def look_for_outages(deps: Deps) -> None:
 
     Raises `StoreUnavailable`.
     """
-    with translated():
-        down = set(await deps.scripts.redis.hkeys(deps.scripts.keys.service_down()))
+    down = set(await deps.scripts.redis.hkeys(deps.scripts.keys.service_down()))
     unreachable = [project for project in deps.projects if project.id in down or not project.client.is_up]
     await asyncio.gather(*(statistics_now(deps, project) for project in unreachable))
 
@@ -50,17 +48,16 @@ async def look_for_outages(deps: Deps) -> None:
 async def _down(deps: Deps, project: ProjectConnection, *, is_down: bool) -> datetime | None:
     """Record whether a service can be reached now, and redraw Homes if that's new; return since when it can't."""
     key, redis = deps.scripts.keys.service_down(), deps.scripts.redis
-    with translated():
-        if not is_down:
-            since = await redis.hget(key, project.id)
-            if since and await redis.hdel(key, project.id):
-                began = from_epoch_ms(since)
-                await WorkStore(deps.scripts).note_outage(deps.inbox, project.key, began, deps.now())
-                await deps.inbox.write(*await deps.homes.redraws_of_all(project.key))
-            return None
-        is_new = await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
-        await redis.pexpire(key, milliseconds(DOWN))
+    if not is_down:
         since = await redis.hget(key, project.id)
+        if since and await redis.hdel(key, project.id):
+            began = from_epoch_ms(since)
+            await WorkStore(deps.scripts).note_outage(deps.inbox, project.key, began, deps.now())
+            await deps.inbox.write(*await deps.homes.redraws_of_all(project.key))
+        return None
+    is_new = await redis.hsetnx(key, project.id, str(epoch_ms(deps.now())))
+    await redis.pexpire(key, milliseconds(DOWN))
+    since = await redis.hget(key, project.id)
     if is_new:
         await deps.inbox.write(*await deps.homes.redraws_of_all(project.key))
     return from_epoch_ms(since or epoch_ms(deps.now()))

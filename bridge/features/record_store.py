@@ -12,7 +12,6 @@ from redis.asyncio import Redis
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json
 
 
@@ -41,10 +40,9 @@ async def asked(redis: Redis, commands: Callable[[Any], object]) -> list[Any]:
 
     Raises `StoreUnavailable`.
     """
-    with translated():
-        async with redis.pipeline(transaction=False) as pipe:
-            commands(pipe)
-            answers: list[Any] = await pipe.execute()
+    async with redis.pipeline(transaction=False) as pipe:
+        commands(pipe)
+        answers: list[Any] = await pipe.execute()
     return answers
 
 
@@ -68,8 +66,7 @@ class RecordStore(Generic[T]):
 
     async def get(self, id_: str) -> T | None:
         """Return a record; None if it was deleted. Raises `RecordNotUnderstood`."""
-        with translated():
-            fields: Any = await self._redis.hgetall(self._key_of(id_))
+        fields: Any = await self._redis.hgetall(self._key_of(id_))
         return self._parse(id_, fields) if fields else None
 
     async def all(self, reads: Reads | None = None) -> list[T]:
@@ -102,8 +99,7 @@ class RecordStore(Generic[T]):
 
     async def is_full(self) -> bool:
         """Whether no more can be stored."""
-        with translated():
-            return int(await self._redis.zcard(self._listed)) >= self.most
+        return int(await self._redis.zcard(self._listed)) >= self.most
 
     async def reasons(self, ids: Iterable[str]) -> list[str]:
         """Return why those of the records *ids* that are paused are."""
@@ -112,8 +108,7 @@ class RecordStore(Generic[T]):
 
     async def paused(self) -> list[str]:
         """Return why those that are paused are."""
-        with translated():
-            ids: Any = await self._redis.zrange(self._listed, 0, -1)
+        ids: Any = await self._redis.zrange(self._listed, 0, -1)
         return await self.reasons(ids) if ids else []
 
 

@@ -11,7 +11,6 @@ from bridge.ids import TurnId
 from bridge.inbound import Notice
 from bridge.queue.keys import WAITERS, milliseconds
 from bridge.queue.records import Step
-from bridge.queue.redis.connection import translated
 from bridge.slack.blockkit import kit
 
 
@@ -23,8 +22,7 @@ async def add_waiter(deps: Deps, turn: TurnId, user: str) -> bool:
     """
     keys = deps.scripts.keys
     await deps.inbox.write(("field", keys.waiters(turn), milliseconds(WAITERS), user, "1"))
-    with translated():
-        return await deps.scripts.redis.hget(keys.turn(turn), "step") in {Step.QUEUED, Step.SENT}
+    return await deps.scripts.redis.hget(keys.turn(turn), "step") in {Step.QUEUED, Step.SENT}
 
 
 async def notify_waiters(
@@ -35,8 +33,7 @@ async def notify_waiters(
     *what* returns the `Notice.what` with a link to the message *ts*, or without one if it's ``""``.
     """
     link = kit.permalink(deps.workspace, turn.channel, ts) if ts else ""
-    with translated():
-        waiting = sorted(map(str, await deps.scripts.redis.hkeys(deps.scripts.keys.waiters(ended))))
+    waiting = sorted(map(str, await deps.scripts.redis.hkeys(deps.scripts.keys.waiters(ended))))
     for user in waiting:
         try:
             refusal = await deps.access.refusal_now(user, "")

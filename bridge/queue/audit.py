@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 REFUSED: Final = frozenset({"NotAllowed", "TooOften", "TooManyRequests"})
@@ -71,8 +70,7 @@ async def audit_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Audit
     """Read every entry that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
     start = str(epoch_ms(moment))
     while True:
-        with translated():
-            entries: Any = await scripts.redis.xrange(scripts.keys.audit(), min=start, count=_PAGE) or []
+        entries: Any = await scripts.redis.xrange(scripts.keys.audit(), min=start, count=_PAGE) or []
         for entry, fields in entries:
             yield AuditEntry.from_redis(entry, fields)
         if len(entries) < _PAGE:

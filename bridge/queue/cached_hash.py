@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from bridge.errors import StoreUnavailable
-from bridge.queue.redis.connection import translated
+from bridge.queue.redis.connection import waiting
 from bridge.queue.scripting import Scripts
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class CachedHash(Generic[T]):
     async def _read(self) -> None:
         changes = self._changes
         try:
-            with translated():
+            with waiting(None):
                 found: Any = await self._redis.hgetall(self._key)
         except StoreUnavailable:
             if self._known is None:

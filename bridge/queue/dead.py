@@ -17,7 +17,6 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import TurnId, new_turn_id
 from bridge.inbound import WAITING_LIMIT, from_json
 from bridge.queue.keys import TRACE, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 
@@ -67,12 +66,11 @@ class DeadLetters:
     async def all(self) -> list[DeadLetter]:
         """Return all dead letters, oldest first."""
         keys, redis = self._scripts.keys, self._scripts.redis
-        with translated():
-            found: Any = await redis.zrange(keys.dead(), 0, -1, withscores=True)
-            async with redis.pipeline(transaction=False) as pipe:
-                for turn, _ in found:
-                    pipe.hgetall(keys.turn(turn))
-                records = await pipe.execute()
+        found: Any = await redis.zrange(keys.dead(), 0, -1, withscores=True)
+        async with redis.pipeline(transaction=False) as pipe:
+            for turn, _ in found:
+                pipe.hgetall(keys.turn(turn))
+            records = await pipe.execute()
         return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
 
     async def retry(self, turn: TurnId) -> tuple[Retried, int]:

@@ -28,7 +28,6 @@ from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage
 from bridge.queue.keys import MARKED, PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.records import Delivery
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 NOT_YET: Final = "not yet: "
@@ -70,7 +69,7 @@ class PassedOver:
                 by_key: dict[str, list[str]] = {}
                 for message, delivery in batch:
                     by_key.setdefault(_key(self._scripts, message), []).append(f"{message.ts} {delivery.to_line()}")
-                with suppress(StoreUnavailable), translated():  # without these lines, catch-up decides again
+                with suppress(StoreUnavailable):  # without these lines, catch-up decides again
                     async with self._scripts.redis.pipeline(transaction=True) as pipe:
                         for key, lines in by_key.items():
                             pipe.rpush(key, *lines)
@@ -83,8 +82,7 @@ class PassedOver:
 
 async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
     """Read the deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
-    with translated():
-        found: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
+    found: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
     lines = [line.removeprefix(f"{message.ts} ") for line in found if line.startswith(f"{message.ts} ")]
     return [delivery for line in lines if (delivery := Delivery.from_line(line))]
 

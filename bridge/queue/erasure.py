@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any, Final
 
 from bridge.queue.keys import TABLE, Key, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 _SCAN: Final = 1000
@@ -31,27 +30,23 @@ async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta)
     """
     redis, prefix, erased = scripts.redis, scripts.keys.everything(), Erased()
     is_theirs = re.compile(rf"(?<![A-Z0-9]){re.escape(user)}(?![A-Z0-9])").search
-    with translated():
-        found = [str(key) async for key in redis.scan_iter(f"{prefix}*", count=_SCAN)]
+    found = [str(key) async for key in redis.scan_iter(f"{prefix}*", count=_SCAN)]
     for key in found:
         name = key.removeprefix(prefix)
         line = line_of(name)
         match line.erased:
             case "turn" if line.name == "turn":  # it takes its results along
-                with translated():
-                    body: Any = await redis.hget(key, "body")
+                body: Any = await redis.hget(key, "body")
                 if body and _author(body) == user:
                     turn = name.partition(":")[2]
                     answer = await scripts.run("erase_turn", turn, milliseconds(session_lifetime), confirmed=True)
                     erased.turns += answer == "erased"
                     erased.running += answer == "running"
             case "key":
-                with translated():
-                    if is_theirs(name) or is_theirs(str(await _content(redis, key))):
-                        erased.entries += int(await redis.delete(key))
+                if is_theirs(name) or is_theirs(str(await _content(redis, key))):
+                    erased.entries += int(await redis.delete(key))
             case "parts":
-                with translated():
-                    erased.entries += await _without(redis, key, is_theirs)
+                erased.entries += await _without(redis, key, is_theirs)
     return erased
 
 

@@ -35,7 +35,6 @@ from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, Trigg
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import Delivery, Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
 
@@ -426,8 +425,7 @@ class Inbox:
         Their thread is notified. Returns in how many lanes there were some. Raises `StoreUnavailable`.
         """
         count, newest = 0, epoch_ms(self._now()) - self._session_ms
-        with translated():
-            parked = [str(lane) async for lane, _turn in self._scripts.redis.hscan_iter(self._scripts.keys.parked())]
+        parked = [str(lane) async for lane, _turn in self._scripts.redis.hscan_iter(self._scripts.keys.parked())]
         for at in range(0, len(parked), _BATCH):
             count += int(await self._scripts.run("discard_expired", newest, *parked[at : at + _BATCH]))
         return count
@@ -446,36 +444,31 @@ class Inbox:
         """
         keys, redis = self._scripts.keys, self._scripts.redis
         turn, field, message = earlier, "body", earlier.split(":")
-        with translated():
-            if len(message) == len(MessageKey._fields):
-                turn, field = str(await redis.get(keys.seen_message(MessageKey(*message))) or ""), "edited"
-            text = await redis.hget(keys.turn(TurnId(turn)), field)
+        if len(message) == len(MessageKey._fields):
+            turn, field = str(await redis.get(keys.seen_message(MessageKey(*message))) or ""), "edited"
+        text = await redis.hget(keys.turn(TurnId(turn)), field)
         return from_json(str(text)) if text else None
 
     async def queued_as(self, earlier: str) -> TurnId:
         """Return the turn that was queued by `again` for a turn, or by `ask_edited` for a message."""
         keys, redis = self._scripts.keys, self._scripts.redis
-        with translated():
-            if ":" in earlier:
-                return TurnId(str(await redis.get(keys.seen_message(MessageKey(*earlier.split(":")))) or ""))
-            return TurnId(str(await redis.hget(keys.turn(TurnId(earlier)), "again") or ""))
+        if ":" in earlier:
+            return TurnId(str(await redis.get(keys.seen_message(MessageKey(*earlier.split(":")))) or ""))
+        return TurnId(str(await redis.hget(keys.turn(TurnId(earlier)), "again") or ""))
 
     async def note_queued(self, turn: TurnId, notice: str) -> bool:
         """Store the *notice* (a ``ts`` or a response_url) that *turn* was queued; False if that has already ended."""
         keys, redis = self._scripts.keys, self._scripts.redis
-        with translated():
-            await redis.set(keys.queued_notice(turn), notice, px=milliseconds(TRACE))
-            return await redis.hget(keys.turn(turn), "step") in {"queued", "sent", "posting"}
+        await redis.set(keys.queued_notice(turn), notice, px=milliseconds(TRACE))
+        return await redis.hget(keys.turn(turn), "step") in {"queued", "sent", "posting"}
 
     async def queued_notice(self, turn: TurnId) -> str:
         """Return what `note_queued` stored, or ``""``."""
-        with translated():
-            return str(await self._scripts.redis.get(self._scripts.keys.queued_notice(turn)) or "")
+        return str(await self._scripts.redis.get(self._scripts.keys.queued_notice(turn)) or "")
 
     async def forget_notice(self, turn: TurnId) -> None:
         """Delete what `note_queued` stored."""
-        with translated():
-            await self._scripts.redis.delete(self._scripts.keys.queued_notice(turn))
+        await self._scripts.redis.delete(self._scripts.keys.queued_notice(turn))
 
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
         """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.
@@ -489,9 +482,8 @@ class Inbox:
     async def drop_outcome(self, turn: TurnId) -> None:
         """Delete the stored outcome after it was shown. That of a dead letter stays, for a retry."""
         key = self._scripts.keys.turn(turn)
-        with translated():
-            if await self._scripts.redis.hget(key, "step") == "done":
-                await self._scripts.redis.hdel(key, "outcome")
+        if await self._scripts.redis.hget(key, "step") == "done":
+            await self._scripts.redis.hdel(key, "outcome")
 
     async def wait_for_lanes(self, connection: Redis, *, most: int, block: timedelta) -> list[Held]:
         """Wait up to *block* for at most *most* lanes with new work; *connection* is blocked meanwhile.
@@ -543,20 +535,18 @@ class Inbox:
 
     async def depth(self) -> int:
         """Count the lanes with work that aren't parked."""
-        with translated():
-            return int(await self._scripts.redis.xlen(self._ready))
+        return int(await self._scripts.redis.xlen(self._ready))
 
 
 @contextmanager
 def _noticing_a_wipe() -> Iterator[None]:
-    """Raise `StoreWiped` if the consumer group is gone, else as `translated` does."""
-    with translated():
-        try:
-            yield
-        except ResponseError as exc:
-            if "NOGROUP" in str(exc):
-                raise StoreWiped from exc
-            raise
+    """Raise `StoreWiped` if the consumer group is gone."""
+    try:
+        yield
+    except ResponseError as exc:
+        if "NOGROUP" in str(exc):
+            raise StoreWiped from exc
+        raise
 
 
 _WITHOUT_DETAILS: dict[str, Put] = {

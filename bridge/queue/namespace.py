@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
 from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 from bridge.queue.wipe import Wipe
 
@@ -139,8 +138,7 @@ class Namespace:
 
     async def leave(self) -> None:
         """Remove this process from the running ones. Raises `StoreUnavailable`."""
-        with translated():
-            await self._scripts.redis.zrem(self._scripts.keys.processes(), self._process)
+        await self._scripts.redis.zrem(self._scripts.keys.processes(), self._process)
 
     async def prune_dead_consumers(self) -> int:
         """Delete consumers of processes that ended long ago, old audit entries, and idle threads from their index.

@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 
 from bridge.ids import MessageKey, ThreadKey
 from bridge.queue.keys import CATCHING_UP, MARKED, UNREAD_THREAD, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 BOUND: Final = timedelta(days=7)
@@ -92,11 +91,10 @@ class Outages:
 
     async def latest(self) -> PastOutage | None:
         """Return the last outage, even one that's caught up on, or None."""
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.hgetall(self._keys.catch_up())
-                pipe.zcard(self._keys.unread())
-                fields, left = await pipe.execute()
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.hgetall(self._keys.catch_up())
+            pipe.zcard(self._keys.unread())
+            fields, left = await pipe.execute()
         if not fields:
             return None
         return PastOutage(
@@ -119,18 +117,16 @@ class Outages:
     async def claim(self, process: str) -> bool:
         """Claim catching up for *process*, or renew its claim. Returns whether it holds the claim."""
         key, lasts = self._keys.catching_up(), milliseconds(CATCHING_UP)
-        with translated():
-            if await self._redis.set(key, process, nx=True, px=lasts):
-                return True
-            if await self._redis.get(key) != process:
-                return False
-            return bool(await self._redis.pexpire(key, lasts))
+        if await self._redis.set(key, process, nx=True, px=lasts):
+            return True
+        if await self._redis.get(key) != process:
+            return False
+        return bool(await self._redis.pexpire(key, lasts))
 
     async def release(self, process: str) -> None:
         """Release the claim of *process*."""
-        with translated():
-            if await self._redis.get(self._keys.catching_up()) == process:
-                await self._redis.delete(self._keys.catching_up())
+        if await self._redis.get(self._keys.catching_up()) == process:
+            await self._redis.delete(self._keys.catching_up())
 
     async def plan(
         self, outage: PastOutage, units: Sequence[tuple[float, Unit]], now: datetime, *, is_whole: bool = True
@@ -178,30 +174,26 @@ class Outages:
 
     async def unread(self, most: int) -> tuple[list[Unit], int]:
         """List the unread units, most recent first, and count them all."""
-        with translated():
-            async with self._redis.pipeline(transaction=False) as pipe:
-                pipe.zrevrange(self._keys.unread(), 0, most - 1)
-                pipe.zcard(self._keys.unread())
-                found, count = await pipe.execute()
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.zrevrange(self._keys.unread(), 0, most - 1)
+            pipe.zcard(self._keys.unread())
+            found, count = await pipe.execute()
         return [Unit.parse(one) for one in found], int(count)
 
     async def unread_mark(self, thread: ThreadKey) -> str:
         """Return the mark of *thread* if it has yet to be read; ``""`` after ten minutes, when its mark expires."""
-        with translated():
-            return str(await self._redis.get(self._keys.unread_thread(thread)) or "")
+        return str(await self._redis.get(self._keys.unread_thread(thread)) or "")
 
     async def was_received(self, message: MessageKey) -> bool:
         """Whether *message* was received within the last `MARKED`."""
-        with translated():
-            return bool(await self._redis.exists(self._keys.seen_message(message)))
+        return bool(await self._redis.exists(self._keys.seen_message(message)))
 
     async def active_threads(self, since: datetime, least: int) -> list[tuple[float, ThreadKey]]:
         """List the threads with a conversation that were active *since* then, but at *least* so many.
 
         The most recently active come first, each with its last activity (Unix time).
         """
-        with translated():
-            count = int(await self._redis.zcount(self._keys.active(), since.timestamp(), "+inf"))
-            last = max(count, least) - 1
-            found: Any = await self._redis.zrevrange(self._keys.active(), 0, last, withscores=True)
+        count = int(await self._redis.zcount(self._keys.active(), since.timestamp(), "+inf"))
+        last = max(count, least) - 1
+        found: Any = await self._redis.zrevrange(self._keys.active(), 0, last, withscores=True)
         return [(float(score), ThreadKey.parse(thread)) for thread, score in found]

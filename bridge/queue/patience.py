@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from bridge.errors import StoreUnavailable
+from bridge.queue.redis.connection import waiting
 
 _STORE_RETRY = timedelta(seconds=0.5)
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Draining(Exception):
@@ -45,16 +43,12 @@ class Patience:
             waiting.cancel()
             draining.cancel()
 
-    async def through_outages(self, step: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call *step*, which must be repeatable, until Redis is up and it succeeds.
+    def through_outages(self) -> AbstractContextManager[None]:
+        """Have commands and scripts in the block wait until Redis is up, and repeat them (`waiting`).
 
         Draining doesn't end this: an agent's answer is worth more than a quick shutdown.
         """
-        while True:
-            try:
-                return await step(*args, **kwargs)
-            except StoreUnavailable:
-                await self.wait_for_redis()
+        return waiting(self.wait_for_redis)
 
     async def wait_for_redis(self) -> None:
         """Sleep before the next attempt."""

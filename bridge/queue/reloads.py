@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bridge.queue.keys import HEARD, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 
@@ -47,26 +46,22 @@ class Reloads:
     async def request(self) -> str:
         """Ask every process to read its configuration again; returns the request, which their reports name."""
         request = secrets.token_hex(8)
-        with translated():
-            await self._redis.set(self._keys.reload(), request, px=milliseconds(HEARD))
+        await self._redis.set(self._keys.reload(), request, px=milliseconds(HEARD))
         return request
 
     async def requested(self, process: str) -> tuple[str, InForce | None]:
         """Return the latest request (``""``: none), and what *process* last reported."""
-        with translated():
-            found: Any = await self._redis.mget([self._keys.reload(), self._keys.in_force(process)])
+        found: Any = await self._redis.mget([self._keys.reload(), self._keys.in_force(process)])
         return str(found[0] or ""), _read(found[1])
 
     async def report(self, process: str, in_force: InForce) -> None:
         """Record what *process* has in force; its heartbeat renews the record."""
-        with translated():
-            await self._redis.set(self._keys.in_force(process), json.dumps(asdict(in_force)), px=milliseconds(HEARD))
+        await self._redis.set(self._keys.in_force(process), json.dumps(asdict(in_force)), px=milliseconds(HEARD))
 
     async def reports(self, processes: Iterable[str]) -> dict[str, InForce | None]:
         """Return what each of *processes* last reported."""
         names = list(processes)
-        with translated():
-            found: Any = await self._redis.mget([self._keys.in_force(name) for name in names]) if names else []
+        found: Any = await self._redis.mget([self._keys.in_force(name) for name in names]) if names else []
         return dict(zip(names, map(_read, found), strict=True))
 
 

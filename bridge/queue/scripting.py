@@ -31,7 +31,7 @@ from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
 from bridge.queue.permissions import guard
 from bridge.queue.records import VERSION
-from bridge.queue.redis.connection import stop_if_cancelled, translated, translation
+from bridge.queue.redis.connection import ensured
 from bridge.queue.redis.refusals import NO_COMMAND
 
 log = logging.getLogger(__name__)
@@ -195,26 +195,24 @@ class Scripts:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
         waits = confirmed and self.has_replicas
         send = self._send_and_wait if waits else self._batches.run
-        try:
+
+        async def run() -> Any:
             try:
                 answer = await send("EVALSHA", digest(name), 1, self.keys.prefix, *args)
             except NoScriptError:  # the script hasn't run
                 answer = await send("EVAL", source(name), 1, self.keys.prefix, *args)
-        except (RedisError, RuntimeError) as exc:
-            if (found := translation(exc)) is exc:
-                raise
-            raise found from exc
-        if not waits:
+            if not waits:
+                return answer
+            answer, replicas = answer
+            if not replicas:
+                self._metrics.wait_missing()
+                if repeatable:
+                    await self.look_for_replicas()
+                    if not self.has_replicas:
+                        raise StoreUnavailable("away")
             return answer
-        stop_if_cancelled()
-        answer, replicas = answer
-        if not replicas:
-            self._metrics.wait_missing()
-            if repeatable:
-                await self.look_for_replicas()
-                if not self.has_replicas:
-                    raise StoreUnavailable("away")
-        return answer
+
+        return await ensured(run)
 
     async def _send_and_wait(self, *command: str | int) -> Any:
         """Run a script outside of batches, since WAIT is about its own connection.
@@ -230,11 +228,10 @@ class Scripts:
         """Update `has_replicas`; without the permission to look for replicas or to wait for them, there are none."""
         has_replicas, denied = False, ""
         try:
-            with translated():
-                replication = await self.redis.info("replication")
-                if int(replication.get("connected_slaves", 0)) > 0:
-                    await self.redis.wait(0, 0)
-                    has_replicas = True
+            replication = await self.redis.info("replication")
+            if int(replication.get("connected_slaves", 0)) > 0:
+                await self.redis.wait(0, 0)
+                has_replicas = True
         except StoreUnavailable as exc:
             if not (exc.denied or exc.cure == NO_COMMAND):
                 raise
@@ -248,8 +245,7 @@ class Scripts:
         if self.clock.is_fresh:
             return
         asked = self.clock.elapsed()
-        with translated():
-            seconds, microseconds = await self.redis.time()
+        seconds, microseconds = await self.redis.time()
         self.clock.hear_redis(datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds), asked)
 
     def redis_time(self, later: timedelta) -> int:

@@ -15,7 +15,6 @@ from redis.exceptions import ResponseError
 
 from bridge.ids import Lane, ThreadKey
 from bridge.queue.keys import GROUP, Keys
-from bridge.queue.redis.connection import translated
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import Scripts, from_epoch_ms
 from bridge.queue.wipe import FIELDS, Wipe
@@ -76,41 +75,40 @@ class Status:
 async def status_of(scripts: Scripts) -> Status:
     """Read the status of all processes. Raises `StoreUnavailable`."""
     redis, keys = scripts.redis, scripts.keys
-    with translated():
-        try:
-            pending: list[dict[str, Any]] = await redis.xpending_range(keys.ready(), GROUP, "-", "+", _MOST)
-        except ResponseError:  # the namespace is unused
-            pending = []
-        work: dict[str, list[Work]] = {}
-        for one in pending:
-            entries: Any = await redis.xrange(keys.ready(), one["message_id"], one["message_id"])
-            if not entries:
-                continue
-            lane = Lane(entries[0][1]["lane"])
-            turn: Any = await redis.lindex(keys.box(lane), 0)
-            fields: Any = await redis.hmget(keys.turn(turn), ["step", "at", "body", "next_try"]) if turn else [None] * 4
-            step, at, body, again = fields
-            since = from_epoch_ms(at) if at else None
-            of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
-            project = await redis.hget(of_thread, "project") if of_thread else None
-            next_try = from_epoch_ms(again) if again and step == "queued" else None
-            found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
-            work.setdefault(one["consumer"], []).append(found)
-        heard = await last_heard(redis, keys)
-        reports = await Reloads(scripts).reports(dict.fromkeys([*heard, *work]))
-        parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
-        return Status(
-            processes=tuple(
-                Process(name, heard.get(name), tuple(work.get(name, ())), report.clock if report else "")
-                for name, report in reports.items()
-            ),
-            lanes=await redis.xlen(keys.ready()),
-            parked=len(parked - held),
-            held=len(parked & held),  # else its stopped turn is still being finished
-            approvals=await redis.zcard(keys.approvals()),
-            dead=await redis.zcard(keys.dead()),
-            wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), scripts.clock.now()),
-        )
+    try:
+        pending: list[dict[str, Any]] = await redis.xpending_range(keys.ready(), GROUP, "-", "+", _MOST)
+    except ResponseError:  # the namespace is unused
+        pending = []
+    work: dict[str, list[Work]] = {}
+    for one in pending:
+        entries: Any = await redis.xrange(keys.ready(), one["message_id"], one["message_id"])
+        if not entries:
+            continue
+        lane = Lane(entries[0][1]["lane"])
+        turn: Any = await redis.lindex(keys.box(lane), 0)
+        fields: Any = await redis.hmget(keys.turn(turn), ["step", "at", "body", "next_try"]) if turn else [None] * 4
+        step, at, body, again = fields
+        since = from_epoch_ms(at) if at else None
+        of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
+        project = await redis.hget(of_thread, "project") if of_thread else None
+        next_try = from_epoch_ms(again) if again and step == "queued" else None
+        found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
+        work.setdefault(one["consumer"], []).append(found)
+    heard = await last_heard(redis, keys)
+    reports = await Reloads(scripts).reports(dict.fromkeys([*heard, *work]))
+    parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
+    return Status(
+        processes=tuple(
+            Process(name, heard.get(name), tuple(work.get(name, ())), report.clock if report else "")
+            for name, report in reports.items()
+        ),
+        lanes=await redis.xlen(keys.ready()),
+        parked=len(parked - held),
+        held=len(parked & held),  # else its stopped turn is still being finished
+        approvals=await redis.zcard(keys.approvals()),
+        dead=await redis.zcard(keys.dead()),
+        wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), scripts.clock.now()),
+    )
 
 
 def _project_of(body: str | None) -> str:
@@ -126,25 +124,23 @@ async def oldest_message(scripts: Scripts) -> datetime | None:
     Raises `StoreUnavailable`.
     """
     keys, redis = scripts.keys, scripts.redis
-    with translated():
-        entries: Any = await redis.xrange(keys.ready(), count=_MOST)
-        lanes = [Lane(str(fields["lane"])) for _entry, fields in entries if fields]
-        async with redis.pipeline(transaction=False) as pipe:
-            for lane in lanes:
-                pipe.lindex(keys.box(lane), 0)
-            heads = [head for head in await pipe.execute() if head]
-        async with redis.pipeline(transaction=False) as pipe:
-            for head in heads:
-                pipe.hmget(keys.turn(str(head)), ["kind", "at"])
-            records = await pipe.execute()
+    entries: Any = await redis.xrange(keys.ready(), count=_MOST)
+    lanes = [Lane(str(fields["lane"])) for _entry, fields in entries if fields]
+    async with redis.pipeline(transaction=False) as pipe:
+        for lane in lanes:
+            pipe.lindex(keys.box(lane), 0)
+        heads = [head for head in await pipe.execute() if head]
+    async with redis.pipeline(transaction=False) as pipe:
+        for head in heads:
+            pipe.hmget(keys.turn(str(head)), ["kind", "at"])
+        records = await pipe.execute()
     ages = [int(at) for kind, at in records if kind == "message" and at]
     return datetime.fromtimestamp(min(ages) / 1000, UTC) if ages else None
 
 
 async def running(scripts: Scripts) -> list[str]:
     """List the running processes. Raises `StoreUnavailable`."""
-    with translated():
-        heard = await last_heard(scripts.redis, scripts.keys)
+    heard = await last_heard(scripts.redis, scripts.keys)
     return sorted(name for name, age in heard.items() if age < RUNNING)
 
 

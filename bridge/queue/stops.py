@@ -22,7 +22,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 SETTINGS = TurnId("channels")
@@ -90,21 +89,19 @@ class Stops:
         redis, keys = self._scripts.redis, self._scripts.keys
         pubsub = redis.pubsub(ignore_subscribe_messages=True)
         try:
-            with translated():
-                await pubsub.subscribe(keys.stops())
-                await pubsub.get_message(timeout=_CONFIRMED_IN)  # nothing is missed from now on
-                turns = watched()
-                async with redis.pipeline(transaction=False) as pipe:
-                    for turn in turns:
-                        pipe.hexists(keys.turn(turn), "stopped")
-                    marked = await pipe.execute() if turns else []
+            await pubsub.subscribe(keys.stops())
+            await pubsub.get_message(timeout=_CONFIRMED_IN)  # nothing is missed from now on
+            turns = watched()
+            async with redis.pipeline(transaction=False) as pipe:
+                for turn in turns:
+                    pipe.hexists(keys.turn(turn), "stopped")
+                marked = await pipe.execute() if turns else []
             yield SETTINGS
             for turn, is_stopped in zip(turns, marked, strict=True):
                 if is_stopped:
                     yield turn
             while True:
-                with translated():
-                    message = await pubsub.get_message(timeout=_WAIT.total_seconds())
+                message = await pubsub.get_message(timeout=_WAIT.total_seconds())
                 if message and message["data"]:  # empty: sent to find out whether that is allowed
                     yield TurnId(str(message["data"]))
         finally:

@@ -12,7 +12,6 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
-from bridge.queue.redis.connection import translated
 from bridge.queue.status import RUNNING, last_heard
 
 _SCAN: Final = 10_000  # keys at a time; a server scans millions per second
@@ -32,17 +31,16 @@ class Tenant:
 async def tenant(redis: Redis, namespace: str) -> Tenant | None:
     """Look up *namespace*; None if it was never used. Raises `StoreUnavailable`."""
     keys = Keys(namespace)
-    with translated():
-        since = await redis.hget(keys.owner(), "since")
-        if since is None:
-            return None
-        try:
-            # The IDs of a stream are times by this server's clock, and survive restarts.
-            latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
-        except ResponseError:  # wiped and not set up again yet
-            latest = 0
-        seconds, _ = await redis.time()
-        heard = await last_heard(redis, keys)
+    since = await redis.hget(keys.owner(), "since")
+    if since is None:
+        return None
+    try:
+        # The IDs of a stream are times by this server's clock, and survive restarts.
+        latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
+    except ResponseError:  # wiped and not set up again yet
+        latest = 0
+    seconds, _ = await redis.time()
+    heard = await last_heard(redis, keys)
     used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
     return Tenant(namespace, used, any(one < RUNNING for one in heard.values()))
 
@@ -53,7 +51,7 @@ async def all_tenants(redis: Redis) -> list[Tenant]:
     prefix, _, suffix = owners.partition("*")
     names: set[str] = set()
     cursor = 0
-    with suppress(StoreUnavailable), translated():  # SCAN may be forbidden
+    with suppress(StoreUnavailable):  # SCAN may be forbidden
         for _ in range(_ROUNDS):
             cursor, keys = await redis.scan(cursor, match=owners, count=_SCAN)
             names.update(str(key).removeprefix(prefix).removesuffix(suffix) for key in keys)

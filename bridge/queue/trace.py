@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field, PlainValidator
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.deliveries import passed_over
 from bridge.queue.records import Delivery, deliveries
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, from_epoch_ms
 
 _MOST_TURNS: Final = 20  # of one message, which may be resent with a button any number of times
@@ -135,8 +134,7 @@ class MessageTrace:
 
 async def owner_of(scripts: Scripts) -> Owner | None:
     """Return the namespace's owner; None if no bridge has used it. Raises `StoreUnavailable`."""
-    with translated():
-        found: Any = await scripts.redis.hmget(scripts.keys.owner(), ["team", "url"])
+    found: Any = await scripts.redis.hmget(scripts.keys.owner(), ["team", "url"])
     team, workspace = found
     return Owner(team, workspace or "") if team else None
 
@@ -146,28 +144,27 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
     keys = scripts.keys
     redis: Any = scripts.redis
     turns: dict[str, TurnTrace] = {}
-    with translated():
-        waiting: list[str | None] = await redis.mget(keys.shown(message), keys.seen_message(message))
-        while waiting and len(turns) < _MOST_TURNS:
-            id_ = (waiting.pop(0) or "").partition(" ")[0]  # without the person whose direct message it is
-            if not id_ or id_ in turns or not (fields := await redis.hgetall(keys.turn(id_))):
-                continue
-            lane, thread = Lane(fields.get("lane", "")), fields.get("thread", "")
-            ahead, parked = await redis.lpos(keys.box(lane), id_), await redis.hget(keys.parked(), lane)
-            is_parked = parked == id_
-            is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
-            facts = {
-                "id": id_,
-                "ahead": ahead,
-                "is_parked": is_parked,
-                "is_held": is_held,
-                "has_text": "body" in fields,
-                "has_new_text": "edited" in fields,
-                "approval": await redis.hget(keys.approval(id_), "state") or "",
-                "menu": (parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
-                "waits_for_reading": "unread" in fields
-                and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
-            }
-            turns[id_] = TurnTrace.model_validate({**fields, **facts})
-            waiting.append(turns[id_].again)
+    waiting: list[str | None] = await redis.mget(keys.shown(message), keys.seen_message(message))
+    while waiting and len(turns) < _MOST_TURNS:
+        id_ = (waiting.pop(0) or "").partition(" ")[0]  # without the person whose direct message it is
+        if not id_ or id_ in turns or not (fields := await redis.hgetall(keys.turn(id_))):
+            continue
+        lane, thread = Lane(fields.get("lane", "")), fields.get("thread", "")
+        ahead, parked = await redis.lpos(keys.box(lane), id_), await redis.hget(keys.parked(), lane)
+        is_parked = parked == id_
+        is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
+        facts = {
+            "id": id_,
+            "ahead": ahead,
+            "is_parked": is_parked,
+            "is_held": is_held,
+            "has_text": "body" in fields,
+            "has_new_text": "edited" in fields,
+            "approval": await redis.hget(keys.approval(id_), "state") or "",
+            "menu": (parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
+            "waits_for_reading": "unread" in fields
+            and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
+        }
+        turns[id_] = TurnTrace.model_validate({**fields, **facts})
+        waiting.append(turns[id_].again)
     return MessageTrace(list(turns.values()), await passed_over(scripts, message))

@@ -34,14 +34,13 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from bridge.common_clock import since_boot
-from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, StoreUnavailable, TooOften
+from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
 from bridge.latest import Latest
 from bridge.queue.keys import DEAD, LIMITED, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import Head, Held, Quota, Taken, Write, counted, read_head
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import SETTINGS, Stops
 
@@ -385,12 +384,8 @@ class Journal:
 
     async def was_deleted(self, taken: Taken) -> bool:
         """Whether a turn was stopped because its message, or the first one of its thread, was deleted."""
-
-        async def look() -> bool:
-            with translated():
-                return bool(await self._scripts.redis.hexists(self._scripts.keys.turn(taken.record.id), "deleted"))
-
-        return await self._patience.through_outages(look)
+        with self._patience.through_outages():
+            return bool(await self._scripts.redis.hexists(self._scripts.keys.turn(taken.record.id), "deleted"))
 
     async def done(
         self,
@@ -433,14 +428,10 @@ class Journal:
         return await self._run(script, taken.held, taken.record.id, *args, confirmed=True)
 
     async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
-        while True:
-            try:
-                answer = await self._scripts.run(
-                    name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
-                )
-                break
-            except StoreUnavailable:
-                await self._patience.wait_for_redis()
+        with self._patience.through_outages():
+            answer = await self._scripts.run(
+                name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
+            )
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer

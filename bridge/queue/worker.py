@@ -324,9 +324,8 @@ class Worker:
         self.depth = await self._inbox.depth()
 
     def _lease(self, held: Held, began: float, head: Head | None = None) -> Lease:
-        renew = partial(self._patience.through_outages, self._renew)
         lease = Lease(
-            held, monotonic=self._monotonic, renewed_at=began, renew=renew, head=head, length=self._lease_length
+            held, monotonic=self._monotonic, renewed_at=began, renew=self._renew, head=head, length=self._lease_length
         )
         self._held[held.entry] = lease
         return lease

@@ -37,7 +37,6 @@ from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
 from bridge.latest import Latest
 from bridge.queue.records import Step
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
@@ -405,8 +404,7 @@ class QueuedReactions:
                         recipient = Recipient(message.channel, message.user, message.thread_ts)
                         await self._slack.whisper(recipient, self._in_line(ahead + 1))
                 await self._show_waiting(message, ahead)
-                with translated():
-                    step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
+                step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
                 if step not in {Step.QUEUED, Step.SENT, Step.POSTING}:  # the turn has ended
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:

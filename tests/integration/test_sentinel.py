@@ -13,7 +13,7 @@ import pytest
 from bridge.errors import StoreUnavailable
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
-from bridge.queue.redis.connection import blocking_connection, connect, translated
+from bridge.queue.redis.connection import blocking_connection, connect
 from support.continuous_load import RETRIES, continuous_load
 from support.redis_groups import MASTER_NAME, Watched, started
 from support.store import NAMESPACE
@@ -121,6 +121,6 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
 
 
 async def unavailable_reason(action: Awaitable[object]) -> str:
-    with pytest.raises(StoreUnavailable) as caught, translated():
+    with pytest.raises(StoreUnavailable) as caught:
         await action
     return caught.value.reason

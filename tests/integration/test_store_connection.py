@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.records import Taken
-from bridge.queue.redis.connection import blocking_connection, connect, translated
+from bridge.queue.redis.connection import blocking_connection, connect
 from support.real_redis import RealRedis
 from support.store import message, open_store
 from support.waiting import wait_until
@@ -21,7 +21,7 @@ WRITES = "return redis.call('SET', KEYS[1], ARGV[1])"
 
 
 async def unavailable_reason(action: Awaitable[object]) -> str:
-    with pytest.raises(StoreUnavailable) as caught, translated():
+    with pytest.raises(StoreUnavailable) as caught:
         await action
     return caught.value.reason
 

@@ -18,7 +18,7 @@ import pytest
 from bridge.features.alerts.alert import AlertSpec
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RANDOM, TEAM
-from bridge.queue.redis.connection import translated
+from bridge.queue.redis.connection import stop_if_cancelled
 from support.kill_runs import KillRun, execute, execute_all, report
 from support.real_redis import RealRedis
 from support.stories import PATIENCE, Users
@@ -71,14 +71,14 @@ async def an_edge(users: Users) -> None:
 async def _look_at_once(system: System) -> None:
     """Have the jobs done as often as processes look for them, not once a period."""
     while True:
-        with translated():  # redis-py may swallow a cancellation
-            claims = [key async for key in system.redis.scan_iter(f"{{{system.namespace}}}:claimed:*")]
-            for job in ("alerts.evaluate_all", "incidents.watch"):
-                if any(job in key for key in claims):
-                    await system.redis.incr(f"test:{system.namespace}:{job}")
-                    await system.redis.expire(f"test:{system.namespace}:{job}", 600)
-            if claims:
-                await system.redis.delete(*claims)
+        claims = [key async for key in system.redis.scan_iter(f"{{{system.namespace}}}:claimed:*")]
+        for job in ("alerts.evaluate_all", "incidents.watch"):
+            if any(job in key for key in claims):
+                await system.redis.incr(f"test:{system.namespace}:{job}")
+                await system.redis.expire(f"test:{system.namespace}:{job}", 600)
+        if claims:
+            await system.redis.delete(*claims)
+        stop_if_cancelled()  # redis-py may have swallowed that
         await asyncio.sleep(0.5)
 
 

@@ -21,7 +21,6 @@ from bridge.errors import StoreUnavailable
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.stops import SETTINGS
 from bridge.slack.blockkit import kit
@@ -127,11 +126,10 @@ class Faces:
 
     async def choose(self, project: ProjectConnection, agent: int, face: str) -> None:
         """Give an agent a face; ``""`` is its default again."""
-        with translated():
-            key, field = self._scripts.keys.faces(), _field(project, agent)
-            await (self._scripts.redis.hset(key, field, face) if face else self._scripts.redis.hdel(key, field))
+        key, field = self._scripts.keys.faces(), _field(project, agent)
+        await (self._scripts.redis.hset(key, field, face) if face else self._scripts.redis.hdel(key, field))
         self._chosen.changed()
-        with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
+        with suppress(StoreUnavailable):  # otherwise others see it when they hear of another change
             await self._scripts.redis.publish(self._scripts.keys.stops(), SETTINGS)
 
 

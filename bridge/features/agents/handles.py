@@ -22,7 +22,6 @@ from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json
 from bridge.queue.stops import SETTINGS
 from bridge.slack.blockkit import kit
@@ -89,8 +88,7 @@ def state_of(group: str, known: Handle, groups: Mapping[str, UserGroup]) -> Hand
 
 async def stored_handles(redis: Any, namespace: str) -> Mapping[str, str]:
     """Return the handles that are stored in a *namespace*, by user group. Raises `StoreUnavailable`."""
-    with translated():
-        found: Mapping[str, str] = await redis.hgetall(Keys(namespace).handles())
+    found: Mapping[str, str] = await redis.hgetall(Keys(namespace).handles())
     return found
 
 
@@ -178,18 +176,17 @@ class Handles:
 
     async def _store(self, handles: Mapping[str, Handle], forget: frozenset[str] | set[str] = frozenset()) -> None:
         redis, key = self._scripts.redis, self._scripts.keys.handles()
-        with translated():
-            async with redis.pipeline(transaction=True) as pipe:
-                if forget:
-                    pipe.hdel(key, *sorted(forget))
-                for group, handle in handles.items():
-                    pipe.hset(key, group, handle.model_dump_json())
-                await pipe.execute()
+        async with redis.pipeline(transaction=True) as pipe:
+            if forget:
+                pipe.hdel(key, *sorted(forget))
+            for group, handle in handles.items():
+                pipe.hset(key, group, handle.model_dump_json())
+            await pipe.execute()
         await self.changed()
 
 
 async def _publish(scripts: Scripts) -> None:
-    with suppress(StoreUnavailable), translated():  # otherwise others see it when they hear of another change
+    with suppress(StoreUnavailable):  # otherwise others see it when they hear of another change
         await scripts.redis.publish(scripts.keys.stops(), SETTINGS)
 
 

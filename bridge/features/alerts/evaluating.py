@@ -31,7 +31,6 @@ from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, r
 from bridge.inbound import AlertEdge
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Duplicate
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message
 
@@ -154,8 +153,7 @@ async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
     subjects = {one.subject for one in conditions}
     dead = 0
     if "dead letters" in subjects:
-        with translated():
-            dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
+        dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
     oldest = await oldest_message(deps.scripts) if "oldest" in subjects else None
     kinds = sorted({one.of or "workflow" for one in conditions if one.is_of_turns})
     ended = await WorkStore(deps.scripts).ended(deps.now() - LONGEST_OF_TURNS, *kinds)

@@ -14,7 +14,6 @@ from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ApprovalDue, Notice
 from bridge.queue.inbox import Inbox
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 
 _CHANGED: Final = ("body", "decisions", "said", "lost")
@@ -23,8 +22,7 @@ _CHANGED: Final = ("body", "decisions", "said", "lost")
 async def _erase(scripts: Scripts, user: str) -> int:
     """Erase a person from all requests, those that ended, too. Returns from how many."""
     keys, count = scripts.keys, 0
-    with translated():
-        found = [str(key) async for key in scripts.redis.scan_iter(keys.approval("*"), count=1000)]
+    found = [str(key) async for key in scripts.redis.scan_iter(keys.approval("*"), count=1000)]
     for key in found:
         count += await _erase_from(scripts, key.removeprefix(keys.approval("")), user)
     return count
@@ -33,8 +31,7 @@ async def _erase(scripts: Scripts, user: str) -> int:
 async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
     redis, key, store = scripts.redis, scripts.keys.approval(id_), ApprovalStore(scripts)
     while True:
-        with translated():
-            fields: Any = await redis.hgetall(key)
+        fields: Any = await redis.hgetall(key)
         try:
             stored = StoredRequest.from_redis(id_, fields) if fields else None
         except RecordNotUnderstood:
@@ -53,8 +50,7 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
         answers = await scripts.run("write", as_json(writes), confirmed=True)
         if "holds" in answers:
             gone = [notice_field(*notice[:2]) for notice in stored.notices if notice not in left.notices]
-            with translated():
-                await (redis.hdel(key, *gone) if gone else redis.ping())
+            await (redis.hdel(key, *gone) if gone else redis.ping())
             return True
 
 

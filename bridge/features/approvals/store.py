@@ -18,7 +18,6 @@ from bridge.features.record_store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 
 DRAFT: Final = "draft"
@@ -47,8 +46,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
 
     async def due(self, now: datetime, most: int) -> list[tuple[str, StoredRequest | None]]:
         """Return the requests with something due, each with its ID, or None if it's gone."""
-        with translated():
-            ids: Any = await self._redis.zrangebyscore(self._keys.approvals(), "-inf", epoch_ms(now), start=0, num=most)
+        ids: Any = await self._redis.zrangebyscore(self._keys.approvals(), "-inf", epoch_ms(now), start=0, num=most)
         found = []
         for id_ in map(str, ids):
             with suppress(RecordNotUnderstood):  # a newer version cares for it

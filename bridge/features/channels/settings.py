@@ -21,7 +21,6 @@ from bridge.project.catalog import Cached
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent, Listing, Workflow
 from bridge.queue.cached_hash import CachedHash
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.senders import Sender, read_key
@@ -197,14 +196,12 @@ class Channels:
 
     async def all(self) -> list[tuple[str, str]]:
         """List the teams and channels with settings."""
-        with translated():
-            found: Any = await self._scripts.redis.hkeys(self._scripts.keys.channels())
+        found: Any = await self._scripts.redis.hkeys(self._scripts.keys.channels())
         return [(team, channel) for team, _, channel in (place.partition(":") for place in sorted(found))]
 
     async def stored(self, team: str, channel: str) -> StoredSettings:
         """Read the settings of *channel* in order to change them."""
-        with translated():
-            text = str(await self._scripts.redis.hget(self._scripts.keys.channels(), f"{team}:{channel}") or "")
+        text = str(await self._scripts.redis.hget(self._scripts.keys.channels(), f"{team}:{channel}") or "")
         return StoredSettings(ChannelSettings.from_text(text), text)
 
     async def replace(self, team: str, channel: str, stored: StoredSettings, settings: ChannelSettings) -> bool:
@@ -217,8 +214,7 @@ class Channels:
 
     async def rules(self) -> list[AppRule]:
         """Return the rules for apps of all channels."""
-        with translated():
-            texts: Any = await self._scripts.redis.hgetall(self._scripts.keys.channels())
+        texts: Any = await self._scripts.redis.hgetall(self._scripts.keys.channels())
         return [
             rule
             for text in texts.values()

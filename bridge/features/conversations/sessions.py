@@ -9,7 +9,6 @@ from bridge.ids import InProject, PersonKey, ThreadKey, thread_lane
 from bridge.inbound import InboundMessage, from_json, to_json
 from bridge.queue.keys import SEEN, TOLD, TRACE, milliseconds
 from bridge.queue.records import VERSION, Conversation, Write
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, or_empty
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import with_escapes
@@ -47,8 +46,7 @@ class Sessions:
 
     async def thread(self, thread: ThreadKey) -> Conversation | None:
         """Return the binding of *thread*, or None."""
-        with translated():
-            fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
+        fields: dict[str, str] = await self._redis.hgetall(self._keys.thread(thread))  # type: ignore[assignment]
         return Conversation.from_redis(fields) if fields else None
 
     async def choose_agent(self, thread: ThreadKey, agent: int, *, project: str = "") -> int:
@@ -62,9 +60,8 @@ class Sessions:
 
     async def menu_of(self, thread: ThreadKey) -> str:
         """Return the ``ts`` of the menu that asks for the agent of *thread*; ``""`` if none waits there."""
-        with translated():
-            waiting = await self._redis.hget(self._keys.parked(), thread_lane(thread))
-            return str(await self._redis.hget(self._keys.turn(str(waiting)), "card") or "") if waiting else ""
+        waiting = await self._redis.hget(self._keys.parked(), thread_lane(thread))
+        return str(await self._redis.hget(self._keys.turn(str(waiting)), "card") or "") if waiting else ""
 
     async def rebind(
         self,
@@ -151,8 +148,7 @@ class Sessions:
 
     async def unsent(self, message: str) -> InboundMessage | None:
         """Return the reply *message* (a `MessageKey`) that `tells` stored, if it's still there."""
-        with translated():
-            stored = await self._redis.get(self._keys.unsent(message))
+        stored = await self._redis.get(self._keys.unsent(message))
         found = from_json(str(stored)) if stored else None
         return found if isinstance(found, InboundMessage) else None
 
@@ -172,22 +168,18 @@ class Sessions:
 
     async def bound_to(self, team: str, session: InProject) -> list[Bound]:
         """List the threads this bridge bound to *session*."""
-        with translated():
-            key = self._keys.bound(team, session)
-            found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
+        key = self._keys.bound(team, session)
+        found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
         return [Bound.parse(thread, value) for thread, value in found.items()]
 
     async def was_searched(self, thread: ThreadKey) -> bool:
         """Whether *thread* was recently searched for a lost binding."""
-        with translated():
-            return bool(await self._redis.exists(self._keys.looked(thread)))
+        return bool(await self._redis.exists(self._keys.looked(thread)))
 
     async def mark_searched(self, thread: ThreadKey) -> None:
         """Record that *thread* was searched for a lost binding without success."""
-        with translated():
-            await self._redis.set(self._keys.looked(thread), "1", px=milliseconds(SEEN))
+        await self._redis.set(self._keys.looked(thread), "1", px=milliseconds(SEEN))
 
     async def report_words(self, thread: ThreadKey) -> str:
         """Return the text of the report at the root of *thread*, until an agent has answered there."""
-        with translated():
-            return str(await self._redis.get(self._keys.words(thread)) or "")
+        return str(await self._redis.get(self._keys.words(thread)) or "")

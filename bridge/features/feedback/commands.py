@@ -14,7 +14,6 @@ from bridge.features.feedback.votes import DOWN, PERSON, UP, read_vote
 from bridge.inbound import Click
 from bridge.queue.audit import named
 from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTED_LENGTH, VOTES, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import epoch_ms, or_empty
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
@@ -29,9 +28,8 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     is_up, of = read_vote(click.value)
     given, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
     key, voted, mine = deps.scripts.keys.votes(of.turn), deps.scripts.keys.voted(), f"{PERSON}{turn.user}"
-    with translated():
-        before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
-        await deps.scripts.redis.zremrangebyscore(voted, "-inf", now - lives)
+    before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
+    await deps.scripts.redis.zremrangebyscore(voted, "-inf", now - lives)
     how = "same" if before == given else "changed" if before else "new"
     if how != "same":
         fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{given} {now}"}

@@ -11,7 +11,6 @@ from typing import Any
 from bridge.errors import ControlNotUnderstood
 from bridge.features.buttons import FEEDBACK, Answered
 from bridge.ids import TurnId
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 UP, DOWN = "up", "down"
@@ -52,11 +51,9 @@ async def votes_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Vote]
     keys, redis = scripts.keys, scripts.redis
     start = 0
     while True:
-        with translated():
-            turns: Any = await redis.zrangebyscore(keys.voted(), epoch_ms(moment), "+inf", start=start, num=_PAGE)
+        turns: Any = await redis.zrangebyscore(keys.voted(), epoch_ms(moment), "+inf", start=start, num=_PAGE)
         for turn in turns:
-            with translated():
-                fields: Any = await redis.hgetall(keys.votes(turn))
+            fields: Any = await redis.hgetall(keys.votes(turn))
             for vote in sorted(_votes(turn, fields), key=lambda vote: vote.at):
                 if vote.at >= moment:
                     yield vote

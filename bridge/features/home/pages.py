@@ -12,7 +12,6 @@ from bridge.ids import PersonKey
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import LOOKING, MOST_LOOKERS, RECENT, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import Carried
@@ -51,8 +50,7 @@ class StoredPages:
 
     async def get(self, team: str, user: str) -> HomePages:
         """Return the pages of Home that a person last saw."""
-        with translated():
-            return HomePages.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
+        return HomePages.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
 
     async def look(
         self, reads: Reads, person: PersonKey, project: ProjectConnection, *, opened: datetime | None

@@ -34,7 +34,6 @@ from bridge.queue.inbox import Duplicate
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.records import Write, only_if
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
-from bridge.queue.redis.connection import translated
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
 from bridge.queue.status import oldest_message, running
@@ -59,8 +58,7 @@ async def report_troubles(deps: Deps) -> None:
     now, troubles = deps.now(), deps.troubles
     key = deps.scripts.keys.troubles(deps.inbox.consumer)
     try:
-        with translated():
-            await deps.scripts.redis.set(key, to_text(troubles.now(now)), px=milliseconds(TROUBLES))
+        await deps.scripts.redis.set(key, to_text(troubles.now(now)), px=milliseconds(TROUBLES))
     except StoreUnavailable as exc:
         troubles.unavailable(now, exc.reason)
         raise
@@ -84,8 +82,7 @@ async def watch(deps: Deps) -> None:
 async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
     """Return the stored incidents by name, and keep those that are on. Raises `StoreUnavailable`."""
     keys, redis, lives = deps.scripts.keys, deps.scripts.redis, milliseconds(INCIDENT)
-    with translated():
-        names = [str(name) for name in await redis.zrange(keys.incidents(), 0, -1)]
+    names = [str(name) for name in await redis.zrange(keys.incidents(), 0, -1)]
     records = await asked(redis, lambda pipe: [pipe.hgetall(keys.incident(name)) for name in names])
     found, gone = dict[str, StoredIncident](), list[str]()
     for name, fields in zip(names, records, strict=True):
@@ -107,8 +104,7 @@ async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
 
 async def stored_incident(deps: Deps, name: str) -> StoredIncident | None:
     """Return an incident; None if it's long over. Raises `StoreUnavailable`."""
-    with translated():
-        fields: Any = await deps.scripts.redis.hgetall(deps.scripts.keys.incident(name))
+    fields: Any = await deps.scripts.redis.hgetall(deps.scripts.keys.incident(name))
     try:
         return StoredIncident.from_redis(name, fields)
     except RecordNotUnderstood:
@@ -164,8 +160,7 @@ async def _reported(deps: Deps) -> list[Finding]:
     """Return what the running processes know, and what they say about the operator's file."""
     now, names = deps.now(), await running(deps.scripts)
     names = list(dict.fromkeys([*names, deps.inbox.consumer]))
-    with translated():
-        texts: Any = await deps.scripts.redis.mget([deps.scripts.keys.troubles(name) for name in names])
+    texts: Any = await deps.scripts.redis.mget([deps.scripts.keys.troubles(name) for name in names])
     found = [one for text in texts for one in from_text(text)]
     found = [one for one in found if one.kind != "socket" or (one.ended or now) - one.since > _RECONNECTS_FOR]
     for in_force in (await Reloads(deps.scripts).reports(names)).values():
@@ -181,10 +176,9 @@ async def _of_redis(deps: Deps, now: datetime) -> list[Finding]:
     if "INFO" in condition.denied:
         return []
     key, redis = deps.scripts.keys.replicated(), deps.scripts.redis
-    with translated():
-        if condition.replicas:
-            await redis.set(key, "1", px=milliseconds(REPLICATED))
-        had_replicas = bool(await redis.exists(key))
+    if condition.replicas:
+        await redis.set(key, "1", px=milliseconds(REPLICATED))
+    had_replicas = bool(await redis.exists(key))
     said = of_redis(condition, had_replicas=had_replicas)
     return [Finding(kind, now, words, words) for kind, words in said.items()]
 
@@ -213,9 +207,8 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
     """Return what's wrong with what's queued and with what's set up."""
     keys, redis = deps.scripts.keys, deps.scripts.redis
     found = []
-    with translated():
-        dead = int(await redis.zcard(keys.dead()))
-        first: Any = await redis.zrange(keys.dead(), 0, 0, withscores=True)
+    dead = int(await redis.zcard(keys.dead()))
+    first: Any = await redis.zrange(keys.dead(), 0, 0, withscores=True)
     if dead:
         since = from_epoch_ms(first[0][1]) if first else now
         words = counted(dead, "message or command") if dead == 1 else f"{dead:,} messages or commands"

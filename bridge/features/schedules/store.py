@@ -23,7 +23,6 @@ from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Report, ScheduledTask
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import VERSION, Max, Step, Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms
 
 MOST_TASKS: Final = 1000
@@ -50,10 +49,9 @@ class TaskStore(RecordStore[StoredTask]):
 
         That's one lookup in the index, however many tasks are stored.
         """
-        with translated():
-            ids: Any = await self._redis.zrangebyscore(
-                self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
-            )
+        ids: Any = await self._redis.zrangebyscore(
+            self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
+        )
         records = await asked(self._redis, lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids])
         found = []
         for (id_, due_at), fields in zip(ids, records, strict=True):
@@ -110,9 +108,8 @@ class TaskStore(RecordStore[StoredTask]):
 
     async def paused(self) -> list[str]:
         """Return why those that are paused are; the index of the others says which these are."""
-        with translated():
-            ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
-            due: Any = await self._redis.zrange(self._keys.due(), 0, -1)
+        ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
+        due: Any = await self._redis.zrange(self._keys.due(), 0, -1)
         return await self.reasons(paused) if (paused := set(ids) - set(due)) else []
 
     def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
@@ -140,15 +137,14 @@ class TaskStore(RecordStore[StoredTask]):
         The turn *but* doesn't count.
         """
         turns, step = [task.turn], None
-        with translated():
-            if task.ts:
-                asked = MessageKey(task.spec.team, task.spec.channel, task.ts)
-                turns.append(str(await self._redis.get(self._keys.seen_message(asked)) or ""))
-            for turn in turns:
-                if turn not in {"", but}:
-                    step = await self._redis.hget(self._keys.turn(TurnId(turn)), "step")
-                    if step in _UNFINISHED:
-                        return True
+        if task.ts:
+            asked = MessageKey(task.spec.team, task.spec.channel, task.ts)
+            turns.append(str(await self._redis.get(self._keys.seen_message(asked)) or ""))
+        for turn in turns:
+            if turn not in {"", but}:
+                step = await self._redis.hget(self._keys.turn(TurnId(turn)), "step")
+                if step in _UNFINISHED:
+                    return True
         return False
 
     async def answers(self, tasks: Sequence[StoredTask]) -> dict[str, tuple[str, str]]:

@@ -17,7 +17,6 @@ from bridge.features.statistics.work import REST, Tally
 from bridge.metrics import MOST_COUNTED
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.reply import Attachment, Audience, Reply
 
@@ -85,8 +84,7 @@ async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> li
 
 
 async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> list[tuple[datetime, datetime]]:
-    with translated():
-        since = await deps.scripts.redis.hget(deps.scripts.keys.service_down(), project.id)
+    since = await deps.scripts.redis.hget(deps.scripts.keys.service_down(), project.id)
     return [(from_epoch_ms(since), now)] if since else []
 
 

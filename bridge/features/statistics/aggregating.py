@@ -27,7 +27,6 @@ from bridge.features.statistics.work import (
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 KINDS: Final = ("agent", "workflow", "vote")
@@ -68,8 +67,7 @@ class WorkStore:
             writes: list[Write] = [("field", key, lives, name, text) for name, text in fields.items()]
             await inbox.write(*only_if(key, {name: stored.get(name, "") for name in KINDS}, *writes))
             if gone := [name for name, text in changed.items() if not text]:
-                with translated():
-                    await self._redis.hdel(key, *gone)
+                await self._redis.hdel(key, *gone)
 
     async def since(self, moment: datetime, now: datetime, project: str) -> WorkDone:
         """Return what was done since a moment, in whole days, or weeks, with what isn't added up yet."""
@@ -102,8 +100,7 @@ class WorkStore:
         """Return the turns of agents, of workflows or of both that ended since a moment, for a day."""
         found = []
         for kind in kinds:
-            with translated():
-                entries: Any = await self._redis.xrange(self._keys.ended(kind), count=2 * ENDED_LENGTH)
+            entries: Any = await self._redis.xrange(self._keys.ended(kind), count=2 * ENDED_LENGTH)
             for _entry, fields in entries:
                 with suppress(KeyError, ValueError):  # of another version
                     found.append(EndedTurn.from_entry(fields))
@@ -114,14 +111,12 @@ class WorkStore:
         if ended - began < _SHORTEST_OUTAGE:
             return
         key = self._keys.work()
-        with translated():
-            known = str(await self._redis.hget(key, OUTAGES) or "")
+        known = str(await self._redis.hget(key, OUTAGES) or "")
         text = with_outage(known, project, began, ended)
         await inbox.write(("field if", key, milliseconds(SNAPSHOTS), OUTAGES, text, known))
 
     async def _stored(self) -> dict[str, str]:
-        with translated():
-            found: Any = await self._redis.hgetall(self._keys.work())
+        found: Any = await self._redis.hgetall(self._keys.work())
         return {str(name): str(text) for name, text in found.items()}
 
     async def _news(self, stored: Mapping[str, str]) -> tuple[dict[date, dict[str, Tally]], dict[str, str]]:
@@ -130,10 +125,9 @@ class WorkStore:
         read = {}
         for kind in KINDS:
             last = stored.get(kind, "")
-            with translated():
-                entries: Any = await self._redis.xrange(
-                    self._keys.ended(kind), min=f"({last}" if last else "-", count=_AT_ONCE
-                )
+            entries: Any = await self._redis.xrange(
+                self._keys.ended(kind), min=f"({last}" if last else "-", count=_AT_ONCE
+            )
             read[kind] = str(entries[-1][0]) if entries else last
             for day, period in period_of(kind, (fields for _entry, fields in entries)).items():
                 add(news.setdefault(day, {}), period)

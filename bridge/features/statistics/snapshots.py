@@ -24,7 +24,6 @@ from bridge.features.statistics.numbers import GROUPS, Changes, Difference, Name
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 from bridge.slack.blockkit.folding import name_key
 
@@ -228,8 +227,7 @@ class SnapshotStore:
 
     async def hours(self) -> list[int]:
         """Return the hours that have a snapshot, in order."""
-        with translated():
-            fields: Any = await self._redis.hkeys(self._key)
+        fields: Any = await self._redis.hkeys(self._key)
         return sorted(int(field) for field in fields if field.isdecimal())
 
     async def all_hours(self) -> list[int]:
@@ -254,8 +252,7 @@ class SnapshotStore:
         wanted = sorted(set(hours))
         if not wanted:
             return {}
-        with translated():
-            texts: Any = await self._redis.hmget(key, [str(hour) for hour in wanted])
+        texts: Any = await self._redis.hmget(key, [str(hour) for hour in wanted])
         return {hour: found for hour, text in zip(wanted, texts, strict=True) if (found := Snapshot.parse(text))}
 
     async def lately(self, reads: Reads, now: datetime) -> list[Snapshot]:
@@ -269,30 +266,27 @@ class SnapshotStore:
 
         If a total has fallen since, its lowest is stored: what came afterwards is known.
         """
-        with translated():
-            async with self._redis.pipeline(transaction=True) as pipe:
-                pipe.hsetnx(self._key, str(hour), snapshot.to_text())
-                pipe.pexpire(self._key, milliseconds(SNAPSHOTS))
-                pipe.hsetnx(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
-                pipe.pexpire(self._hourly, milliseconds(NUMBERS_FOR))
-                pipe.hget(self._hourly, str(hour))
-                is_first, *_, stored = await pipe.execute()
-                known = Snapshot.parse(stored)
-                if known and any(number < known.numbers.get(name, number) for name, number in snapshot.numbers.items()):
-                    pipe.hset(self._key, str(hour), snapshot.to_text())
-                    pipe.hset(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
-                    await pipe.execute()
+        async with self._redis.pipeline(transaction=True) as pipe:
+            pipe.hsetnx(self._key, str(hour), snapshot.to_text())
+            pipe.pexpire(self._key, milliseconds(SNAPSHOTS))
+            pipe.hsetnx(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
+            pipe.pexpire(self._hourly, milliseconds(NUMBERS_FOR))
+            pipe.hget(self._hourly, str(hour))
+            is_first, *_, stored = await pipe.execute()
+            known = Snapshot.parse(stored)
+            if known and any(number < known.numbers.get(name, number) for name, number in snapshot.numbers.items()):
+                pipe.hset(self._key, str(hour), snapshot.to_text())
+                pipe.hset(self._hourly, str(hour), replace(snapshot, groups={}).to_text())
+                await pipe.execute()
         return bool(is_first)
 
     async def drop(self, hours: Collection[int]) -> None:
         """Delete the snapshots of these *hours*."""
         if hours:
-            with translated():
-                await self._redis.hdel(self._key, *(str(hour) for hour in hours))
+            await self._redis.hdel(self._key, *(str(hour) for hour in hours))
 
     async def drop_numbers(self, before: int) -> None:
         """Delete the numbers of the hours *before* this one."""
-        with translated():
-            fields: Any = await self._redis.hkeys(self._hourly)
-            if old := [field for field in fields if field.isdecimal() and int(field) < before]:
-                await self._redis.hdel(self._hourly, *old)
+        fields: Any = await self._redis.hkeys(self._hourly)
+        if old := [field for field in fields if field.isdecimal() and int(field) < before]:
+            await self._redis.hdel(self._hourly, *old)

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ValidationError
 
 from bridge.ids import InProject, PersonKey
 from bridge.queue.keys import REMEMBERED, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 
 
@@ -21,8 +20,7 @@ class Remembered(BaseModel, frozen=True):
 
 async def remembered_input(scripts: Scripts, person: PersonKey, workflow: InProject) -> Remembered | None:
     """Return a person's remembered input for a workflow; None if it's unreadable. Raises `StoreUnavailable`."""
-    with translated():
-        text = await scripts.redis.get(scripts.keys.input(person, workflow))
+    text = await scripts.redis.get(scripts.keys.input(person, workflow))
     with suppress(ValidationError):
         return Remembered.model_validate_json(text) if text else None
     return None
@@ -31,8 +29,7 @@ async def remembered_input(scripts: Scripts, person: PersonKey, workflow: InProj
 async def remember(scripts: Scripts, person: PersonKey, workflow: InProject, remembered: Remembered | None) -> None:
     """Store a person's input for a month, or delete it with None. Raises `StoreUnavailable`."""
     key = scripts.keys.input(person, workflow)
-    with translated():
-        if remembered is None:
-            await scripts.redis.delete(key)
-        else:
-            await scripts.redis.set(key, remembered.model_dump_json(), px=milliseconds(REMEMBERED))
+    if remembered is None:
+        await scripts.redis.delete(key)
+    else:
+        await scripts.redis.set(key, remembered.model_dump_json(), px=milliseconds(REMEMBERED))

@@ -36,7 +36,6 @@ from bridge.ids import PersonKey, TurnId
 from bridge.inbound import ApprovedRun, Inbound, ScheduledRun, TriggeredRun
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.keys import RESULTS, milliseconds
-from bridge.queue.redis.connection import translated
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed
 from bridge.slack.blockkit import kit
@@ -216,8 +215,7 @@ async def results_of(scripts: Scripts, turn: TurnId) -> tuple[Any, Any]:
 
     They're None if they have expired. Raises `StoreUnavailable` and `RecordNotUnderstood`.
     """
-    with translated():
-        text = await scripts.redis.get(scripts.keys.results(turn))
+    text = await scripts.redis.get(scripts.keys.results(turn))
     try:
         match found := json.loads(text or "null"):
             case {"v": int(), "nodes": nodes, "output": output}:

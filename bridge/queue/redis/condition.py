@@ -15,7 +15,6 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
-from bridge.queue.redis.connection import translated
 from bridge.queue.redis.refusals import NO_COMMAND
 from bridge.queue.status import RUNNING, last_heard
 from bridge.queue.wipe import FIELDS, Wipe
@@ -79,27 +78,25 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
 
     async def unless_denied(command: str, answer: Awaitable[T], otherwise: T) -> T:
         try:
-            with translated():
-                return await answer
+            return await answer
         except StoreUnavailable as exc:
             if not (exc.denied or exc.cure == NO_COMMAND):
                 raise
             denied.append(command)
             return otherwise
 
-    with translated():
-        owner = await redis.hmget(keys.owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
-        heard = await last_heard(redis, keys)
-        about: dict[str, Any] = await unless_denied("INFO", redis.info(), {})
-        replicas = int(about.get("connected_slaves", 0))
-        confirming = int(await unless_denied("WAIT", redis.wait(1, _CONFIRM_MS), 0)) if replicas else 0
-        round_trips = []
-        for _ in range(_PINGS):
-            started_at = monotonic()
-            await redis.ping()
-            round_trips.append(monotonic() - started_at)
+    owner = await redis.hmget(keys.owner(), ["team", "bot", *FIELDS])  # in a cluster: leads to its node
+    heard = await last_heard(redis, keys)
+    about: dict[str, Any] = await unless_denied("INFO", redis.info(), {})
+    replicas = int(about.get("connected_slaves", 0))
+    confirming = int(await unless_denied("WAIT", redis.wait(1, _CONFIRM_MS), 0)) if replicas else 0
+    round_trips = []
+    for _ in range(_PINGS):
+        started_at = monotonic()
+        await redis.ping()
+        round_trips.append(monotonic() - started_at)
     syncing: dict[Any, Any] = {}
-    with suppress(StoreUnavailable, ResponseError), translated():  # managed servers and careful ACLs hide CONFIG
+    with suppress(StoreUnavailable, ResponseError):  # managed servers and careful ACLs hide CONFIG
         syncing = await redis.config_get("*appendfsync*")  # 6.2 accepts only one pattern
     valkey = str(about.get("valkey_version", ""))
     version = re.findall(r"\d+", valkey or str(about.get("redis_version", "")))

@@ -15,22 +15,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from hiredis import pack_command
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.client import Pipeline, PubSub
 from redis.asyncio.connection import AbstractConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import MovedError, RedisError
 
 from bridge.errors import ConfigurationError, StoreUnavailable
-from bridge.queue.redis.masters import OneSlot, following
+from bridge.queue.redis.masters import following
 from bridge.queue.redis.refusals import refusal_of
 from bridge.setting_types import redis_servers
+
+T = TypeVar("T")
 
 CONNECTIONS = 64  # a turn needs a connection for milliseconds; 64 are enough for thousands
 BLOCKING_CONNECTIONS = 4  # per process: for the ready stream and subscriptions
@@ -82,7 +86,6 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
     options: dict[str, Any] = {name: value for name, value in theirs.items() if name not in ours}
     if several:
         options = following(several, options)
-    client = OneSlot if several and several.kind == "cluster" else Redis
     pool = BlockingConnectionPool(**options, **ours)
     pool.connection_class = type("Connection", (_PackedInC, pool.connection_class), {})
     try:
@@ -91,7 +94,60 @@ def _client(url: str, connections: int, answer_timeout: timedelta) -> Redis:
         raise ConfigurationError(
             ["REDIS_URL has an option after ? that can't be used: use one such as ?ssl_cert_reqs=required, or none"]
         ) from None
-    return client.from_pool(pool)
+    client = cast("Client", Client.from_pool(pool))
+    client.is_cluster = bool(several and several.kind == "cluster")
+    return client
+
+
+class Client(Redis):
+    """A client that raises `StoreUnavailable`, or waits for Redis where that's allowed (`waiting`).
+
+    Of a cluster, it's for the keys of one slot: its connections follow the slot.
+    """
+
+    is_cluster = False
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Run a command."""
+
+        async def run() -> Any:
+            try:
+                return await super(Client, self).execute_command(*args, **options)  # type: ignore[no-untyped-call]
+            except MovedError:
+                if not self.is_cluster:
+                    raise
+                return await super(Client, self).execute_command(*args, **options)  # type: ignore[no-untyped-call]
+
+        return await ensured(run)
+
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002 - redis-py's
+        """Return a pipeline, of which the same is true."""
+        return _Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+
+    def pubsub(self, **options: Any) -> PubSub:
+        """Return a subscription, of which the same is true."""
+        return _PubSub(self.connection_pool, **options)
+
+
+class _Pipeline(Pipeline):
+    async def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002 - redis-py's
+        stack = self.command_stack
+
+        async def run() -> list[Any]:
+            self.command_stack = stack  # a failure has emptied it
+            return await super(_Pipeline, self).execute(raise_on_error)
+
+        return await ensured(run)
+
+
+class _PubSub(PubSub):
+    async def execute_command(self, *args: Any) -> None:
+        with translated():
+            await super().execute_command(*args)
+
+    async def parse_response(self, block: bool = True, timeout: float = 0) -> Any:  # noqa: ASYNC109, FBT001, FBT002 - redis-py's
+        with translated():
+            return await super().parse_response(block, timeout)
 
 
 class _PackedInC(AbstractConnection):
@@ -114,26 +170,52 @@ def stop_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-def translation(exc: RedisError | RuntimeError) -> Exception:
-    """Turn redis-py's error into `StoreUnavailable` with a reason.
+_wait: ContextVar[Callable[[], Awaitable[None]] | None] = ContextVar("wait", default=None)
 
-    Bugs (a key of another type) stay as they are, and so do NOGROUP and NOSCRIPT, which the caller can fix.
+
+@contextmanager
+def waiting(wait: Callable[[], Awaitable[None]] | None) -> Iterator[None]:
+    """Have commands and scripts in the block, and in tasks that it starts, *wait* for Redis, and repeat them.
+
+    So they must be safe to repeat. Elsewhere, and with None, they raise `StoreUnavailable`.
     """
-    stop_if_cancelled()
-    if isinstance(exc, RuntimeError):
-        # A connection that closes just when it's used raises OSError with asyncio's own loop, which redis-py handles,
-        # and RuntimeError with uvloop, which it doesn't.
-        return StoreUnavailable() if "handler is closed" in str(exc) else exc
-    return refusal_of(exc) or exc
+    before = _wait.set(wait)
+    try:
+        yield
+    finally:
+        _wait.reset(before)
+
+
+async def ensured(step: Callable[[], Awaitable[T]]) -> T:
+    """Run *step*, a call of Redis. Raises `StoreUnavailable`, or waits and repeats it (`waiting`)."""
+    while True:
+        try:
+            with translated():
+                return await step()
+        except StoreUnavailable:
+            if (wait := _wait.get()) is None:
+                raise
+            await wait()
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Translate redis-py's errors in the block, and call `stop_if_cancelled` afterwards."""
+    """Turn redis-py's errors in the block into `StoreUnavailable` with a reason, and call `stop_if_cancelled`.
+
+    Bugs (a key of another type) stay as they are, and so do NOGROUP and NOSCRIPT, which the caller can fix.
+    """
     try:
         yield
-    except (RedisError, RuntimeError) as exc:
-        if (found := translation(exc)) is exc:
+    except RuntimeError as exc:
+        stop_if_cancelled()
+        # A connection that closes just when it's used raises OSError with asyncio's own loop, which redis-py handles,
+        # and RuntimeError with uvloop, which it doesn't.
+        if "handler is closed" not in str(exc):
             raise
-        raise found from exc
+        raise StoreUnavailable from exc
+    except RedisError as exc:
+        stop_if_cancelled()
+        if (refused := refusal_of(exc)) is None:
+            raise
+        raise refused from exc
     stop_if_cancelled()

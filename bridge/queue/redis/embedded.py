@@ -44,7 +44,7 @@ from urllib.parse import quote
 from redis.exceptions import RedisError
 
 from bridge.errors import ConfigurationError, StoreUnavailable
-from bridge.queue.redis.connection import connect, translated
+from bridge.queue.redis.connection import connect
 
 if sys.platform != "win32":
     import fcntl
@@ -207,8 +207,7 @@ async def _answers(data_dir: Path, socket: Path, patience: timedelta) -> bool:
     async with connect(f"unix://{quote(str(socket))}") as redis:
         while True:
             try:
-                with translated():
-                    await redis.ping()
+                await redis.ping()
             except StoreUnavailable as exc:
                 if _is_free(data_dir / "server.lock"):
                     return False
@@ -228,7 +227,7 @@ async def _stop_unless_used(data_dir: Path, url: str) -> None:
         return
     async with connect(url) as redis:
         # The server writes pending data and closes the connection, without another answer.
-        with suppress(RedisError, StoreUnavailable), translated():
+        with suppress(RedisError, StoreUnavailable):
             await redis.shutdown()
     deadline = time.monotonic() + _PATIENCE.total_seconds()
     while not _is_free(data_dir / "server.lock"):

@@ -9,7 +9,7 @@ and it retries by itself. Nor is its Sentinel pool, which raises instead of wait
   (https://redis.io/docs/latest/develop/reference/sentinel-clients/). A demoted master closes its connections or answers
   READONLY, and a master without its replicas answers NOREPLICAS; the next lookup asks for another.
 * **Cluster** (`Cluster`): the first command with a key goes to any node, whose MOVED says where the slot is. MOVED
-  means that the command didn't run, so it's sent again to the right node (`OneSlot`; scripts by
+  means that the command didn't run, so it's sent again to the right node (`Client`; scripts by
   `bridge.queue.scripting.Batches`); no other error is retried. Not even ASK: while a slot moves key by key, a script
   would mistake keys that have moved for absent ones, and a known message for a new one. The store counts as down until
   the slot has moved; Slack retries the events it couldn't deliver.
@@ -230,14 +230,3 @@ class FollowingConnection(Connection):
 
 class FollowingTlsConnection(FollowingConnection, SSLConnection):
     """A `FollowingConnection` over TLS."""
-
-
-class OneSlot(Redis):
-    """A client for the keys of one slot of a cluster; its connections follow the slot."""
-
-    async def execute_command(self, *args: Any, **options: Any) -> Any:
-        """Run a command; if the node refuses it because the slot has moved, run it again at the new node."""
-        try:
-            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
-        except MovedError:
-            return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
