@@ -182,7 +182,8 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
         waits = "; not posted yet" if turn.step == "posting" else ""
         cause = f" ({turn.cause})" if turn.cause and what not in {"answered", "ran"} else ""  # of an earlier attempt
         outcome = _outcome(turn.kind, what) + cause + waits
-        yield TraceStep(turn.answered_at, "answered", outcome, turn.process_at(turn.answered_at))
+        word = "unknown" if what == "unknown" else "answered"
+        yield TraceStep(turn.answered_at, word, outcome, turn.process_at(turn.answered_at))
 
 
 def _outcome(kind: str, what: str) -> str:
@@ -195,8 +196,10 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
     is_listed = turn.step == "dead" and not (turn.dropped_at or turn.again)
     for place, (death, retry) in enumerate(zip_longest(turn.deaths, turn.retries), 1):
         if death:
-            hint = "; see bridge dead list" if is_listed and place == len(turn.deaths) else ""
-            yield TraceStep(death[0], "dead", death[1] + hint, turn.process_at(death[0]))
+            is_last = place == len(turn.deaths)
+            unknown = "; the outcome is unknown" if is_last and turn.died == "sent" else ""
+            hint = "; see bridge dead list" if is_listed and is_last else ""
+            yield TraceStep(death[0], "dead", death[1] + unknown + hint, turn.process_at(death[0]))
         if retry:
             yield TraceStep(retry[0], "queued", f"turn {turn.id} again, with bridge dead retry{_waiting(turn)}")
     if turn.dropped_at:

@@ -513,6 +513,9 @@ class State(Enum):
         "Slack hasn't delivered this message to me.",
         "Send it again; if that doesn't help, run bridge check and look at Event Subscriptions on the app's page.",
     )
+    RUN_UNKNOWN = Meaning(
+        "I can't tell whether the workflow ran{cause}.", "Running it again may repeat the work.", word="outcome unknown"
+    )
     OF_SOMEONE_ELSE = Meaning(
         "Only its author can see what happened to this message.", "They can use Why no answer? on it."
     )
@@ -650,7 +653,7 @@ def _dead(turn: TurnTrace) -> Explanation:
     if turn.dropped_at:
         return Explanation(State.DISCARDED_BY_ADMIN.value, turn=turn)
     if turn.died == "sent":
-        return Explanation(_UNKNOWN, _cause(turn), turn=turn)
+        return Explanation(_unknown(turn), _cause(turn), turn=turn)
     name, _, error = reason.partition(": ")
     line = DEATHS.get(reason) or DEATHS.get(name) or DEATHS["started several times, never finished"]
     if name == "Slack" and turn.died == "queued":  # the menu that asks for an agent
@@ -659,7 +662,8 @@ def _dead(turn: TurnTrace) -> Explanation:
 
 
 def _ended(turn: TurnTrace) -> Explanation:
-    line, what = end_of(turn.what), turn.what
+    what = turn.what
+    line = _unknown(turn) if what == "unknown" else end_of(what)
     if turn.approval in REQUESTS:
         return Explanation(REQUESTS[turn.approval], turn=turn, shown_at=turn.posted)
     if what.startswith("refused: "):
@@ -675,6 +679,11 @@ def _ended(turn: TurnTrace) -> Explanation:
     elif turn.answered_at and not turn.posted and what not in {"stopped", "deleted"}:
         line = replace(line, is_public=False)  # its reply was private, too
     return Explanation(line, _cause(turn), turn=turn, shown_at=turn.posted)
+
+
+def _unknown(turn: TurnTrace) -> Meaning:
+    is_run = turn.kind != "message" or turn.concerns.startswith("workflow ")  # nothing else waits for an outcome
+    return State.RUN_UNKNOWN.value if is_run else _UNKNOWN
 
 
 def _said(turn: TurnTrace) -> str:

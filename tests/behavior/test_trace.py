@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import httpx
+import pytest
 from redis.asyncio import Redis
 
-from bridge.cli.trace import for_programs, steps_of
+from bridge.cli.audit import result
+from bridge.cli.trace import for_programs, steps_of, summary_of
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, Notice
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import DM_ALICE
+from bridge.playground.emulator.sample import ALICE, DM_ALICE
+from bridge.queue.audit import audit_since
 from bridge.queue.erasure import erase_person
+from bridge.queue.records import Step
 from bridge.queue.trace import trace_of
+from support.dead_letters import bury
 from support.harness import POST, Harness
 from support.store import CHANNEL, LANE, PREFIX, ROOT, SESSION_LIFETIME, START, TEAM, USER, key_of, message, ts
 from support.traces import detail, trace_steps, words
@@ -97,10 +103,11 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
     await harness.take_over("b")
 
     steps = await trace_steps(harness.store)
-    assert [(step.what, step.process) for step in steps if step.what in {"sent", "answered", "done"}] == [
-        ("sent", "a"), ("answered", "b"), ("done", "b"),
+    assert [(step.what, step.process) for step in steps if step.what in {"sent", "unknown", "done"}] == [
+        ("sent", "a"), ("unknown", "b"), ("done", "b"),
     ]  # fmt: skip
-    assert detail(steps, "answered") == (
+    assert "answered" not in words(steps)
+    assert detail(steps, "unknown") == (
         "the outcome is unknown; a button offers to send it again (agent 1: the bridge ended before an answer came)"
     )
 
@@ -118,7 +125,7 @@ async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> N
     assert len(known.turns) == 2
     assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
     assert words(steps_of(known))[4:] == [
-        "answered", "posted", "done", "queued", "sent", "answered", "posted", "done",
+        "unknown", "posted", "done", "queued", "sent", "answered", "posted", "done",
     ]  # fmt: skip
 
 
@@ -130,6 +137,33 @@ async def test_a_card_leads_to_its_run(harness: Harness) -> None:
     assert words(steps) == ["received", "decided", "queued", "sent", "answered", "posted", "done"]
     assert detail(steps, "received") == "a slash command"
     assert detail(steps, "answered") == "the workflow ran"
+
+
+@pytest.mark.parametrize("typed", ["/workflows run Import hello", "!workflows run Import hello"])
+@pytest.mark.parametrize("answer", [httpx.Response(500), httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("cut")])
+async def test_a_run_without_a_result_is_unknown_in_trace_and_audit(
+    harness: Harness, typed: str, answer: httpx.Response | Exception
+) -> None:
+    harness.service.run_answers = [answer]
+    if typed.startswith("/"):
+        await harness.type_command(typed)
+    else:
+        await harness.say(typed, channel=DM_ALICE, user=ALICE)
+
+    (card,) = harness.seen.replies("bridge_run")
+    known = await trace_of(harness.store.scripts, MessageKey(TEAM, card.place.channel, card.ts))
+    entries = [entry async for entry in audit_since(harness.store.scripts, START - timedelta(days=90))]
+
+    assert words(steps_of(known))[3:] == ["sent", "unknown", "posted", "done"]
+    assert re.match(r"I can't tell whether the workflow ran \(.+\)\. Running it again may repeat", summary_of(known))
+    assert result(entries[-1]).startswith("outcome unknown (")
+
+
+async def test_a_dead_letter_without_an_answer_says_that_the_outcome_is_unknown(harness: Harness) -> None:
+    await harness.store.queue()
+    await bury(harness.store, Step.SENT)
+
+    assert detail(await trace_steps(harness.store), "dead").endswith("the outcome is unknown; see bridge dead list")
 
 
 async def test_a_direct_message_leads_to_its_turn_until_erased(harness: Harness) -> None:
