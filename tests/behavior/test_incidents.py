@@ -120,7 +120,7 @@ async def test_the_end_is_a_reply_and_an_edit(harness: Harness) -> None:
         await a_minute_later(harness)
 
     edited, reply = posts(harness)
-    assert (edited.ts, edited.text) == (first.ts, "✅ Some work couldn't be finished: over after 2 min.")
+    assert (edited.ts, edited.text) == (first.ts, "✅ Over: there was work that couldn't be finished, for 2 min.")
     assert (reply.place, reply.text) == (Place(OPS, first.ts), "✅ Over after 2 min.")
 
 
@@ -211,7 +211,7 @@ async def test_an_incident_over_before_its_post_is_posted_as_over(harness: Harne
     await a_minute_later(harness)
 
     root, reply = posts(harness)
-    assert root.text == "✅ Some work couldn't be finished: over after 3 h."
+    assert root.text == "✅ Over: there was work that couldn't be finished, for 3 h."
     assert f"<!date^{int(began.timestamp())}^" in str(root.blocks)
     assert reply.place == Place(OPS, root.ts)
 
@@ -229,7 +229,7 @@ async def test_a_rejected_token_is_said_with_its_true_time(harness: Harness) -> 
         await a_minute_later(harness)
 
     root = posts(harness)[0]
-    assert root.text.startswith("✅ Slack rejected the bot token")
+    assert root.text.startswith("✅ Over: Slack rejected the bot token")
     assert f"<!date^{int((began + MINUTE).timestamp())}^" in str(root.blocks)
     assert "token_revoked" in str(root.blocks)
 
@@ -271,7 +271,7 @@ async def test_a_service_down_for_five_minutes_is_an_incident(harness: Harness, 
     harness.monotonic += 60  # the breaker tries again
     await a_minute_later(harness)
 
-    assert posts(harness)[0].text == "✅ The project service can't be reached: over after 6 min."
+    assert posts(harness)[0].text == "✅ Over: the project service couldn't be reached, for 6 min."
 
 
 async def test_each_project_has_an_incident_of_its_own(harness: Harness) -> None:
@@ -387,7 +387,7 @@ async def test_a_gate_opened_by_a_rename_is_an_incident_until_it_holds_again(har
     await harness.slack.people.change_group(BOB, replace(group, deleted_at=0))
     harness.monotonic += 10
     await a_minute_later(harness)
-    assert "✅ Part of bridge.toml has no effect: over after" in posts(harness)[0].text
+    assert "✅ Over: part of bridge.toml had no effect, for " in posts(harness)[0].text
 
 
 async def test_a_message_that_waits_is_an_incident(harness: Harness) -> None:
@@ -452,4 +452,4 @@ async def test_a_token_rejected_between_two_looks_is_said(harness: Harness) -> N
     await a_minute_later(harness)
     await a_minute_later(harness)
 
-    assert posts(harness)[0].text == "✅ Slack rejected the bot token: over after 20 s."
+    assert posts(harness)[0].text == "✅ Over: Slack rejected the bot token, for 20 s."

@@ -21,6 +21,7 @@ async def test_an_incident_begins_and_ends_in_the_operators_channel(opens: Opens
         await expect(incident).to_contain_text("Since")
 
         await window.turn("Service down")
-        await expect(incident).to_contain_text("over after", timeout=A_DAY_PASSES)
+        over = window.message("the project service couldn't be reached")
+        await expect(over).to_contain_text("Over: the project service", timeout=A_DAY_PASSES)
 
-        await expect(window.page.get_by_test_id("message").filter(has_text="can't be reached")).to_have_count(1)
+        await expect(window.page.get_by_test_id("message").filter(has_text="couldn't be reached")).to_have_count(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from bridge.features.incidents.incident import (
     to_text,
 )
 from bridge.features.incidents.kinds import KINDS
-from bridge.features.incidents.layout import on
+from bridge.features.incidents.layout import on, over
 from bridge.features.incidents.watching import of_redis
 from bridge.queue.redis.condition import RedisCondition
 from bridge.queue.scripting import epoch_ms
@@ -174,3 +175,14 @@ def test_an_incidents_page_is_in_the_documentation(kind: str) -> None:
 
     [page] = [text for text in pages if text.startswith(f"# {title}\n")]
     assert not section or f"\n## {section}\n" in page
+
+
+@each("kind", KINDS)
+def test_an_incidents_end_begins_with_what_is_over(kind: str) -> None:
+    shown = over(kind, "said", START, NOW)
+    several = over(kind, "", START, NOW, "Data")
+
+    assert re.fullmatch(
+        r"✅ Over: \S.* (was|were|couldn't|didn't|had|lacked|might|rejected|sent) .*, for 2 h\.", shown.text
+    )
+    assert several.text == shown.text.replace(", for 2 h", " (Data), for 2 h")

@@ -41,3 +41,23 @@ KINDS: Final = {
     ),
 }  # fmt: skip
 """Every kind of incident, by its name in Redis."""
+
+WAS: Final = {
+    "down": "the project service couldn't be reached",
+    "dead": "there was work that couldn't be finished",
+    "oldest": "messages were waiting for long",
+    "persistence": "Redis might have lost data",
+    "memory": "Redis was running out of memory",
+    "replicas": "Redis had no working replica",
+    "store": "Redis couldn't be used",
+    "clock": "a machine's clock was wrong",
+    "token": "Slack rejected the bot token",
+    "scopes": "the Slack app lacked a permission",
+    "socket": "Slack's events didn't arrive",
+    "paused": "something that people set up was paused",
+    "rows": "the project service sent data I couldn't read",
+    "unauthorized": "requests were refused with 401",
+    "names": "part of bridge.toml had no effect",
+    "reload": "bridge.toml was refused",
+}
+"""What each kind is called once it's over."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from bridge.features.incidents.kinds import KINDS
+from bridge.features.incidents.kinds import KINDS, WAS
 from bridge.inbound import IncidentChange
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -39,11 +39,11 @@ def on(kind: str, said: str, since: datetime, project: str = "") -> Reply:
 
 def over(kind: str, said: str, since: datetime, ended: datetime, project: str = "") -> Reply:
     """Show an incident that's over, with how long it lasted."""
-    title = kit.one_line(_title(kind, project), _TITLE)
-    ending = f": over after {kit.spoken(ended - since)}."
+    was = WAS.get(kind, "something needed attention") + (f" ({kit.one_line(project, 60)})" if project else "")
+    lasted = f", for {kit.spoken(ended - since)}."
     return kit.reply(
-        f"✅ {title}{ending}",
-        kit.rich(kit.paragraph("✅ ", kit.words(title, bold=True), ending)),
+        f"✅ Over: {was}{lasted}",
+        kit.rich(kit.paragraph("✅ Over: ", kit.words(was, bold=True), lasted)),
         *([kit.context(f"It was: {kit.one_line(said, _SAID)}")] if said else []),
         kit.trusted_context("From {since} to {ended}", since=since, ended=ended),
         audience=Audience.CHANNEL,
