@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +15,9 @@ from redis import Redis
 from bridge.cli.probes import redis_rows
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
+from support.playground import bare_environment
 from support.real_redis import RealRedis
+from support.secrecy import BOT_TOKEN, SIGNING_SECRET
 from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
 
@@ -111,6 +116,27 @@ async def test_a_start_logs_missing_permissions_and_disabled_features(system: Sy
     }
     assert "stop an agent" in next(line["to"] for line in records if line["scope"] == "reactions:read")
     assert len(records) == 3
+
+
+@pytest.mark.parametrize("mode", ["--app-token=xapp-1-test", f"--signing-secret={SIGNING_SECRET}"])
+async def test_a_start_on_the_emulators_program_warns_of_nothing(system: System, mode: str) -> None:
+    emulator = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bridge.playground.emulator", "--port=0", f"--bot-token={BOT_TOKEN}", mode),
+        env=bare_environment(), stdin=PIPE, stdout=PIPE,
+    )  # fmt: skip
+    try:
+        assert emulator.stdout is not None
+        address = (await emulator.stdout.readline()).decode().split()[-1]
+        app_token = mode.partition("=")[2] if "app" in mode else ""
+        bridge = await system.bridge(SLACK_API_URL=address, SLACK_APP_TOKEN=app_token).start()
+        await bridge.ready()
+        records = [json.loads(line) for line in bridge.log.decode().splitlines()]
+    finally:
+        emulator.kill()
+        await emulator.wait()
+
+    assert records
+    assert [record for record in records if record["level"] not in {"debug", "info"}] == []
 
 
 async def test_a_redis_user_without_info_and_client_is_enough(private_redis: Callable[[], RealRedis]) -> None:

@@ -87,6 +87,7 @@ async def _run(asked: argparse.Namespace) -> None:
     ) as slack:
         slack.use_sockets = bool(asked.app_token)
         slack.app_pages.drops_manifests = asked.drop_manifests
+        slack.scopes.add("chat:write.customize")  # no method needs it, but the bridge asks for it
         _say(_greeting(asked, slack.api_url))
         lines: asyncio.Queue[str] = asyncio.Queue()
         loop = asyncio.get_running_loop()
