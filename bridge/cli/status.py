@@ -8,6 +8,7 @@ from typing import Final
 
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import moment, out, printable, to_json
+from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import ThreadKey
 from bridge.queue.outages import Outages, PastOutage
@@ -15,6 +16,7 @@ from bridge.queue.scripting import Scripts
 from bridge.queue.status import Status, status_of
 from bridge.queue.trace import Owner, owner_of
 from bridge.queue.wipe import CURE
+from bridge.slack.blockkit.kit import counted
 
 _STEPS: Final = {"queued": "starting", "sent": "waiting for the project service", "posting": "posting to Slack"}
 
@@ -25,7 +27,8 @@ def status(
 ) -> None:
     """Show what each process is doing.
 
-    Also counts busy, waiting and stopped threads, requests for approval, and work that failed.
+    Also counts busy, waiting and stopped threads, requests for approval, and work that failed. The exit code is 1 if
+    none runs, or if one ended without stopping cleanly and no other has started since; it's listed for a day.
     """
 
     async def show(scripts: Scripts) -> int:
@@ -34,7 +37,7 @@ def status(
             out(for_programs(found, outage))
         else:
             out(table(found, scripts.clock.now(), outage, await owner_of(scripts)), signs=True)
-        return 0
+        return 0 if found.is_well else CANNOT_RUN
 
     in_store(show)
 
@@ -45,26 +48,35 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
         {
             "name": one.name,
             "is_running": one.is_running,
+            "is_replaced": one.is_replaced,
             "last_heard_seconds": one.last_heard and one.last_heard.total_seconds(),
             "work": one.work,
             "clock": one.clock,
         }
         for one in found.processes
     ]
-    return to_json({**asdict(found), "processes": processes, "outage": outage and asdict(outage)}, indent=2)
+    return to_json(
+        {"ok": found.is_well, **asdict(found), "processes": processes, "outage": outage and asdict(outage)}, indent=2
+    )
 
 
 def table(found: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:
     """Format the status for people; *owner* is the namespace's, for links to its threads."""
     lines = ["Processes"]
-    for one in found.processes:
+    folded = [one for one in found.processes if one.is_replaced and not one.work]
+    for one in (one for one in found.processes if one not in folded):
+        ago = _spoken(one.last_heard) if one.last_heard is not None else "more than a day"
         if one.is_running:
-            seen = f"running, {len(one.work)} in progress" if one.work else "running, idle"
+            does = f"{len(one.work)} in progress" if one.work else "idle"
+            seen = f"running, {does}, last heartbeat {ago} ago"
         else:
-            seen = f"not seen for {_spoken(one.last_heard) if one.last_heard else 'more than an hour'}"
+            at = f", last heartbeat at {moment(now - one.last_heard)}" if one.last_heard else ""
+            seen = f"not seen for {ago}{at}{', replaced' if one.is_replaced else ''}"
         lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
         if one.is_running and one.clock:
             lines.append(f"      ! {printable(one.clock)}. Synchronize it (NTP).")
+        if one.is_missing:
+            lines.append("    → its log says why; start it again")
         for work in one.work:
             age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             kind, _, rest = work.lane.partition(":")
@@ -78,7 +90,9 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
             if work.next_try:
                 does = f"waiting for the project service until {moment(work.next_try, 'seconds')}"
             lines.append(printable(f"      {where}  {does}{age}"))
-    if not found.processes:
+    if folded:
+        lines.append(f"  {counted(len(folded), 'other')} ended and {'was' if len(folded) == 1 else 'were'} replaced.")
+    if not any(one.is_running for one in found.processes):
         lines.append("  No bridge is running.")
     numbers = {
         "Busy threads": found.lanes,

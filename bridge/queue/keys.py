@@ -22,7 +22,8 @@ from typing import Generic, Literal, ParamSpec
 
 from bridge.ids import InProject, Lane, MessageKey, PersonKey, ThreadKey
 
-HEARD = timedelta(hours=1)
+HEARD = timedelta(days=1)  # so that in the morning it's still known what died at night
+ASKED = timedelta(hours=1)
 RESENT_WITHIN = timedelta(minutes=15)  # Slack retries at once, after 1 and after 5 minutes
 REFUSING_LENGTH = 100  # stretches
 SEEN = timedelta(hours=25)  # Slack retries "delayed events" for hours
@@ -117,8 +118,8 @@ class Keys:
     parked = Key[[]]("parked", "hash", "until someone decides", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings and faces")
-    processes = Key[[]]("processes", "zset", HEARD, "running processes, by last heartbeat")
-    reload = Key[[]]("reload", "string", HEARD, "the latest request to read the operator's file again")
+    processes = Key[[]]("processes", "zset", HEARD, "processes that didn't stop cleanly, by last heartbeat")
+    reload = Key[[]]("reload", "string", ASKED, "the latest request to read the operator's file again")
     in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")
     probe = Key[[]]("probe", "string", PROBE, "nothing, to find out which commands the Redis user may run")
     seen_event = Key[str]("seen:e:<event>", "string", SEEN,

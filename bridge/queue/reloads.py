@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from bridge.queue.keys import HEARD, milliseconds
+from bridge.queue.keys import ASKED, HEARD, milliseconds
 from bridge.queue.scripting import Scripts
 
 
@@ -20,6 +20,7 @@ from bridge.queue.scripting import Scripts
 class InForce:
     """What a process uses: the *revision* of its configuration, and the *projects*, *since* when.
 
+    *started* is when the process was first reported, by Redis' clock (0: by an earlier release, which doesn't say).
     *unknown* says which of its rules and limits name what doesn't exist. *problems* say why it refused what it last
     read, for *request* if that's why it did; else *changed* says in words what was new, and *needs_restart* names the
     variables whose new values it doesn't use yet. *clock* says how wrong its machine's clock is, if it is.
@@ -34,6 +35,7 @@ class InForce:
     needs_restart: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     clock: str = ""
+    started: float = field(default=0.0, compare=False)
 
 
 class Reloads:
@@ -42,11 +44,12 @@ class Reloads:
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
+        self._started = 0.0  # of the process that reports
 
     async def request(self) -> str:
         """Ask every process to read its configuration again; returns the request, which their reports name."""
         request = secrets.token_hex(8)
-        await self._redis.set(self._keys.reload(), request, px=milliseconds(HEARD))
+        await self._redis.set(self._keys.reload(), request, px=milliseconds(ASKED))
         return request
 
     async def requested(self, process: str) -> tuple[str, InForce | None]:
@@ -56,7 +59,10 @@ class Reloads:
 
     async def report(self, process: str, in_force: InForce) -> None:
         """Record what *process* has in force; its heartbeat renews the record."""
-        await self._redis.set(self._keys.in_force(process), json.dumps(asdict(in_force)), px=milliseconds(HEARD))
+        seconds, microseconds = await self._redis.time()
+        self._started = self._started or seconds + microseconds / 1_000_000
+        text = json.dumps(asdict(replace(in_force, started=self._started)))
+        await self._redis.set(self._keys.in_force(process), text, px=milliseconds(HEARD))
 
     async def reports(self, processes: Iterable[str]) -> dict[str, InForce | None]:
         """Return what each of *processes* last reported."""
@@ -79,6 +85,7 @@ def _read(text: str | None) -> InForce | None:
             tuple(found.get("needs_restart", ())),
             tuple(found.get("unknown", ())),
             str(found.get("clock", "")),
+            float(found.get("started", 0)),
         )
     except (ValueError, TypeError, KeyError):
         return None

@@ -6,8 +6,10 @@ Only reads, and no message text.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -40,20 +42,27 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A bridge process: its *name*, how long ago its last heartbeat was (None: over an hour), and its work.
+    """A bridge process: its *name*, how long ago its last heartbeat was (None: over a day), and its work.
 
-    *clock* says how wrong its machine's clock is, if it is.
+    *clock* says how wrong its machine's clock is, if it is. One that ended without stopping cleanly *is_replaced* once
+    another has started since.
     """
 
     name: str
     last_heard: timedelta | None
     work: tuple[Work, ...]
     clock: str = ""
+    is_replaced: bool = False
 
     @property
     def is_running(self) -> bool:
         """Whether its last heartbeat is recent."""
         return self.last_heard is not None and self.last_heard < RUNNING
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether it should run, and doesn't."""
+        return not (self.is_running or self.is_replaced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,11 @@ class Status:
     approvals: int = 0
     dead: int = 0
     wipe: Wipe | None = None
+
+    @property
+    def is_well(self) -> bool:
+        """Whether what should run runs: at least one process, and another for each that ended unexpectedly."""
+        return any(one.is_running for one in self.processes) and not any(one.is_missing for one in self.processes)
 
 
 async def status_of(scripts: Scripts) -> Status:
@@ -94,14 +108,9 @@ async def status_of(scripts: Scripts) -> Status:
         next_try = from_epoch_ms(again) if again and step == "queued" else None
         found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
         work.setdefault(one["consumer"], []).append(found)
-    heard = await last_heard(redis, keys)
-    reports = await Reloads(scripts).reports(dict.fromkeys([*heard, *work]))
     parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
     return Status(
-        processes=tuple(
-            Process(name, heard.get(name), tuple(work.get(name, ())), report.clock if report else "")
-            for name, report in reports.items()
-        ),
+        processes=await processes_of(scripts, work),
         lanes=await redis.xlen(keys.ready()),
         parked=len(parked - held),
         held=len(parked & held),  # else its stopped turn is still being finished
@@ -109,6 +118,41 @@ async def status_of(scripts: Scripts) -> Status:
         dead=await redis.zcard(keys.dead()),
         wipe=Wipe.read(await redis.hmget(keys.owner(), FIELDS), scripts.clock.now()),
     )
+
+
+async def processes_of(
+    scripts: Scripts, work: Mapping[str, Sequence[Work]] = MappingProxyType({})
+) -> tuple[Process, ...]:
+    """Return the processes that run, and those that ended without stopping cleanly. Raises `StoreUnavailable`."""
+    heard = await last_heard(scripts.redis, scripts.keys)
+    seconds, microseconds = await scripts.redis.time()
+    now, names = seconds + microseconds / 1_000_000, dict.fromkeys([*heard, *work])
+    reports = await Reloads(scripts).reports(names)
+    runs_for = {name: timedelta(seconds=now - one.started) for name, one in reports.items() if one and one.started}
+    replaced = _replaced({name: heard.get(name, timedelta.max) for name in names}, runs_for)
+    return tuple(
+        Process(
+            name,
+            heard.get(name),
+            tuple(work.get(name, ())),
+            clock=report.clock if report else "",
+            is_replaced=name in replaced,
+        )
+        for name, report in reports.items()
+    )
+
+
+def _replaced(heard: Mapping[str, timedelta], runs_for: Mapping[str, timedelta]) -> set[str]:
+    """Return the ended processes for each of which another one has started since, if possible on the same host."""
+    replaced, free = set[str](), dict(runs_for)
+    for gone, ago in sorted(heard.items(), key=lambda one: one[1]):
+        since = [name for name, age in free.items() if age < ago and name != gone]
+        if ago < RUNNING or not since:
+            continue
+        host = gone.rpartition(":")[0].rpartition(":")[0]
+        del free[min(since, key=lambda name: (not name.startswith(f"{host}:"), free[name]))]
+        replaced.add(gone)
+    return replaced
 
 
 def _project_of(body: str | None) -> str:
