@@ -91,6 +91,23 @@ class Metrics:
         dead_letters = Counter("bridge_dead_letters", "Work that couldn't be finished", registry=registry)
         self.dead_letter = dead_letters.inc
         """Counts work that couldn't be finished."""
+        unknown = Counter(
+            "bridge_unknown_outcomes", "Questions and runs that may have been done, or not", registry=registry
+        )
+        self.outcome_unknown = unknown.inc
+        """Counts a question or run of which it isn't known whether it was done."""
+        self.processes = Gauge(
+            "bridge_processes", "Processes by state: running, or missing, because it ended and no other started since",
+            ["state"], registry=registry,
+        )  # fmt: skip
+        self.redis_memory = Gauge(
+            "bridge_redis_memory_bytes", "Memory that Redis has used, and its limit, if it has one", ["what"],
+            registry=registry,
+        )  # fmt: skip
+        self.redis_trouble = Gauge(
+            "bridge_redis_trouble", "1 if Redis has a problem with its persistence, memory or replicas, else 0",
+            ["kind"], registry=registry,
+        )  # fmt: skip
 
         self.found = Counter(
             "bridge_catch_up_messages", "Messages found in Slack's history after an outage, by outcome",

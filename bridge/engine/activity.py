@@ -201,7 +201,7 @@ def _ended(turn: Turn, what: str, outcome: Outcome | None) -> tuple[str, str, st
     An agent's answer has no word; else it's ``failed``, ``stopped`` or ``unknown``.
     """
     if outcome is not None and outcome.workflow is not None and outcome.ended:
-        return "workflow", str(outcome.workflow), outcome.ended
+        return "workflow", str(outcome.workflow), "unknown" if what == "unknown" else outcome.ended
     if not isinstance(turn.body, InboundMessage):
         return None
     bound = turn.conversation.agent

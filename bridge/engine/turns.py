@@ -357,6 +357,8 @@ class Turns:
                 await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
                 turn.staged.clear()
                 turn.step = Step.POSTING
+                if outcome.what == "unknown":
+                    self.metrics.outcome_unknown()
             ts = await self.poster.post(turn, outcome, may_be_posted=is_recorded)
             self.watches.check(turn.id)  # deleted while its answer was on the way
         except DeletedMeanwhile:
@@ -448,6 +450,8 @@ class Turns:
         """Bury a turn that can't be finished. Unless *is_readable*, this version can't read its recorded outcome."""
         is_off = turn.record.is_withdrawn or turn.record.is_stopped
         notice = None if is_off else notice_left(turn.id, turn.body.model_dump(), turn.step, is_readable=is_readable)
+        if turn.step is Step.SENT:
+            self.metrics.outcome_unknown()
         await self._bury(turn.lease, turn.id, reason, turn.record, notice)
 
     async def _bury(

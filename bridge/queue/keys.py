@@ -118,7 +118,7 @@ class Keys:
     parked = Key[[]]("parked", "hash", "until someone decides", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
     stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings and faces")
-    processes = Key[[]]("processes", "zset", HEARD, "processes that didn't stop cleanly, by last heartbeat")
+    processes = Key[[]]("processes", "zset", HEARD, "processes, except those that stopped cleanly, by last heartbeat")
     reload = Key[[]]("reload", "string", ASKED, "the latest request to read the operator's file again")
     in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")
     probe = Key[[]]("probe", "string", PROBE, "nothing, to find out which commands the Redis user may run")

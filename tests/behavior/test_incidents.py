@@ -30,6 +30,7 @@ from support.waiting import wait_until
 
 WATCH = next(job for job in features.jobs if job.name == "incidents.watch")
 REPORT = next(job for job in features.jobs if job.name == "incidents.report_troubles")
+MEASURE = next(job for job in features.jobs if job.name == "incidents.measure")
 MINUTE = timedelta(minutes=1)
 OPS = RANDOM
 
@@ -82,6 +83,33 @@ async def test_without_a_channel_nothing_is_looked_up(harness: Harness) -> None:
 
     assert (posts(harness), harness.service.requests) == ([], 0)
     await dead(harness, 0)
+
+
+async def measured(harness: Harness) -> list[str]:
+    await harness.parts().clock.do(MEASURE)
+    exposed = harness.metrics.exposition().decode().splitlines()
+    return [one for one in exposed if one.startswith(("bridge_processes{", "bridge_redis_"))]
+
+
+async def test_metrics_show_redis_and_dead_replicas_also_without_a_channel(harness: Harness, redis: Redis) -> None:
+    harness.configure(BRIDGE_OPS_CHANNEL="")
+    now = (await redis.time())[0] * 1000
+    await redis.zadd(harness.store.scripts.keys.processes(), {"h:1:a": now, "h:2:b": now - 60_000})
+
+    lines = await measured(harness)
+    await redis.config_set("appendonly", "no")
+    await redis.config_set("maxmemory", "1mb")
+    worse = await measured(harness)
+    await redis.config_set("maxmemory", "0")
+    await redis.delete(harness.store.scripts.keys.processes())
+
+    assert {'bridge_processes{state="running"} 1.0', 'bridge_processes{state="missing"} 1.0'} <= set(lines)
+    assert [one.rpartition(" ")[2] for one in lines if "trouble" in one] == ["0.0", "0.0", "0.0"]
+    assert not any('what="limit"' in one for one in lines)
+    assert {
+        'bridge_redis_trouble{kind="persistence"} 1.0', 'bridge_redis_trouble{kind="memory"} 1.0',
+        'bridge_redis_memory_bytes{what="limit"} 1.048576e+06',
+    } <= set(worse)  # fmt: skip
 
 
 async def test_without_trouble_nothing_is_posted(harness: Harness) -> None:

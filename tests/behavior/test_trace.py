@@ -110,6 +110,7 @@ async def test_a_takeover_shows_in_the_processes(harness: Harness) -> None:
     assert detail(steps, "unknown") == (
         "the outcome is unknown; a button offers to send it again (agent 1: the bridge ended before an answer came)"
     )
+    assert "bridge_unknown_outcomes_total 1.0" in harness.metrics.exposition().decode()
 
 
 async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> None:
@@ -157,6 +158,9 @@ async def test_a_run_without_a_result_is_unknown_in_trace_and_audit(
     assert words(steps_of(known))[3:] == ["sent", "unknown", "posted", "done"]
     assert re.match(r"I can't tell whether the workflow ran \(.+\)\. Running it again may repeat", summary_of(known))
     assert result(entries[-1]).startswith("outcome unknown (")
+    exposed = harness.metrics.exposition().decode()
+    assert "bridge_unknown_outcomes_total 1.0" in exposed
+    assert 'bridge_workflow_seconds_count{outcome="unknown",project="default",workflow="3"} 1.0' in exposed
 
 
 async def test_a_dead_letter_without_an_answer_says_that_the_outcome_is_unknown(harness: Harness) -> None:

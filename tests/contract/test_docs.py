@@ -12,9 +12,11 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import get_args
 
 import httpx
 import pytest
+from pydantic import SecretStr
 from ruamel.yaml import YAML
 
 from bridge import __version__
@@ -27,7 +29,7 @@ from bridge.features.schedules.phrases import describe
 from bridge.features.schedules.schedule import read_question, read_report, read_run
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
-from bridge.settings import Settings, environment, load, unknown_names
+from bridge.settings import Settings, environment, load, needs_restart, unknown_names
 from support import docs_site, reference
 from support.docs_site import PAGES, Block, blocks
 from support.tables import each
@@ -121,13 +123,14 @@ def yaml_of(page: str) -> str:
 def test_the_alerting_rules_use_metrics_that_exist() -> None:
     metrics = Metrics()
     names = {sample.name for family in metrics.registry.collect() for sample in family.samples}
+    names |= {family.name for family in metrics.registry.collect()}
     names |= {f"{family.name}_total" for family in metrics.registry.collect() if family.type == "counter"}
     names |= {f"{family.name}_{part}" for family in metrics.registry.collect() for part in ("bucket", "count")}
     [group] = YAML(typ="safe").load(yaml_of("watch"))["groups"]
 
     used = {name for rule in group["rules"] for name in re.findall(r"\bbridge_\w+", rule["expr"])}
 
-    assert len(group["rules"]) == 8
+    assert len(group["rules"]) == 13
     assert used - names == set()
 
 
@@ -146,6 +149,11 @@ async def test_prometheus_accepts_the_alerting_rules(tmp_path: Path) -> None:
         'bridge_slack_calls_total{outcome="ratelimited"}': "0+1x60",
         "bridge_queue_depth": "40x60",
         "bridge_dead_letters_total": "0+1x60",
+        "bridge_unknown_outcomes_total": "0+1x60",
+        'bridge_processes{state="missing"}': "1x60",
+        'bridge_redis_trouble{kind="memory"}': "1x60",
+        'bridge_redis_trouble{kind="persistence"}': "1x60",
+        'bridge_redis_trouble{kind="replicas"}': "1x60",
     }
     [group] = YAML(typ="safe").load(yaml_of("watch"))["groups"]
     expected = [
@@ -241,3 +249,16 @@ def test_documented_alerts_are_understood() -> None:
 def _described(typed: str) -> str:
     spec = read_report(typed)
     return describe(spec.schedule.crons) + (f" ({spec.zone})" if spec.zone else "")
+
+
+def test_the_page_about_rotation_says_which_secrets_a_reload_takes() -> None:
+    page = (docs_site.ROOT / "docs/how-to/rotate-secrets.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\| `(\w+)` \| (a restart|a reload|neither)", page, re.MULTILINE))
+    before = Settings.model_construct(**dict.fromkeys(Settings.model_fields, ""))
+    restarted = {
+        str(field.alias): bool(needs_restart(before, before.model_copy(update={name: "new"})))
+        for name, field in Settings.model_fields.items()
+        if SecretStr in (field.annotation, *get_args(field.annotation))
+    }
+
+    assert {name: said[name] == "a restart" for name in restarted} == restarted

@@ -11,7 +11,7 @@ from bridge.engine.results import Done, Outcome, PostedIncident, Result
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.features.incidents import layout
-from bridge.features.incidents.watching import report_troubles, stored_incident, watch
+from bridge.features.incidents.watching import measure, report_troubles, stored_incident, watch
 from bridge.ids import side_id
 from bridge.inbound import IncidentChange
 from bridge.queue.keys import INCIDENT, milliseconds
@@ -26,6 +26,7 @@ MARK: Final = "bridge_incident"
 incidents = Feature("incidents")
 incidents.every(timedelta(seconds=10), everywhere=True)(report_troubles)
 incidents.every(timedelta(seconds=30))(watch)
+incidents.every(timedelta(minutes=1), everywhere=True)(measure)
 incidents.outcomes |= {"incident begins": "posted an incident", "incident changes": "posted a change of an incident"}
 incidents.outcomes |= {"incident again": "posted an incident that's back", "incident ends": "posted an incident's end"}
 

@@ -36,7 +36,7 @@ from bridge.queue.records import Write, only_if
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
-from bridge.queue.status import oldest_message, running
+from bridge.queue.status import oldest_message, processes_of, running
 from bridge.slack.blockkit.kit import counted, first_of
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,9 @@ _DOWN_FOR: Final = timedelta(minutes=5)
 _WAITS_FOR: Final = timedelta(minutes=10)
 _RECONNECTS_FOR: Final = timedelta(minutes=1)
 _MOST_NAMED: Final = 3
+
+OF_REDIS: Final = ("persistence", "memory", "replicas")
+"""The kinds of incidents that `of_redis` finds."""
 
 
 async def report_troubles(deps: Deps) -> None:
@@ -170,17 +173,37 @@ async def _reported(deps: Deps) -> list[Finding]:
     return found
 
 
+async def measure(deps: Deps) -> None:
+    """Have this process's metrics show Redis and the processes. Raises `StoreUnavailable`."""
+    metrics, processes = deps.metrics, await processes_of(deps.scripts)
+    metrics.processes.labels("running").set(sum(one.is_running for one in processes))
+    metrics.processes.labels("missing").set(sum(one.is_missing for one in processes))
+    condition, troubles = await _redis_troubles(deps)
+    if troubles is None:
+        return
+    metrics.redis_memory.labels("used").set(condition.memory)
+    if condition.maxmemory:
+        metrics.redis_memory.labels("limit").set(condition.maxmemory)
+    for kind in OF_REDIS:
+        metrics.redis_trouble.labels(kind).set(kind in troubles)
+
+
 async def _of_redis(deps: Deps, now: datetime) -> list[Finding]:
     """Return what's wrong with Redis."""
+    _condition, troubles = await _redis_troubles(deps)
+    return [Finding(kind, now, words, words) for kind, words in (troubles or {}).items()]
+
+
+async def _redis_troubles(deps: Deps) -> tuple[RedisCondition, dict[str, str] | None]:
+    """Return Redis' state, and what's wrong with it, by the kind of incident; None if it may not be asked."""
     condition = await condition_of(deps.scripts.redis, deps.scripts.keys.namespace, time.monotonic)
     if "INFO" in condition.denied:
-        return []
+        return condition, None
     key, redis = deps.scripts.keys.replicated(), deps.scripts.redis
     if condition.replicas:
         await redis.set(key, "1", px=milliseconds(REPLICATED))
     had_replicas = bool(await redis.exists(key))
-    said = of_redis(condition, had_replicas=had_replicas)
-    return [Finding(kind, now, words, words) for kind, words in said.items()]
+    return condition, of_redis(condition, had_replicas=had_replicas)
 
 
 def of_redis(condition: RedisCondition, *, had_replicas: bool) -> dict[str, str]:
