@@ -45,7 +45,7 @@ async def audited(redis: Redis) -> list[AuditEntry]:
 
 async def traced(harness: Harness) -> str:
     known = await trace_of(harness.store.scripts, MessageKey(TEAM, CHANNEL, ROOT))
-    return next(step.detail for step in steps_of(known) if step.what == "answered")
+    return next(step.detail for step in steps_of(known) if step.what in {"answered", "unknown"})
 
 
 # Answers that came
