@@ -5,7 +5,7 @@
 - It ends with the last step that the bridge recorded, else with the person's next message in the thread.
 - Its Web API calls are those in the thread, those about the message's files, and responses to that person by response
   URL.
-- Its project service calls are the chats with the message's words, between "sent" and "answered" if the bridge recorded
+- Its project service calls are the chats with the message's words, between "sent" and "answered" or "unknown" if it recorded
   those; for a command or click, every call until its result was shown.
 """
 
@@ -149,7 +149,7 @@ def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence
         shown = float((story.message.edited or {}).get("ts") or story.message.ts)
         return [call for call in calls if story.start - _CLOCKS <= call.at <= shown + _CLOCKS]
     asked = [float(step["at"]) for step in steps if step.get("what") == "sent"]
-    answered = [float(step["at"]) for step in steps if step.get("what") == "answered"]
+    answered = [float(step["at"]) for step in steps if step.get("what") in {"answered", "unknown"}]
     start = min(asked, default=story.start) - _CLOCKS
     end = max(answered, default=story.end) + _CLOCKS
     chats = [call for call in calls if call.path.endswith("/chat") and start <= call.at <= end]
