@@ -115,7 +115,8 @@ def for_programs(entry: AuditEntry) -> str:
 def result(entry: AuditEntry) -> str:
     """Describe the outcome for people."""
     if entry.outcome.startswith(_DEAD):
-        return f"couldn't be finished ({entry.outcome.removeprefix(_DEAD)})"
+        why = "; ".join(filter(None, (entry.outcome.removeprefix(_DEAD), entry.cause)))
+        return f"couldn't be finished ({why})"
     known = RESULTS if entry.is_allowed else {**RESULTS, **REFUSALS}
     said = known.get(entry.outcome, entry.outcome)
     if entry.sha256:

@@ -38,7 +38,7 @@ from bridge.inbound import (
 from bridge.metrics import Metrics
 from bridge.queue.audit import FACTS, REFUSED
 from bridge.queue.keys import AUDIT_LENGTH, ENDED, ENDED_LENGTH, RECENT, milliseconds
-from bridge.queue.records import Append, Record, Write
+from bridge.queue.records import Append, Record, Step, Write
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.folding import fold, may_have
 from bridge.slack.blockkit.mrkdwn import bang
@@ -119,7 +119,8 @@ class Activity:
             by["did"] = action_name(body, self._features.commands.fixed_words)
             is_refused |= isinstance(body, Notice) and not body.is_offer
             is_refused |= isinstance(body, HomeOpened | Shortcut) and body.refusal != ""
-        cause = project = ""
+        is_unknown = record is not None and record.step is Step.SENT and what.startswith("dead: ")
+        cause, project = "outcome unknown" if is_unknown else "", ""
         facts: Mapping[str, str] = {}
         if record is not None and record.body.project != ASK:
             project = record.body.project

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from bridge.cli.audit import result
 from bridge.errors import LaneLost
 from bridge.features.schedules.schedule import read_report
 from bridge.features.schedules.store import due_task
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission, TriggeredRun
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
+from bridge.queue.audit import audit_since
 from bridge.queue.dead import Retried
 from bridge.queue.inbox import Queued
 from bridge.slack.parts import Place
@@ -70,6 +73,9 @@ async def test_a_message_given_up_after_its_request_is_in_doubt(harness: Harness
     (told,) = harness.seen.messages
     assert "can't tell whether the agent received" in told.words
     assert "may repeat the work" in str(told.blocks)
+    audited = [result(entry) async for entry in audit_since(harness.store.scripts, START - timedelta(days=1))]
+    assert "couldn't be finished (started several times, never finished; outcome unknown)" in audited
+    assert "bridge_unknown_outcomes_total 1.0" in harness.metrics.exposition().decode()
     await harness.press(AGAIN)
     assert harness.service.messages == ["hello"]
 

@@ -5,8 +5,8 @@
 - It ends with the last step that the bridge recorded, else with the person's next message in the thread.
 - Its Web API calls are those in the thread, those about the message's files, and responses to that person by response
   URL.
-- Its project service calls are the chats with the message's words, between "sent" and "answered" or "unknown" if it recorded
-  those; for a command or click, every call until its result was shown.
+- Its project service calls are the chats with the message's words, between "sent" and "answered" (or "unknown") if the
+  bridge recorded those; for a command or click, every call until its result was shown.
 """
 
 from __future__ import annotations
