@@ -20,12 +20,11 @@ _DOUBTFUL: Final = regex.compile(rf"(?! )[{_NO_WIDTH}\p{{C}}\p{{Z}}{_EMPTY}]")  
 
 _CODES: Final = re.compile(  # ECMA-48: control sequences, control strings, and other escape sequences
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
-    "|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c|\\Z)"
+    "|(?:\x1b[]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*+(?:\x07|\x1b\\\\|\x9c)?"
     "|\x1b[ -/]*[0-~]?"
 )
 _ERASE: Final = re.compile("(?:\x1b\\[|\x9b)([012]?)K")
 _TO_THE_END, _ALL = "\x00", "\x01"  # what such a code erases of its line
-_REWRITTEN: Final = re.compile("[^\n]*[\r\b][^\n]*")
 _MOST_NAMED: Final = 10_000  # characters in which HTML's names are looked up
 
 
@@ -51,7 +50,7 @@ def as_on_a_terminal(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if "\r" in text or "\b" in text:
         text = _ERASE.sub(lambda found: _ALL if found[1] in {"1", "2"} else _TO_THE_END, text)
-        text = _REWRITTEN.sub(lambda found: _last_written(_CODES.sub("", found[0])), text)
+        text = "\n".join(_last_written(_CODES.sub("", line)) for line in text.split("\n"))
     return _CODES.sub("", text) if "\x1b" in text or not text.isascii() else text
 
 

@@ -286,14 +286,19 @@ class Bridge:
 
     async def _claim(self, namespace: Namespace) -> None:
         """Claim the namespace once Redis is up, and log once if it's down."""
-        try:
-            await namespace.claim()
-        except StoreUnavailable as exc:
-            why, cure = in_words(exc)
-            facts = {"reason": exc.reason, "denied": exc.denied, "why": why, "cure": cure.removeprefix("allow it: ")}
-            log.warning("can't reach Redis yet, retrying", extra=facts)
-            with self._patience.through_outages():
-                await namespace.claim()
+        has_waited = False
+        while True:
+            try:
+                return await namespace.claim()
+            except StoreUnavailable as exc:
+                why, cure = in_words(exc)
+                facts = {"reason": exc.reason, "denied": exc.denied, "why": why}
+                if not has_waited:
+                    log.warning(
+                        "can't reach Redis yet, retrying", extra=facts | {"cure": cure.removeprefix("allow it: ")}
+                    )
+            has_waited = True
+            await self._patience.wait_for_redis()
 
     async def _log_ready(self) -> None:
         """Log that the bridge is ready; in Socket Mode, that's once a socket is open."""

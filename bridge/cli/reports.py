@@ -19,7 +19,7 @@ from bridge.features.schedules.listing import (
     ListedQuestion,
     ListedRun,
     ListedTask,
-    Listing,
+    ReportsListing,
     read_listing,
     write_listing,
 )
@@ -27,7 +27,7 @@ from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.kit import counted
 
 
-class WholeListing(Listing, frozen=True, extra="forbid"):
+class WholeListing(ReportsListing, frozen=True, extra="forbid"):
     """All schedules, alerts and channel settings of one bridge, as `bridge reports --json` prints them."""
 
     alerts: tuple[ListedAlert, ...] = ()

@@ -16,6 +16,7 @@ from redis.exceptions import ExecAbortError, NoPermissionError, ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
+from bridge.queue.redis.connection import translated
 from bridge.queue.redis.refusals import NO_COMMAND, denied_by, unexpected
 
 # Each with arguments that have no effect. @ is a string that expires, so commands for other types end with WRONGTYPE;
@@ -93,23 +94,24 @@ async def denied_to(redis: Redis, keys: Keys) -> list[str]:
     commands = [[places.get(word, word) for word in words] for words in COMMANDS.values()]
     denied: list[str] = []
     missing: list[str] = []
-    try:
-        connection = await redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
-    except ResponseError as exc:
-        raise unexpected(exc) from exc
-    try:
-        await connection.send_packed_command(connection.pack_commands(commands))
-        for name in COMMANDS:
-            try:
-                await connection.read_response()
-            except ResponseError as exc:  # mostly WRONGTYPE: it may be run
-                if isinstance(exc, NoPermissionError | ExecAbortError):
-                    denied.append(denied_by(exc) or name)
-                elif name not in OPTIONAL and str(exc).startswith(_NO_COMMAND):
-                    missing.append(name)
-    finally:
-        await connection.disconnect(nowait=True)
-        await redis.connection_pool.release(connection)
+    with translated():
+        try:
+            connection = await redis.connection_pool.get_connection()  # type: ignore[no-untyped-call]
+        except ResponseError as exc:
+            raise unexpected(exc) from exc
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            for name in COMMANDS:
+                try:
+                    await connection.read_response()
+                except ResponseError as exc:  # mostly WRONGTYPE: it may be run
+                    if isinstance(exc, NoPermissionError | ExecAbortError):
+                        denied.append(denied_by(exc) or name)
+                    elif name not in OPTIONAL and str(exc).startswith(_NO_COMMAND):
+                        missing.append(name)
+        finally:
+            await connection.disconnect(nowait=True)
+            await redis.connection_pool.release(connection)
     if missing:
         more = f" and {len(missing) - _MOST_NAMED} other commands" if len(missing) > _MOST_NAMED else ""
         raise StoreUnavailable("refused", "", NO_COMMAND, f"it doesn't have {', '.join(missing[:_MOST_NAMED])}{more}")

@@ -193,10 +193,10 @@ class Scripts:
 
     async def run(self, name: str, *args: str | int, confirmed: bool = False, repeatable: bool = False) -> Any:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
-        waits = confirmed and self.has_replicas
-        send = self._send_and_wait if waits else self._batches.run
 
         async def run() -> Any:
+            waits = confirmed and self.has_replicas
+            send = self._send_and_wait if waits else self._batches.run
             try:
                 answer = await send("EVALSHA", digest(name), 1, self.keys.prefix, *args)
             except NoScriptError:  # the script hasn't run

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import ConfigurationError
 from bridge.features.channels.settings import AppRule, ChannelSettings
-from bridge.features.schedules.listing import Listing, Written, read_listing, write_listing
+from bridge.features.schedules.listing import ReportsListing, Written, read_listing, write_listing
 from bridge.playground.emulator.sample import RANDOM
 from support.harness import Harness
 from support.store import CHANNEL, TEAM, USER
@@ -31,7 +31,7 @@ async def set_channel(harness: Harness, channel: str, **settings: Any) -> None:
 
 
 async def write(harness: Harness, text: str) -> Written:
-    return await write_listing(harness.store.scripts, Listing.parse(text), harness.store.clock())
+    return await write_listing(harness.store.scripts, ReportsListing.parse(text), harness.store.clock())
 
 
 async def test_a_list_restores_reports_and_settings_of_a_wiped_store(harness: Harness) -> None:

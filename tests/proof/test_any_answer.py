@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from bridge.project.models import Agent, ChatAnswer, RunResult
 from bridge.project.reading import AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows
+from bridge.unseen import is_blank
 
 CHAT = AnswerShape(ChatAnswer, needs=("message",), expected=("sessionId",), partly="message")
 RUN = AnswerShape(RunResult, expected=("runId", "status"), partly="output")
@@ -80,4 +81,4 @@ def test_a_good_row_is_used_among_any_others(others: list[Any], id_: int, name: 
 
     rows, _problems = read_rows("get_agents", received(body), RowsShape(Agent, "agents"))
 
-    assert (rows[-1].id, rows[-1].name) == (id_, name)
+    assert (rows[-1].id, rows[-1].name) == (id_, f"Agent {id_}" if is_blank(name) else name)

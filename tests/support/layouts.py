@@ -63,7 +63,8 @@ _CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
 _CHOSEN: Final = {
     "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
-    "reply_link": f"{OWN_PAGES}archives/C1/p1", "card_link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
+    "reply_link": f"{OWN_PAGES}archives/C1/p1", "thread_link": f"{OWN_PAGES}archives/C1/p1",
+    "card_link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
     "group": GROUP, "result": "sent",
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""

@@ -8,7 +8,7 @@ from typing import Any
 from bridge.features.pauses import pause_notice
 from bridge.features.registry import features
 from bridge.features.schedules import forms, layout
-from bridge.features.schedules.layout import Listed
+from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks, check_view
@@ -53,7 +53,7 @@ def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, A
 @each("count", [0, 1, 15, 16, 40])
 def test_slack_accepts_every_page_of_the_list(count: int) -> None:
     spec = ReportSpec(schedule=Schedule("cron * * * * *", ("* * * * *",)), zone="Europe/Berlin", channel=CHANNEL)
-    reports = [Listed(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
+    reports = [ShownTask(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
     shown = []
     for page in range(-1, 4):
         reply = layout.task_list(reports, page)

@@ -9,7 +9,7 @@ import pytest
 
 from bridge.errors import BadSchedule, RecordNotUnderstood
 from bridge.features.schedules import layout
-from bridge.features.schedules.layout import Listed
+from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.placeholders import filled, needs_statistics
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -132,19 +132,19 @@ RAN = StoredTask("t1", read_run(3, "daily 9"), NOON, last=NOON, ended="failed")
 @each(
     ("listed", "said"),
     [
-        (Listed(StoredTask("t1", read_question(7, 'daily 9 "?"'), NOON)), ""),
-        (Listed(StoredTask("t1", read_question(7, 'daily 9 "?"'), NOON, skipped=NOON)), "Last: skipped"),
-        (Listed(LAST, step="done", what="answered"), "Last: ✅ answered"),
-        (Listed(LAST, step="done", what="unknown"), "Last: ⚠️ outcome unknown"),
-        (Listed(LAST, step="done", what="NotFound"), "Last: ❌ not answered"),
-        (Listed(LAST, step="sent"), "Last: ⏳ waiting for the answer"),
-        (Listed(LAST), "Last: asked"),
-        (Listed(RAN, step="done", what="ran"), "Last: ❌ failed"),
-        (Listed(RAN, step="queued"), "Last: ⏳ running"),
-        (Listed(StoredTask("t1", read_report("daily 9"), NOON, last=NOON), step="done"), "Last: ✅ posted"),
+        (ShownTask(StoredTask("t1", read_question(7, 'daily 9 "?"'), NOON)), ""),
+        (ShownTask(StoredTask("t1", read_question(7, 'daily 9 "?"'), NOON, skipped=NOON)), "Last: skipped"),
+        (ShownTask(LAST, step="done", what="answered"), "Last: ✅ answered"),
+        (ShownTask(LAST, step="done", what="unknown"), "Last: ⚠️ outcome unknown"),
+        (ShownTask(LAST, step="done", what="NotFound"), "Last: ❌ not answered"),
+        (ShownTask(LAST, step="sent"), "Last: ⏳ waiting for the answer"),
+        (ShownTask(LAST), "Last: asked"),
+        (ShownTask(RAN, step="done", what="ran"), "Last: ❌ failed"),
+        (ShownTask(RAN, step="queued"), "Last: ⏳ running"),
+        (ShownTask(StoredTask("t1", read_report("daily 9"), NOON, last=NOON), step="done"), "Last: ✅ posted"),
     ],
 )
-def test_the_last_result_is_seen_before_it_is_read(listed: Listed, said: str) -> None:
+def test_the_last_result_is_seen_before_it_is_read(listed: ShownTask, said: str) -> None:
     shown = str(layout.task_list([listed], is_all=True).blocks)
 
     assert (said in shown) if said else ("Last:" not in shown)

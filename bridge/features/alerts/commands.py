@@ -330,7 +330,7 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
         if (one.spec.team, one.spec.owner, one.spec.project) == whose
     ]
     found.sort(key=lambda one: (not one.since, bool(one.paused)))  # those that are on come first
-    shown = [layout.Listed(one, "", "", await _offers(deps, turn, one)) for one in found[: layout.MOST_IN_HOME]]
+    shown = [layout.ShownAlert(one, "", "", await _offers(deps, turn, one)) for one in found[: layout.MOST_IN_HOME]]
     return layout.home_section(shown, len(found), deps.now())
 
 
@@ -349,7 +349,8 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
     is_several = deps.projects.is_several
     project = {one.spec.project: deps.projects.name_of(one.spec.project) if is_several else "" for one in known}
     listed = [
-        layout.Listed(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project]) for one in known
+        layout.ShownAlert(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project])
+        for one in known
     ]
     places = layout.shown_on(page_of(page), len(listed))
     listed[places.start : places.stop] = [

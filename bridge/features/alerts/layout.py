@@ -58,7 +58,7 @@ _MOST_POINTS: Final = 20
 _NAME: Final = 160
 
 
-class Listed(NamedTuple):
+class ShownAlert(NamedTuple):
     """An *alert* with its *owner*'s name and, if there are several, its *project*'s.
 
     *offers* are the buttons that the list's reader may press.
@@ -237,7 +237,7 @@ def cannot_post(channel: str) -> Reply:
 
 
 def alert_list(
-    alerts: Sequence[Listed],
+    alerts: Sequence[ShownAlert],
     now: datetime,
     page: int = 0,
     *,
@@ -267,7 +267,7 @@ def shown_on(page: int, count: int) -> range:
     return range(begin, min(begin + _A_PAGE, count))
 
 
-def home_section(alerts: Sequence[Listed], count: int, now: datetime) -> list[Block]:
+def home_section(alerts: Sequence[ShownAlert], count: int, now: datetime) -> list[Block]:
     """Return the section of the Home tab with the first of a person's own *alerts*, *count* in all."""
     blocks = [kit.header("Your alerts")] if alerts else []
     for listed in alerts:
@@ -286,7 +286,7 @@ def _sign(stored: StoredAlert, now: datetime) -> str:
     return "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
 
 
-def _shown(one: Listed, now: datetime, page: int | str) -> list[Block]:
+def _shown(one: ShownAlert, now: datetime, page: int | str) -> list[Block]:
     stored, offers = one.alert, one.offers
     value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""

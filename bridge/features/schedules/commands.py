@@ -32,7 +32,7 @@ from bridge.features.pauses import (
     why_not_start,
 )
 from bridge.features.schedules import forms, layout
-from bridge.features.schedules.layout import Listed
+from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.phrases import find_zone
 from bridge.features.schedules.reports import post
 from bridge.features.schedules.schedule import (
@@ -444,7 +444,7 @@ async def _list(
         and (one.spec.owner == turn.user or not one.spec.channel.startswith("D"))
     ]
     known.sort(key=lambda one: (bool(one.paused), one.due, one.id))
-    listed, places = [Listed(one) for one in known], layout.shown_on(page, len(known))
+    listed, places = [ShownTask(one) for one in known], layout.shown_on(page, len(known))
     tasks = known[places.start : places.stop]
     answers = await store_of(deps).answers(tasks) if tasks else {}
     targets = await asyncio.gather(*(target_of(deps, task) for task in tasks))  # of several projects
@@ -454,7 +454,7 @@ async def _list(
         project = deps.projects.name_of(task.spec.project) if deps.projects.is_several else ""
         said, offers = await _words_for(deps, turn, task), await _offers(deps, turn, task)
         thread = _thread_of(deps, task)
-        listed[place] = Listed(task, owner, target, *answers[task.id], link, project, said, thread, offers)
+        listed[place] = ShownTask(task, owner, target, *answers[task.id], link, project, said, thread, offers)
     may_add = [does for does, needs in _NEEDS.items() if await deps.access.may(turn, *needs)]
     return layout.task_list(
         listed, page, is_all=is_all, replaces_original=replaces_original, above=above, may_add=may_add
@@ -497,7 +497,7 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
         target = await target_of(deps, task, is_asked=False)
         link, said = kit.permalink(deps.workspace, task.spec.channel, task.ts), layout.words_of(task)
         thread, offers = _thread_of(deps, task), await _offers(deps, turn, task)
-        listed.append(Listed(task, target=target, link=link, said=said, thread=thread, offers=offers))
+        listed.append(ShownTask(task, target=target, link=link, said=said, thread_link=thread, offers=offers))
     return layout.home_section(listed, len(tasks))
 
 

@@ -64,13 +64,13 @@ _QUESTION: Final = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ShownTask:
     """A *task* with the names of its *owner* and of its agent or workflow, the *target*.
 
     *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message.
     *project* is the name of its project, if the bridge serves several. *said* is from `words_of`, for a reader who may
-    read that, and *thread* leads to the thread that a question continues. *offers* are the buttons that its reader may
-    press.
+    read that, and *thread_link* leads to the thread that a question continues. *offers* are the buttons that its reader
+    may press.
     """
 
     task: StoredTask
@@ -81,7 +81,7 @@ class Listed:
     link: str = ""
     project: str = ""
     said: str = ""
-    thread: str = ""
+    thread_link: str = ""
     offers: Collection[str] = CHANGES
 
 
@@ -179,7 +179,7 @@ def scheduled(
         *notes,
         kit.actions(
             *([kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}")] if NOW in offers else []),
-            _delete_button(Listed(task, target=target, said=words_of(task)), f"{ALONE}:{task.id}"),
+            _delete_button(ShownTask(task, target=target, said=words_of(task)), f"{ALONE}:{task.id}"),
             kind_of(task).all,
         ),
     )
@@ -192,7 +192,7 @@ def not_scheduled(error: BadSchedule) -> Reply:
 
 
 def already_scheduled(task: StoredTask, owner: str, target: str = "", *, offers: Collection[str] = CHANGES) -> Reply:
-    """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `Listed`."""
+    """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `ShownTask`."""
     title, ending = f"This {kind_of(task).noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
@@ -208,7 +208,7 @@ def already_scheduled(task: StoredTask, owner: str, target: str = "", *, offers:
     )
 
 
-def _delete_button(one: Listed, value: str) -> Block:
+def _delete_button(one: ShownTask, value: str) -> Block:
     by = f"Scheduled by {kit.named(one.owner, 80)}: " if one.owner else "Schedule: "
     return delete_button(kind_of(one.task), f"{by}{titled(one.task, one.target, one.said)}", DELETE, value)
 
@@ -222,7 +222,7 @@ def deleted(task: StoredTask, owner: str, target: str, said: str) -> Reply:
 
 
 def task_list(
-    tasks: Sequence[Listed],
+    tasks: Sequence[ShownTask],
     page: int = 0,
     *,
     is_all: bool = False,
@@ -254,7 +254,7 @@ def task_list(
     )
 
 
-def home_section(tasks: Sequence[Listed], count: int) -> list[Block]:
+def home_section(tasks: Sequence[ShownTask], count: int) -> list[Block]:
     """Return the section of the Home tab with the first of a person's own *tasks*, *count* in all."""
     blocks = [kit.header("Your schedules")] if tasks else []
     for one in tasks:
@@ -294,7 +294,7 @@ def kind_of(task: StoredTask) -> Kind:
     return REPORT if isinstance(task.spec, ReportSpec) else SCHEDULE
 
 
-def _shown(one: Listed, value: str) -> list[Block]:
+def _shown(one: ShownTask, value: str) -> list[Block]:
     task = one.task
     verb, name = kit.capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
     does: list[Block | str] = [f"{verb} ", kit.words(name, bold=True)]
@@ -305,7 +305,7 @@ def _shown(one: Listed, value: str) -> list[Block]:
     if one.said and not isinstance(task.spec, ReportSpec):
         lines.append(kit.paragraph(kit.capitalized(one.said)))
     if options := _options(task):
-        thread: list[Block | str] = [" · ", kit.link(one.thread, "open the thread")] if one.thread else []
+        thread: list[Block | str] = [" · ", kit.link(one.thread_link, "open the thread")] if one.thread_link else []
         lines.append(kit.paragraph(options, *thread))
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
@@ -341,7 +341,7 @@ def _options(task: StoredTask) -> str:
 _VERBS: Final = {"report": "report", "question": "ask", "run": "run"}
 
 
-def _last(one: Listed) -> str:
+def _last(one: ShownTask) -> str:
     """Return the last result of a task; ``""`` if there's none yet."""
     task = one.task
     if one.step in {"queued", "sent", "posting"} and task.spec.does in _RUNNING:

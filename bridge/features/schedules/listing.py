@@ -139,7 +139,7 @@ class ListedChannel(BaseModel, frozen=True, extra="forbid"):
     settings: ListedSettings
 
 
-class Listing(BaseModel, frozen=True, extra="forbid"):
+class ReportsListing(BaseModel, frozen=True, extra="forbid"):
     """All schedules and channel settings of one bridge; *schedules* are those of questions and runs."""
 
     v: Literal[1] = 1
@@ -191,7 +191,7 @@ class Written:
     schedules: int = 0
 
 
-async def read_listing(scripts: Scripts) -> Listing:
+async def read_listing(scripts: Scripts) -> ReportsListing:
     """List what's stored. Raises `StoreUnavailable`."""
     tasks = await _store(scripts).all()
     known, channels = Channels(scripts), []
@@ -199,7 +199,7 @@ async def read_listing(scripts: Scripts) -> Listing:
         settings = ListedSettings.model_validate((await known.stored(team, channel)).settings.model_dump())
         channels.append(ListedChannel(team=team, channel=channel, settings=settings))
     listed = [_listed(task) for task in tasks]
-    return Listing(
+    return ReportsListing(
         reports=tuple(one for one in listed if isinstance(one, ListedReport)),
         schedules=tuple(one for one in listed if isinstance(one, ListedQuestion | ListedRun)),
         channels=tuple(channels),
@@ -211,7 +211,7 @@ def _listed(task: StoredTask) -> ListedReport | ListedQuestion | ListedRun:
     return _LISTED[task.spec.does].model_validate(task.spec.model_dump() | facts)
 
 
-async def write_listing(scripts: Scripts, listing: Listing, now: datetime) -> Written:
+async def write_listing(scripts: Scripts, listing: ReportsListing, now: datetime) -> Written:
     """Set the schedules and channel settings of *listing*; others stay. Repeatable.
 
     What's stored under another ID isn't added again. Raises `ConfigurationError` if there are too many, and

@@ -16,8 +16,8 @@ _NOT_SAID: Final = re.compile(
 )
 """What is quoted or fenced, with the line that introduces it, and notes in brackets: files, forwarded messages."""
 _FILE: Final = re.compile(
-    r"^.*“(?P<name>[^”\n]+)”.*:\n(?P<fence>```+)\n(?P<text>(?s:.*?))\n(?P=fence)$"
-    r"|^.*“(?P<clip>[^”\n]+)”.*, as Slack transcribed it:\n(?P<words>>.*(?:\n>.*)*)",
+    r"^(?>.*“(?P<name>[^“”\n]+)”).*:\n(?P<fence>```+)\n(?P<text>(?s:.*?))\n(?P=fence)$"
+    r"|^(?>.*“(?P<clip>[^“”\n]+)”).*, as Slack transcribed it:\n(?P<words>>.*(?:\n>.*)*)",
     re.MULTILINE,
 )
 """A file's text, or a clip's transcript, below a line that names it."""

@@ -38,7 +38,7 @@ NO_COMMAND: Final = (
 )
 
 
-class Refusal(NamedTuple):
+class RedisRefusal(NamedTuple):
     """A *reason* of `StoreUnavailable`, by *kinds* of errors or *words* of their messages, with what to do."""
 
     reason: str
@@ -48,80 +48,80 @@ class Refusal(NamedTuple):
     cure: str
 
 
-_AWAY: Final = Refusal(
+_AWAY: Final = RedisRefusal(
     "away", (NoConnection, NoAnswer), "",
     "can't connect",
     "make sure Redis is running (its log says why it stopped), and check REDIS_URL: host, port, rediss:// for TLS",
 )  # fmt: skip
 
 REFUSALS: Final = (
-    Refusal("refused", (), "unknown command", "it doesn't have a command that the bridge needs", NO_COMMAND),
-    Refusal(
+    RedisRefusal("refused", (), "unknown command", "it doesn't have a command that the bridge needs", NO_COMMAND),
+    RedisRefusal(
         "refused", (), "DB index is out of range|invalid DB index|SELECT is not allowed",
         "it has no database with this number", "set another one at the end of REDIS_URL, such as /0",
     ),
-    Refusal(
+    RedisRefusal(
         "refused", (), "DENIED", "it's in protected mode, so it accepts only local connections",
         "set a password (requirepass in redis.conf), and add it to REDIS_URL: redis://:password@host:6379/0",
     ),
-    Refusal(
+    RedisRefusal(
         "refused", (InvalidResponse,), "", "what answers isn't Redis", f"{_ADDRESS}: something else listens there",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (ssl.SSLCertVerificationError,), "(?:Hostname|IP address) mismatch",
         "its TLS certificate is for another host",
         "use the certificate's host in REDIS_URL, or add ?ssl_check_hostname=false",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (ssl.SSLCertVerificationError,), "", "its TLS certificate isn't trusted",
         "name the file of the authority that signed it: add ?ssl_ca_certs=/path/to/ca.pem to REDIS_URL",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (ssl.SSLError,), "", "TLS failed",
         "check whether this port of Redis uses TLS (rediss://) or not (redis://), and the options ssl_… in REDIS_URL",
     ),
-    Refusal(
+    RedisRefusal(
         "refused", (), "without any password configured", "it has no password, but REDIS_URL does",
         "remove the password from REDIS_URL, or set it in Redis (requirepass in redis.conf)",
     ),
-    Refusal(
+    RedisRefusal(
         "refused", (AuthenticationError,), "NOAUTH|WRONGPASS", "the user or password is wrong or missing",
         "fix REDIS_URL (redis://user:password@host:6379/0)",
     ),
     # The last words are errors in scripts.
-    Refusal(
+    RedisRefusal(
         "refused", (AuthorizationError, NoPermissionError), "NOPERM|ACL failure|The user executing the script can't",
         "the user lacks permissions", "allow the user all keys and commands in the ACL",
     ),
     # BUSY: another client's script runs for seconds.
-    Refusal(
+    RedisRefusal(
         "loading", (BusyLoadingError,), "LOADING|BUSY", "Redis is still loading its data, or busy with a script",
         "wait until it's done",
     ),
-    Refusal(
+    RedisRefusal(
         "full", (OutOfMemoryError,), "OOM", "Redis is out of memory",
         "raise maxmemory; nothing the bridge stores may be evicted",
     ),
     # MISCONF: the disk is full or broken; writes are refused until that's fixed.
-    Refusal(
+    RedisRefusal(
         "read-only", (ReadOnlyError,), "READONLY|MISCONF|NOREPLICAS", "Redis is read-only right now",
         "check its disk, and whether it has become a replica",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (), "cluster support disabled", "it isn't a cluster",
         "use redis:// in REDIS_URL instead of redis+cluster://",
     ),
     # AskError and its subclass MovedError: the slot is moving to another node.
-    Refusal(
+    RedisRefusal(
         "away", (AskError, ClusterDownError, TryAgainError), "",
         "it's a node of a cluster that is down, or that another node answers for",
         "use redis+cluster:// in REDIS_URL, and check the cluster (CLUSTER INFO)",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (), "no master is known", "no Sentinel or node of the cluster knows a master",
         "check the servers in REDIS_URL, and the name of the Sentinels' master after them",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (), "max number of clients", "it accepts no more clients", "raise maxclients in redis.conf"
     ),
     # UNBLOCKED: a master became a replica while a read waited there. WAIT's error: it became one right after a script,
@@ -132,7 +132,7 @@ REFUSALS: Final = (
         words="Timeout connecting", kinds=(), detail="can't connect (timed out)",
         cure=f"{_ADDRESS}, the network, and that Redis uses TLS if it's rediss://",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (FileNotFoundError, PermissionError), "", "can't connect (a file in REDIS_URL can't be opened)",
         "check the path of the socket, or of the certificates (ssl_ca_certs)",
     ),

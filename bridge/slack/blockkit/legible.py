@@ -13,7 +13,7 @@ from bridge.slack.blockkit.content_words import size
 _LEAST: Final = 1000  # characters of base64 that says nothing of itself: shorter ones are keys, which people copy
 _LEAST_ADDRESS: Final = 200  # of one that isn't shown as a picture: shorter ones are examples
 _LETTER: Final = r"[A-Za-z0-9+/_-]"
-_WRAP: Final = r"(?:\\r)?(?:\\n|\r?\n)[ \t>]*"  # between lines, perhaps of a text within JSON
+_WRAP: Final = r"(?:\\r)?(?:\\n|\r?\n)[ \t>]*+"  # between lines, perhaps of a text within JSON
 _LAST_LINE: Final = (
     rf"(?:{_WRAP}(?=\S*[0-9+/=])(?:{_LETTER}{{4}})*(?:{_LETTER}{{2,4}}={{0,2}})(?=[ \t]*(?:[\\\r\n\"'`)]|\Z)))?"
 )

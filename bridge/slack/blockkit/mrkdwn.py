@@ -24,7 +24,7 @@ _UNNAMED_GROUP: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)\|?>")
 _FIRST_MENTIONS: Final = re.compile(r"(?:\s*<@[uw][a-z0-9]+(?:\|[^<>]*)?>[\s:,;-]*)+")  # folded
 _MOST_MENTIONED: Final = 500  # characters of a text that may be its first mentions
 # Of folded text:
-_BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*[.!?؟।]*[*_~`]*(?=\s|$)")
+_BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`.!?؟।]*+(?=\s|$)")
 _STOP: Final = re.compile(r"(?<![\w!])!+\s*stop(?![\w-])")
 _ASKED_NICELY: Final = frozenset(
     {"please", "pls", "plz", "bitte", "ok", "okay", "hey", "now", "no", "wait", "just", "thanks", "thank", "you"}
