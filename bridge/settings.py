@@ -90,11 +90,6 @@ class Settings(BaseSettings):
     )
     """The signing secret, from your Slack app's page under *Basic Information*. Required for HTTP; Socket Mode doesn't
     use it."""
-    slack_config_token: Annotated[SecretStr | None, token("xoxe.xoxp-", "an app configuration token")] = _setting(
-        "SLACK_CONFIG_TOKEN", None, example="xoxe.xoxp-1-ABC"
-    )
-    """Only for `bridge check`: an app configuration token, to compare the installed app with `bridge manifest`. Create
-    one at <https://api.slack.com/apps>, under *Your App Configuration Tokens*; it expires after 12 hours."""
     slack_api_url: Annotated[str, web_url("https://slack.com/api/", end="/")] = _setting(
         "SLACK_API_URL", "https://slack.com/api/"
     )
@@ -328,10 +323,9 @@ _RELOADED = frozenset(
         "BRIDGE_RUN_URL",
         "BRIDGE_WORKFLOW_URL",
         "BRIDGE_AGENT_URL",
-        "SLACK_CONFIG_TOKEN",
     }
 )
-"""The variables of the projects, which a running bridge reads again, and the one that only `bridge check` reads."""
+"""The variables of the projects, which a running bridge reads again."""
 
 
 def needs_restart(before: Settings, now: Settings) -> tuple[str, ...]:

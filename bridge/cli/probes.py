@@ -11,12 +11,10 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from bridge.cli.drift import OF_APP, drift_rows
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.cli.troubles import (
     CURE_OF_APP,
@@ -113,10 +111,6 @@ async def probe(
 
 # Slack
 
-_CURE_OF_CONFIG: Final = (
-    "generate a new one (https://api.slack.com/apps → Your App Configuration Tokens) as someone who can manage the "
-    "app; each expires after 12 hours"
-)
 _OPS: Final = "BRIDGE_OPS_CHANNEL"
 _SET_OPS: Final = "set BRIDGE_OPS_CHANNEL to the ID of a channel (in Slack: the channel's name → About → Channel ID)"
 _INVITE: Final = "invite the bot to the channel (/invite), and check that BRIDGE_OPS_CHANNEL is its ID"
@@ -152,10 +146,6 @@ async def _slack_rows(
                 rows.append(Row(SLACK, _OPS, FAILURE, "isn't set, so there's nowhere to post a test", _SET_OPS))
             if app:
                 rows.append(await app_token_row(web, app.get_secret_value()))
-            if config := values.get("SLACK_CONFIG_TOKEN"):
-                app_id = await _app_id(web, identity, app.get_secret_value() if app else "")
-                prefix = values.get("BRIDGE_COMMAND_PREFIX", "")
-                rows += await app_rows(web, config.get_secret_value(), app_id, prefix, uses_socket=bool(app))
     secret = values.get("SLACK_SIGNING_SECRET")
     if secret and not app:  # Socket Mode doesn't use it
         rows.append(secret_row(secret.get_secret_value()))
@@ -262,33 +252,6 @@ async def app_token_row(web: SlackWeb, app_token: str) -> Row:
     except SlackError as exc:
         return slack_trouble("app token", exc, CURE_OF_APP)
     return Row(SLACK, "app token", OK, "valid; events arrive over Socket Mode")
-
-
-async def _app_id(web: SlackWeb, identity: Identity | None, app_token: str) -> str:
-    """Return the app's ID from ``auth.test``, ``bots.info`` or the app-level token (xapp-1-A…-…), or ``""``."""
-    if identity is not None and identity.app_id:
-        return identity.app_id
-    if identity is not None and identity.bot_id:
-        with suppress(SlackError):
-            bot = (await web.read("bots.info", {"bot": identity.bot_id})).get("bot")
-            if isinstance(bot, dict) and bot.get("app_id"):
-                return str(bot["app_id"])
-    found = re.match(r"xapp-\d+-(A[A-Z0-9]+)-", app_token)
-    return found[1] if found else ""
-
-
-async def app_rows(web: SlackWeb, config_token: str, app_id: str, prefix: str, *, uses_socket: bool) -> list[Row]:
-    """Compare the installed app with the manifest."""
-    if not app_id:
-        return [Row(SLACK, OF_APP, WARNING, "Slack doesn't say which app the bot token belongs to", _CURE_OF_CONFIG)]
-    try:
-        answer = await web.call("apps.manifest.export", {"app_id": app_id}, token=config_token)
-    except SlackError as exc:
-        return [replace(slack_trouble("configuration token", exc, _CURE_OF_CONFIG), state=WARNING)]
-    installed = answer.get("manifest")
-    return drift_rows(
-        SLACK, installed if isinstance(installed, dict) else {}, prefix, _INSTALL_AGAIN, uses_socket=uses_socket
-    )
 
 
 def secret_row(signing_secret: str) -> Row:

@@ -18,7 +18,6 @@ from support.slack_app import SECRET, TOKEN, App
 APP_TOKEN = "xapp-a-token"
 HERE = sample.GENERAL
 MODAL = {"type": "modal", "title": {"type": "plain_text", "text": "Run"}, "blocks": []}
-CONFIG_TOKEN = "xoxe.xoxp-1-config"
 HOME = {"type": "home", "blocks": []}
 PROMPTS = [{"title": "Hello", "message": "hello"}]
 SECTION = {"type": "section", "text": {"type": "mrkdwn", "text": "hello"}}
@@ -33,10 +32,6 @@ class SdkCalls:
     app: App
     root: str
     own: str
-
-    @property
-    def owner(self) -> AsyncWebClient:
-        return AsyncWebClient(CONFIG_TOKEN, base_url=self.slack.api_url)
 
     async def trigger(self) -> str:
         await self.slack.ui.shortcut(sample.ALICE, "run")
@@ -83,7 +78,6 @@ async def _delete_message(b: SdkCalls) -> AsyncSlackResponse:
 CALLS: Calls = {
     "agents.sessions.rename": (lambda b: _agents(b, "agents.sessions.rename", title="A talk"), ""),
     "agents.sessions.setStatus": (lambda b: _agents(b, "agents.sessions.setStatus", status="active"), ""),
-    "apps.manifest.export": (lambda b: b.owner.apps_manifest_export(app_id=sample.APP), "manifest"),
     "apps.connections.open": (lambda b: b.client.apps_connections_open(app_token=APP_TOKEN), "url"),
     "assistant.threads.setStatus": (lambda b: _agents(b, "assistant.threads.setStatus", status="…"), ""),
     "assistant.threads.setSuggestedPrompts": (
@@ -128,8 +122,7 @@ CALLS: Calls = {
 @pytest.fixture
 async def sdk_calls() -> AsyncIterator[SdkCalls]:
     app = App()
-    tokens = {"bot_token": TOKEN, "app_token": APP_TOKEN, "config_token": CONFIG_TOKEN}
-    slack = EmulatedSlack(signing_secret=SECRET, **tokens, retry_delays=())
+    slack = EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, app_token=APP_TOKEN, retry_delays=())
     async with app.server, slack, aiohttp.ClientSession() as session:
         slack.events_url, slack.events.echoes_own = app.url, False
         client = AsyncWebClient(TOKEN, base_url=slack.api_url, session=session, retry_handlers=[])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import typer
 from jsonschema import Draft7Validator
-from slack_sdk.web.async_client import AsyncWebClient
 
 import bridge
 from bridge.cli.manifest import app_manifest, where_slack_sends
@@ -20,14 +19,13 @@ from bridge.features.registry import features
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
 from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest, problems
 from bridge.slack.scopes import SCOPES
-from support.slack_app import SECRET, TOKEN, refusal
+from support.slack_app import SECRET, TOKEN
 from support.tables import each
 
 CODE = Path(bridge.__file__).parent
 SCHEMA = CODE.parent.parent / "shared" / "spec" / "slack-manifest.schema.json"
 URL = "https://bridge.example.com/slack/events"
 NAMES = {scope.name for scope in SCOPES}
-CONFIG_TOKEN = "xoxe.xoxp-1-config"
 
 
 def made(*, url: str | None = URL, prefix: str = "") -> dict[str, Any]:
@@ -174,15 +172,6 @@ def test_a_bad_manifest_is_refused_with_the_place(spoil: Callable[[Any], Any], p
 
     assert first["pointer"].startswith(pointer)
     assert says in first["message"]
-
-
-async def test_only_an_apps_owner_can_export_its_manifest() -> None:
-    async with EmulatedSlack(signing_secret=SECRET, bot_token=TOKEN, config_token=CONFIG_TOKEN) as slack:
-        bot = AsyncWebClient(TOKEN, base_url=slack.api_url)
-        owner = AsyncWebClient(CONFIG_TOKEN, base_url=slack.api_url)
-
-        assert (await refusal(bot.apps_manifest_export(app_id=sample.APP)))["error"] == "not_allowed_token_type"
-        assert (await owner.apps_manifest_export(app_id=sample.APP))["ok"]
 
 
 async def test_an_installed_app_lacks_only_declined_scopes() -> None:

@@ -27,13 +27,13 @@ from bridge.slack.api import Identity
 from support.forks import run
 from support.playground import bare_environment
 from support.real_redis import RealRedis, server_program
-from support.system import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, System
+from support.system import API_KEY, BOT_TOKEN, System
 from support.terminal import Terminal
 from support.waiting import wait_until
 
 CODE = Path(bridge.__file__).parent.parent
 SECRET = "0123456789abcdef0123456789abcdef"
-SECRETS = (SECRET, BOT_TOKEN, API_KEY, CONFIG_TOKEN)
+SECRETS = (SECRET, BOT_TOKEN, API_KEY)
 
 
 async def bridge_says(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
@@ -142,15 +142,14 @@ async def test_each_part_that_is_down_has_a_row(system: System, tmp_path: Path) 
 async def test_common_mistakes_have_their_fixes(system: System, tmp_path: Path) -> None:
     system.slack.scopes.discard("usergroups:read")
 
-    wrong = {"PROJECT_API_KEY": "wrong", "SLACK_SIGNING_SECRET": "secret", "SLACK_CONFIG_TOKEN": "xoxe.xoxp-1-old"}
+    wrong = {"PROJECT_API_KEY": "wrong", "SLACK_SIGNING_SECRET": "secret"}
 
     rows = await check_rows(system, tmp_path, **wrong, BRIDGE_RUNNERS="S0123456789")
 
     assert rows["Slack", "scopes"]["state"] == "failure"
     assert "usergroups:read is missing" in rows["Slack", "scopes"]["detail"]
     assert "rejected (401" in rows["Project service", "get_project"]["detail"]
-    assert rows["Slack", "signing secret"]["state"] == rows["Slack", "configuration token"]["state"] == "warning"
-    assert "12 hours" in rows["Slack", "configuration token"]["cure"]
+    assert rows["Slack", "signing secret"]["state"] == "warning"
 
 
 async def test_socket_mode_probes_the_app_token_not_the_secret(system: System, tmp_path: Path) -> None:
@@ -325,13 +324,3 @@ async def test_a_check_fits_the_terminal(tmp_path: Path) -> None:
     assert max(map(len, rows)) <= 60
     assert {line[: len(below)] for line in rows if line.startswith("   ")} == {below}
     assert "→ set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP\n" in piped
-
-
-async def test_the_installed_app_is_compared_with_the_manifest(system: System, tmp_path: Path) -> None:
-    by_socket = {"SLACK_APP_TOKEN": APP_TOKEN, "SLACK_CONFIG_TOKEN": CONFIG_TOKEN}
-
-    as_printed = await check_rows(system, tmp_path, **by_socket)
-    with_prefix = await check_rows(system, tmp_path, **by_socket, BRIDGE_COMMAND_PREFIX="acme-")
-
-    assert as_printed["Slack", "installed app"]["detail"] == "matches `bridge manifest`"
-    assert with_prefix["Slack", "installed app"]["state"] in {"failure", "warning"}

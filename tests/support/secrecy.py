@@ -9,12 +9,11 @@ import pytest
 SIGNING_SECRET = "s1gning-secret-of-the-tests"
 BOT_TOKEN = "xoxb-token-of-the-tests"
 APP_TOKEN = "xapp-token-of-the-tests"
-CONFIG_TOKEN = "xoxe.xoxp-1-configuration-of-the-tests"
 API_KEY = "key-of-the-tests"
 REDIS_PASSWORD = "password-of-the-tests"
 
 _ELSEWHERE = ("8f742231b10e8888abcd99yyyzzz85a5", "key-0123456789", "made-up-signing-secret", "xoxb-1-made-up")
-SECRETS = (SIGNING_SECRET, BOT_TOKEN, APP_TOKEN, CONFIG_TOKEN, API_KEY, REDIS_PASSWORD, *_ELSEWHERE)
+SECRETS = (SIGNING_SECRET, BOT_TOKEN, APP_TOKEN, API_KEY, REDIS_PASSWORD, *_ELSEWHERE)
 
 
 def secrets_in(text: str) -> list[str]:

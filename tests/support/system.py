@@ -31,7 +31,7 @@ from support.forks import Fork
 from support.lifetimes import keys_without_lifetime
 from support.ports import free_port
 from support.real_redis import RealRedis
-from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, CONFIG_TOKEN, SIGNING_SECRET, secrets_in
+from support.secrecy import API_KEY, APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, secrets_in
 from support.waiting import wait_until
 
 _SHUTDOWN_SECONDS = 3.0
@@ -359,7 +359,6 @@ async def open_system(
                 signing_secret=SIGNING_SECRET,
                 bot_token=BOT_TOKEN,
                 app_token=APP_TOKEN,
-                config_token=CONFIG_TOKEN,
                 retry_delays=retry_delays,
                 clock=clock,
             )

@@ -47,8 +47,8 @@ class EmulatedSlack:
     - *clock* returns Unix seconds for message times, expiry and rate limits; `clock` can move it forward.
     - *retry_delays* are the seconds before each retry of an event. With *holds_retries* a retry also waits until the
       app listens, which Slack doesn't. *ack_seconds* is the time the app has to respond.
-    - With a *config_token* manifests can be validated; with an *app_token* the app can open sockets, pinged every
-      *ping_seconds*. Once `use_sockets` is set, everything goes over them, without *events_url*.
+    - With an *app_token* the app can open sockets, pinged every *ping_seconds*. Once `use_sockets` is set, everything
+      goes over them, without *events_url*.
     - With a folder *data_dir* the workspace survives its process, even a killed one, and unacknowledged events are sent
       as retries as soon as the app listens.
 
@@ -66,7 +66,6 @@ class EmulatedSlack:
         signing_secret: str,
         bot_token: str,
         app_token: str = "",
-        config_token: str = "",
         events_url: str = "",
         port: Port = 0,
         clock: Callable[[], float] = time.time,
@@ -97,9 +96,7 @@ class EmulatedSlack:
         self._installation = installation = Installation(set(ALL_SCOPES))
         events = Events(workspace, deliverer, installation)
         rates = Rates(clock=clock)
-        api = ApiServer(
-            workspace, tickets, rates, bot_token, events.own, app_token=app_token, config_token=config_token
-        )
+        api = ApiServer(workspace, tickets, rates, bot_token, events.own, app_token=app_token)
         api.installation = installation
         credentials = {"Bot token": bot_token, "App token": app_token, "Signing secret": signing_secret}
         self.app_pages = AppPages(self.install, credentials)

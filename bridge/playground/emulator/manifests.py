@@ -9,7 +9,6 @@ event needs its scope. Errors are in Slack's words where its documentation shows
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -89,7 +88,6 @@ class Installation:
     """
 
     scopes: set[str]
-    manifest: Json = field(default_factory=lambda: {"display_information": {"name": "Bridge"}})
     unsubscribed: set[str] = field(default_factory=lambda: {"reaction_removed"})
     commands: dict[str, bool] | None = None
 
@@ -105,20 +103,7 @@ class Installation:
         self.unsubscribed.clear()
         self.unsubscribed.update(EVENTS.keys() - set(events))
         commands = _dig(manifest, "features").get("slash_commands", [])
-        self.manifest = copy.deepcopy(manifest)
         self.commands = {one["command"]: bool(one.get("should_escape")) for one in commands}
-
-    def exported(self) -> Json:
-        """The manifest as Slack exports it, with defaults."""
-        shown = copy.deepcopy(self.manifest)
-        settings, features = shown.setdefault("settings", {}), shown.setdefault("features", {})
-        for name in ("org_deploy_enabled", "socket_mode_enabled", "token_rotation_enabled"):
-            settings.setdefault(name, False)
-        for command in features.get("slash_commands", []):
-            command.setdefault("should_escape", False)
-        if "bot_user" in features:
-            features["bot_user"].setdefault("always_online", False)
-        return shown
 
     def is_subscribed(self, event: str) -> bool:
         """Whether the app is subscribed to the event and has its scope."""

@@ -35,7 +35,6 @@ ALL_SCOPES: Final = frozenset(
     + ["commands"]
 )
 APP_SCOPES: Final = frozenset({"connections:write"})
-CONFIG_SCOPES: Final = frozenset({"app_configurations:read", "app_configurations:write"})
 _TOO_MANY: Final = 429
 _LIMITED_PAGE: Final = 15
 _CHARSETS: Final = {"utf-8", "iso-8859-1"}
@@ -84,7 +83,6 @@ class ApiServer:
     calls: list[ApiCall] = field(default_factory=list)
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""
-    config_token: str = ""
     token_error: str = ""  # the error for the bot's token, if it is refused
 
     def __post_init__(self) -> None:
@@ -174,7 +172,6 @@ class ApiServer:
                 page_limit=self._page_limit_of(asked.method),
                 scopes=self._scopes_of(token),
                 is_subscribed=self.installation.is_subscribed,
-                manifest=self.installation.exported,
             )
             with self.workspace.together():
                 answer = method.run(call)
@@ -198,7 +195,7 @@ class ApiServer:
         if token == self.bot_token and self.token_error:
             raise Refusal(self.token_error)
         if not asked.token_ok:
-            known = {self.bot_token, self.app_token, self.config_token}
+            known = {self.bot_token, self.app_token}
             raise Refusal("not_allowed_token_type" if token in known else "invalid_auth")
         scopes = self._scopes_of(token)
         if method.scopes and not scopes.intersection(method.scopes):
@@ -206,12 +203,10 @@ class ApiServer:
         return method
 
     def _token_for(self, method: Registered | None) -> str:
-        tokens = {"app": self.app_token, "owner": self.config_token}
-        return tokens.get(method.caller, self.bot_token) if method else self.bot_token
+        return self.app_token if method and method.caller == "app" else self.bot_token
 
     def _scopes_of(self, token: str) -> frozenset[str]:
-        own = {self.app_token: APP_SCOPES, self.config_token: CONFIG_SCOPES}
-        return own.get(token, frozenset(self.scopes)) if token else frozenset(self.scopes)
+        return APP_SCOPES if token and token == self.app_token else frozenset(self.scopes)
 
     async def _response(self, request: Request) -> ASGIApp:
         try:

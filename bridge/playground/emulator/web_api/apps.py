@@ -1,4 +1,4 @@
-"""The app itself: its token, its bot, its sockets and its manifest."""
+"""The app itself: its token, its bot and its sockets."""
 
 from __future__ import annotations
 
@@ -48,17 +48,3 @@ def open_connection(call: MethodCall) -> Json:
     """Return a WebSocket URL: https://docs.slack.dev/reference/methods/apps.connections.open."""
     base = call.base_url.replace("http", "ws", 1)
     return {"ok": True, "url": f"{base}/link/?ticket={call.tickets.socket()}&app_id={sample.APP}"}
-
-
-@family.method(
-    "apps.manifest.export",
-    "app_configurations:read",
-    caller="owner",
-    tier=50,
-    differs="Slack adds more defaults; the tier is a guess",
-)
-def export_manifest(call: MethodCall) -> Json:
-    """Export the app's manifest: https://docs.slack.dev/reference/methods/apps.manifest.export."""
-    if call.need("app_id") != sample.APP:
-        raise Refusal("invalid_app_id")
-    return {"ok": True, "manifest": call.manifest()}

@@ -76,7 +76,6 @@ class MethodCall:
     page_limit: int = 1000
     scopes: frozenset[str] = frozenset()
     is_subscribed: Callable[[str], bool] = lambda _: True
-    manifest: Callable[[], Json] = dict
     happened: list[Happening] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
@@ -172,14 +171,14 @@ class MethodCall:
 
 
 Method = Callable[[MethodCall], Json]
-Caller = Literal["bot", "app", "owner"]
+Caller = Literal["bot", "app"]
 
 
 @dataclass(frozen=True)
 class Registered:
     """A method, and the *scopes* of which it needs one, if any.
 
-    Most are called by the bot, a few by the ``app`` or its ``owner`` with their own tokens. *tier* is how many calls a
+    Most are called by the bot, a few by the ``app`` with its own token. *tier* is how many calls a
     minute Slack allows, None where there is no tier or a special one. "Content types" on the page of a method that
     doesn't take JSON lists only forms: Slack ignores a JSON body. *differs* says how this differs from Slack's.
     """
