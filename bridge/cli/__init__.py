@@ -21,7 +21,6 @@ COMMANDS: Final = {
     "manifest": "Print the Slack app manifest.",
     "status": "Show what each process is doing.",
     "audit": "Show who did what, where and when.",
-    "feedback": "Show the votes on agents' answers.",
     "reports": "List everything that's scheduled, alerts, and channel settings.",
     "check": "Check the settings, Slack, Redis and the project.",
     "config": "Show where settings come from, or reload the projects.",

@@ -315,7 +315,6 @@ def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]
     for words, shows in (
         ("audit", "Who did what"),
         ("dead list", "Work that failed"),
-        ("feedback", "Votes on answers"),
         ("check --access U0ALICE C0GENERAL", "What a person may do, and by which rule"),
     ):
         is_check = bool(stand_ins) and words.startswith("check")

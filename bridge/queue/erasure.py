@@ -34,8 +34,12 @@ async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta)
     for key in found:
         name = key.removeprefix(prefix)
         line = line_of(name)
-        match line.erased:
-            case "turn" if line.name == "turn":  # it takes its results along
+        match line and line.erased:
+            case None if is_theirs(name):
+                erased.entries += int(await redis.delete(key))
+            case None | "parts":
+                erased.entries += await _without(redis, key, is_theirs)
+            case "turn" if line and line.name == "turn":  # it takes its results along
                 body: Any = await redis.hget(key, "body")
                 if body and _author(body) == user:
                     turn = name.partition(":")[2]
@@ -45,14 +49,13 @@ async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta)
             case "key":
                 if is_theirs(name) or is_theirs(str(await _content(redis, key))):
                     erased.entries += int(await redis.delete(key))
-            case "parts":
-                erased.entries += await _without(redis, key, is_theirs)
     return erased
 
 
-def line_of(name: str) -> Key[Any]:
-    """Return the line of the table that describes a key, without its namespace."""
-    return max((line for line in TABLE if name.startswith(line.begin)), key=lambda line: len(line.begin))
+def line_of(name: str) -> Key[Any] | None:
+    """Return the line of the table that describes a key, without its namespace; None if it's another release's."""
+    fitting = (line for line in TABLE if name.startswith(line.begin))
+    return max(fitting, key=lambda line: len(line.begin), default=None)
 
 
 def _author(body: str) -> str:
@@ -76,12 +79,16 @@ async def _content(redis: Any, key: str) -> Any:
 async def _without(redis: Any, key: str, is_theirs: Any) -> int:
     """Delete the fields or entries that name the person; returns their number."""
     kind = await redis.type(key)
+    if kind == "string":
+        return int(await redis.delete(key)) if is_theirs(await redis.get(key)) else 0
     if kind == "zset":
         members = [member for member in await redis.zrange(key, 0, -1) if is_theirs(member)]
         return int(await redis.zrem(key, *members)) if members else 0
     if kind == "hash":
         fields = [name for name, value in (await redis.hgetall(key)).items() if is_theirs(f"{name} {value}")]
         return int(await redis.hdel(key, *fields)) if fields else 0
+    if kind == "list":  # of another release
+        return 0
     start, count = "-", 0  # a stream
     while entries := await redis.xrange(key, start, count=_SCAN):
         theirs = [entry for entry, fields in entries if is_theirs(str(fields))]

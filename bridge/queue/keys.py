@@ -45,7 +45,6 @@ CLAIMED = timedelta(minutes=4)  # shorter than the pause before the next try
 GREETED = timedelta(days=365)
 GREETING = timedelta(hours=1)  # until a turn has posted the greeting
 VOTES = timedelta(days=90)
-VOTED_LENGTH = 100_000  # answers
 PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
 AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
 CATCHING_UP = timedelta(seconds=15)
@@ -215,9 +214,7 @@ class Keys:
                    "`bridge.features.statistics.work`")
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
-    votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person, its agent and session",
-                     erased="parts")
-    voted = Key[[]]("voted", "zset", "90 days each", "answers with votes, by time")
+    votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person", erased="parts")
     dead = Key[[]]("dead", "zset", "30 days each", "turns that couldn't be finished, by time", stays=True,
                    erased="turn")
     # fmt: on

@@ -92,7 +92,8 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
     counted = [kind.counted(await kind.count(scripts)) for kind in features.standing]
     assert await all_counted(features.standing, scripts) == ", ".join(counted), "what's lost if Redis is emptied"
     before = await contents(busy)
-    assert {line_of(key.partition(":")[2]).name for key, text in before.items() if USER in text} >= {
+    lines = [line_of(key.partition(":")[2]) for key, text in before.items() if USER in text]
+    assert {line.name for line in lines if line} >= {
         "alert", "approval", "audit", "channels", "handles", "home", "input", "recent_runs", "recent_threads", "report",
         "shown", "thread", "typed", "votes",
     }  # fmt: skip
@@ -179,7 +180,26 @@ async def test_a_colleagues_request_outlives_an_approver(
 async def test_only_keys_that_the_table_names_are_about_people(busy: Harness) -> None:
     await set_up(busy, USER)
     for key, text in (await contents(busy)).items():
-        assert line_of(key.partition(":")[2]).erased or USER not in text, key
+        line = line_of(key.partition(":")[2])
+        assert line is not None
+        assert line.erased or USER not in text, key
+
+
+async def test_what_another_release_stores_is_erased(harness: Harness) -> None:
+    redis, prefix = harness.store.redis, harness.store.scripts.keys.everything()
+    await redis.hset(f"{prefix}later", mapping={USER: "1", BOB: "2"})
+    await redis.zadd(f"{prefix}ranked", {USER: 1, BOB: 2})
+    await redis.rpush(f"{prefix}listed", "T1")
+    for name, value in (("note", USER), (f"of:{USER}", "3"), ("other", BOB)):
+        await redis.set(f"{prefix}{name}", value)
+
+    await erase(harness, USER)
+
+    left = {key.removeprefix(prefix) for key in await redis.keys("*")}
+    assert left >= {"later", "ranked", "listed", "other"}
+    assert not left & {"note", f"of:{USER}"}
+    assert (await redis.hgetall(f"{prefix}later"), await redis.zrange(f"{prefix}ranked", 0, -1)) == ({BOB: "2"}, [BOB])
+    await redis.flushdb()  # these have no lifetime
 
 
 @pytest.mark.parametrize("is_parked", [True, False])

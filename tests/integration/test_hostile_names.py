@@ -27,7 +27,6 @@ COMMANDS = (
     ("check", "--access", ALICE, GENERAL),
     ("status",),
     ("audit", "--since", "7d"),
-    ("feedback",),
     ("catch-up",),
     ("trace", "{message}"),
     ("reports",),

@@ -1,4 +1,4 @@
-"""What operators run next to a bridge: trace, dead, feedback, audit, forget, reports and check; on one bridge."""
+"""What operators run next to a bridge: trace, dead, audit, forget, reports and check; on one bridge."""
 
 from __future__ import annotations
 
@@ -129,26 +129,9 @@ async def _dead(system: System) -> bool:
     return bool(await system.redis.zcard(f"{{{system.namespace}}}:dead"))
 
 
-async def test_a_vote_is_shown_by_bridge_feedback(system: System, tmp_path: Path) -> None:
-    root = await system.mention(ALICE, GENERAL, "was that helpful?")
-    await system.answered(GENERAL, root)
-    answer = system.answers(GENERAL, root)[0]
-    pair = answer.all_blocks[-1]["elements"][0]
-
-    await system.slack.ui.select(BOB, GENERAL, answer.ts, pair["action_id"], pair["negative_button"]["value"])
-    await system.ephemeral_text(BOB)
-    code, output, _ = await bridge_says(system, tmp_path, "feedback", "--json")
-    _, table, _ = await bridge_says(system, tmp_path, "feedback", **project_of(system))
-
-    (vote,) = [json.loads(line) for line in output.splitlines()]
-    assert (code, vote["vote"], vote["user"], vote["agent"]) == (0, "down", BOB, 1)
-    assert vote["session"] == answer.metadata["event_payload"]["session"]
-    assert table.splitlines()[1].split() == ["Memory", "(1)", "0", "1", str(vote["session"])]
-
-
 async def test_each_command_names_the_namespace_and_redis_it_reads(system: System, tmp_path: Path) -> None:
     place = system.redis_url
-    commands = (("audit",), ("dead", "list"), ("feedback",), ("reports",), ("trace", link("1.000100")))
+    commands = (("audit",), ("dead", "list"), ("reports",), ("trace", link("1.000100")))
 
     found = [await bridge_says(system, tmp_path, *words, "--json", **project_of(system)) for words in commands]
     code, nothing, elsewhere = await bridge_says(system, tmp_path, "audit", "--json", BRIDGE_NAMESPACE="nobodys")
@@ -165,8 +148,8 @@ async def test_each_command_names_the_namespace_and_redis_it_reads(system: Syste
 
 
 def _documents(words: tuple[str, ...], said: str) -> list[str]:
-    """JSON documents in *said*: one per line for the audit and feedback, else a single one."""
-    return said.splitlines() if words[0] in {"audit", "feedback"} else [said]
+    """JSON documents in *said*: one per line for the audit, else a single one."""
+    return said.splitlines() if words[0] == "audit" else [said]
 
 
 async def test_a_missing_or_wrong_redis_is_one_line(system: System, tmp_path: Path) -> None:

@@ -132,7 +132,6 @@ async def test_the_printed_commands_work_in_another_terminal(playground: Playgro
     assert [line.partition(" -m bridge ")[2] for line in printed] == [
         "audit",
         "dead list",
-        "feedback",
     ]
     place = f"the embedded Redis in {playground.folder}"
     assert stderr == f"Reading namespace playground in {place}: a bridge is running.\n"

@@ -5,18 +5,22 @@ A vote is stored for `bridge.queue.keys.VOTES`.
 
 from __future__ import annotations
 
+import re
+
 from bridge.engine.feature import Feature
 from bridge.engine.results import Result, shown
 from bridge.engine.turn import Turn
+from bridge.errors import ControlNotUnderstood
 from bridge.features.buttons import FEEDBACK
 from bridge.features.deps import Deps
-from bridge.features.feedback.votes import DOWN, PERSON, UP, read_vote
 from bridge.inbound import Click
 from bridge.queue.audit import named
-from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTED_LENGTH, VOTES, milliseconds
-from bridge.queue.scripting import epoch_ms, or_empty
+from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTES, milliseconds
+from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
+
+_VOTE = re.compile(r"(?P<vote>up|down):(?P<turn>[\w-]{1,64}):(?P<agent>-?[0-9]{1,1000}):(?:-?[0-9]{1,1000})?")
 
 feedback = Feature("feedback")
 feedback.outcomes |= {"vote new": "voted", "vote same": "voted the same again"}
@@ -25,22 +29,19 @@ feedback.outcomes |= {"vote new": "voted", "vote same": "voted the same again"}
 @feedback.button(FEEDBACK, label="feedback buttons")
 async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     """Store a person's vote on an answer."""
-    is_up, of = read_vote(click.value)
-    given, now, lives = UP if is_up else DOWN, epoch_ms(deps.now()), milliseconds(VOTES)
-    key, voted, mine = deps.scripts.keys.votes(of.turn), deps.scripts.keys.voted(), f"{PERSON}{turn.user}"
+    match = _VOTE.fullmatch(click.value)
+    if match is None:
+        raise ControlNotUnderstood(FEEDBACK)
+    given, agent, now = match["vote"], int(match["agent"]), epoch_ms(deps.now())
+    key, mine = deps.scripts.keys.votes(match["turn"]), f"u:{turn.user}"
     before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
-    await deps.scripts.redis.zremrangebyscore(voted, "-inf", now - lives)
     how = "same" if before == given else "changed" if before else "new"
     if how != "same":
-        fields = {"v": "1", "agent": of.agent, "session": or_empty(of.session), mine: f"{given} {now}"}
-        if turn.project_key:
-            fields["project"] = turn.project_key
-        turn.stage(*(("field", key, lives, name, str(value)) for name, value in fields.items()))
-        turn.stage(("rank", voted, lives, of.turn, now, VOTED_LENGTH))
-        facts = ("at", str(now), "of", f"agent {of.agent}", "how", given, "before", before, "project", turn.project_key)
+        turn.stage(("field", key, milliseconds(VOTES), mine, f"{given} {now}"))
+        facts = ("at", str(now), "of", f"agent {agent}", "how", given, "before", before, "project", turn.project_key)
         turn.stage(("append", deps.scripts.keys.ended("vote"), milliseconds(ENDED), ENDED_LENGTH, *facts))
     deps.metrics.feedback.labels(given, how).inc()
-    return shown(thanks(is_up=is_up), f"vote {how}", named("agent", of.agent))
+    return shown(thanks(is_up=given == "up"), f"vote {how}", named("agent", agent))
 
 
 def thanks(*, is_up: bool) -> Reply:
