@@ -481,7 +481,7 @@ async def test_details_open_a_page_with_a_button_for_runners(harness: Harness, *
     page = await harness.answer(chosen)
 
     assert isinstance(page, Form)
-    assert "start → end" in words(page.view)
+    assert "Nodes: start, end" in words(page.view)
     assert bool(buttons(page.view, "run:form")) is may_run
 
 

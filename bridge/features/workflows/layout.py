@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import Final
 
 from bridge.features.buttons import DETAILS, NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM, run_value
@@ -29,8 +28,7 @@ NOTHING_ALLOWED: Final = "There's no workflow that you can run here. Ask your ad
 TURNS: Final = ("list:workflows:previous", "list:workflows:next")
 """The buttons that turn the list's pages."""
 
-_LONGEST_CHAIN = 1500
-_MOST_CHAINS = 12
+_LONGEST = 1500  # characters of the nodes
 
 
 def workflow_list(
@@ -94,7 +92,7 @@ def workflow_card(
             ("Nodes", kit.grouped(workflow.node_count if count is None else count)),
         ]
     about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
-    lines = [kit.paragraph(line) for line in _node_lines(detail)] if is_whole else []
+    nodes = untyped_json.listed(untyped_json.nodes_in(detail.nodes), _LONGEST) if is_whole else ""
     buttons = [kit.button("Run…", RUN_FORM, run_value(workflow.id))] if may_run else []
     buttons += [] if is_whole else [kit.button("Details", DETAILS, str(workflow.id), about=name)]
     return kit.reply(
@@ -102,7 +100,7 @@ def workflow_card(
         kit.header(name),
         *about,
         kit.fields(facts),
-        *([kit.rich(*lines)] if lines else []),
+        *([kit.rich(kit.paragraph(f"Nodes: {nodes}"))] if nodes else []),
         *([kit.context(needs_mark(needs))] if needs and may_run else []),
         *([kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id)))] if url else []),
         *([kit.actions(*buttons)] if buttons else []),
@@ -112,17 +110,3 @@ def workflow_card(
 def workflow_page(card: Reply, origin: modals.Origin) -> View:
     """Show a `workflow_card` in a modal."""
     return modals.page("Workflow", card.blocks, origin)
-
-
-def _node_lines(detail: WorkflowDetail) -> list[str]:
-    """Return the chains of nodes as lines, or else the nodes' names and the number of connections."""
-    chains = [kit.cut(chain, _LONGEST_CHAIN) for chain in untyped_json.steps_of(detail.nodes, detail.edges)]
-    if chains:
-        lengths = accumulate(map(len, chains[:_MOST_CHAINS]))
-        lines = chains[: sum(length <= 2 * _LONGEST_CHAIN for length in lengths)]
-        return [*lines, f"… and {len(chains) - _MOST_CHAINS} more paths"] if len(chains) > _MOST_CHAINS else lines
-    names, edges = (
-        untyped_json.listed(untyped_json.names_in(detail.nodes), _LONGEST_CHAIN),
-        untyped_json.how_many(detail.edges),
-    )
-    return [*([f"Nodes: {names}"] if names else []), *([f"Connections: {edges:,}"] if edges else [])]
