@@ -259,7 +259,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     if message.parts:
         if files := deps.parts.count_readable(message.parts):
             status.now(f"is reading {kit.counted(files, 'file')}")
-        whole = await deps.parts.below(text, message.parts, message.app or message.user)
+        whole = await deps.parts.below(text, message.parts)
         if not whole.text:
             left_out = Unread(missing=whole.missing, is_all=True).model_dump_json()
             return Outcome(what="not read", reply=notices.not_read_notice(left_out))

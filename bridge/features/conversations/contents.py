@@ -18,7 +18,6 @@ from bridge.documents import AT_ONCE, MOST_BYTES, DocumentNotRead, Documents, Do
 from bridge.engine.notices import NotRead
 from bridge.engine.results import TryLater
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused
-from bridge.features.conversations.fairness import FairSemaphore
 from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import FILE, Passage
@@ -29,7 +28,7 @@ from bridge.slack.people import Directory
 log = logging.getLogger(__name__)
 
 _MOST_READ: Final = 5  # files per message, without clips
-_MOST_FETCHED: Final = 32_000_000  # bytes at once, in the whole process
+_MOST_FETCHED: Final = 100  # files of 100 kB at once, in the whole process
 _TRIES: Final = (1.0, 3.0)  # seconds before each retry of a file
 _TRANSCRIPT: Final = (1.0, 2.0, 4.0, 8.0)  # seconds before each check whether Slack has finished it
 _LONGEST: Final = 45.0  # seconds, for all files of one message
@@ -72,8 +71,8 @@ class PartReader:
     """Turns parts of messages into text; mentions of *bot_user* are left out.
 
     *mode* is ``BRIDGE_FILES``: whether *files* are included with their ``text``, by their ``names``, or not at all.
-    Two limits are shared by everyone whose files are read: *readers* at work, and bytes *fetched* at once. A document
-    is fetched only once a reader is free, so that no bytes wait for one.
+    Everyone whose files are read shares two limits: documents that *readers* fetch and read at once, and other files
+    being *fetched*. A document is fetched only once a reader is free, so that no bytes wait for one.
     """
 
     directory: Directory
@@ -82,8 +81,8 @@ class PartReader:
     documents: Documents
     mode: Literal["text", "names", "off"] = "text"
     sleep: Sleep = asyncio.sleep
-    readers: FairSemaphore = field(default_factory=lambda: FairSemaphore(AT_ONCE))
-    fetched: FairSemaphore = field(default_factory=lambda: FairSemaphore(_MOST_FETCHED))
+    readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    fetched: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MOST_FETCHED))
 
     def count_readable(self, parts: Sequence[MessagePart]) -> int:
         """Count the files in *parts* whose contents are read."""
@@ -97,13 +96,13 @@ class PartReader:
             text = message_text(text, bot_user=self.bot_user, names=names)
         return text.strip()
 
-    async def below(self, text: str, parts: Sequence[MessagePart], sender: str) -> ComposedMessage:
-        """Return the message's own *text* with its *parts* below; *sender* is the person or app that sent it.
+    async def below(self, text: str, parts: Sequence[MessagePart]) -> ComposedMessage:
+        """Return the message's own *text* with its *parts* below.
 
         Raises `TryLater` if Slack rejects the bot's token.
         """
         resolve = await self._resolve(parts)
-        read = await self._read_all(list(content_words.files_in(parts)), sender)
+        read = await self._read_all(list(content_words.files_in(parts)))
         passages: list[Passage] = []
         missing: list[NotRead] = []
         for part in parts:
@@ -132,7 +131,7 @@ class PartReader:
             text, [*(passage for passage in passages if passage is not None), *map(content_words.named_file, files)]
         ).text
 
-    async def _read_all(self, files: Sequence[MessageFile], sender: str) -> dict[MessageFile, FileRead]:
+    async def _read_all(self, files: Sequence[MessageFile]) -> dict[MessageFile, FileRead]:
         """Read a message's files concurrently."""
         read: dict[MessageFile, FileRead] = {}
         if self.mode != "text":
@@ -154,7 +153,7 @@ class PartReader:
             else:
                 count += described.kind != "clip"
                 waiting[file] = described
-        reading = (self._read(described, sender) for described in waiting.values())
+        reading = (self._read(described) for described in waiting.values())
         found = await asyncio.gather(*reading, return_exceptions=True)
         for file, one in zip(waiting, found, strict=True):
             if isinstance(one, BaseException):
@@ -173,17 +172,17 @@ class PartReader:
             return None
         return None if described.kind == "unknown" else described
 
-    async def _read(self, file: MessageFile, sender: str) -> FileRead:
+    async def _read(self, file: MessageFile) -> FileRead:
         """Return a file's text, or why it can't be read. Raises `TryLater` if Slack rejects the bot's token."""
         try:
             async with asyncio.timeout(_LONGEST):
                 if file.kind == "clip":
-                    return await self._clip(file, sender)
+                    return await self._clip(file)
                 if file.is_whole:
                     return FileRead(content_words.file_with(file, file.words))
                 if file.kind == "document":
-                    return await self._document(file, sender)
-                found = await self._with_retries(self._fetch, file, sender)
+                    return await self._document(file)
+                found = await self._with_retries(self._fetch, file)
         except TimeoutError:
             return _named(file, "slow")
         except SlackTokenRefused as exc:
@@ -205,13 +204,13 @@ class PartReader:
             )
         return FileRead(content_words.file_with(file, words))
 
-    async def _fetch(self, file: MessageFile, sender: str) -> FileContent:
-        async with self.fetched.held(sender, FILE):
+    async def _fetch(self, file: MessageFile) -> FileContent:
+        async with self.fetched:
             return await self.files.fetch(file, FILE)
 
-    async def _document(self, file: MessageFile, sender: str) -> FileRead:
+    async def _document(self, file: MessageFile) -> FileRead:
         try:
-            read = None if file.size > MOST_BYTES else await self._with_retries(self._document_text, file, sender)
+            read = None if file.size > MOST_BYTES else await self._with_retries(self._document_text, file)
         except DocumentNotRead as exc:
             log.info("document can't be read", extra={"file": file.id, "detail": exc.why})
             return _named(file, _WHY_NOT[exc.why])
@@ -222,13 +221,13 @@ class PartReader:
         note, missing = ("cut here: there is more of it", _missing(file, "part")) if read.is_cut else ("", None)
         return FileRead(content_words.file_with(file, read.text, note), missing)
 
-    async def _document_text(self, file: MessageFile, sender: str) -> DocumentText | None:
+    async def _document_text(self, file: MessageFile) -> DocumentText | None:
         """Fetch and read a document; None if it's too large."""
-        async with self.readers.held(sender), self.fetched.held(sender, MOST_BYTES):
+        async with self.readers:
             found = await self.files.fetch(file, MOST_BYTES)
             return None if found.is_cut else await self.documents.read(found.content, file.format, FILE)
 
-    async def _clip(self, file: MessageFile, sender: str) -> FileRead:
+    async def _clip(self, file: MessageFile) -> FileRead:
         """Return Slack's transcript of a clip; Slack takes a moment to make it."""
         waits = iter(_TRANSCRIPT)
         while file.is_pending and (wait := next(waits, None)) is not None:
@@ -247,7 +246,7 @@ class PartReader:
         if file.is_whole:
             return FileRead(content_words.file_with(file, file.words))
         try:
-            found = await self._with_retries(self._fetch, file, sender)
+            found = await self._with_retries(self._fetch, file)
             words = transcript(found.text())
         except SlackTokenRefused:
             raise

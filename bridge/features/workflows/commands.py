@@ -82,7 +82,7 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
         return stopped
     workflow = await workflow_by_id(turn, triggered.workflow)
     text = await deps.parts.text(triggered.message.text)
-    whole = await deps.parts.below(text, triggered.message.parts, triggered.message.app)
+    whole = await deps.parts.below(text, triggered.message.parts)
     return await run(deps, turn, workflow, whole.text or text)
 
 
