@@ -13,10 +13,9 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -43,11 +42,8 @@ _OF_SLACK: Final = frozenset({"here", "channel", "everyone"})  # Slack makes a m
 _LONGEST_NAME: Final = 75  # an option's text
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OF_KEYS: Final = frozenset({"apikey", "key", "token", "secret", "password"})
+_BARE: Final = re.compile(r"[\w-]+", re.ASCII)
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
-_PART: Final = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_PATH: Final = rf"{_PART}(?:\s*\.\s*{_PART})*"
-_HEADER: Final = re.compile(rf"\s*(\[\[?)\s*({_PATH})\s*\]")
-_SETTING: Final = re.compile(rf"\s*({_PATH})\s*=")
 
 Place = tuple[str | int, ...]
 """Where something is in the file, such as ``("projects", "data", "name")``."""
@@ -105,16 +101,11 @@ class Config:
     projects: tuple[ProjectSettings, ...]
     file: Path | None = None
     revision: str = ""
-    lines: Mapping[Place, int] = field(default_factory=dict)
     needs_restart: tuple[str, ...] = ()
     rules: tuple[RuleTable, ...] = ()
     channels: Mapping[str, ChannelTable] = field(default_factory=dict)
     agents: Mapping[str, AgentTable] = field(default_factory=dict)
     limits: tuple[LimitTable, ...] = ()
-
-    def line(self, *place: str | int) -> int:
-        """Return the line of a table or setting, or of the one around it."""
-        return _line(_Problem(place, ""), self.lines, "")
 
     @property
     def groups(self) -> frozenset[str]:
@@ -126,10 +117,6 @@ class Config:
     def of_channel(self, channel: str) -> ProjectSettings:
         """Return the project that the file gives a channel, or else the default one."""
         return next((one for one in self.projects if channel in one.channels), self.projects[0])
-
-    def source(self, *place: str) -> str:
-        """Return where a value is set, as file and line, or ``""`` if the file doesn't set it."""
-        return f"{self.file}:{self.lines[place]}" if place in self.lines else ""
 
 
 def changes(before: Config, after: Config) -> tuple[str, ...]:
@@ -236,11 +223,8 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         why = exc.strerror if isinstance(exc, OSError) else "not text in UTF-8"
         what, cure = (f"{FILE}", "fix or remove it") if path is None else ("BRIDGE_CONFIG", "set it to a readable file")
         raise ConfigurationError([f"{what} can't be read ({why}): {cure}"]) from None
-    lines: dict[Place, int] = {}
     try:
-        given = tomllib.loads(text)
-        lines = _lines(text)
-        tables = _Tables.model_validate(given)
+        tables = _Tables.model_validate(tomllib.loads(text))
         projects, found = _resolved(tables.projects, default, file, environ)
         found += _conflicts(tables, projects)
         projects = tuple(_with_channels(one, tables.channels) for one in projects)
@@ -254,13 +238,11 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         found = [_problem(error) for error in exc.errors(include_url=False)]
         tables, projects = _Tables(), (default,)
     if found:
-        numbered = sorted((_line(one, lines, text), one.in_words) for one in found)
-        raise ConfigurationError([f"{file} line {number}, {words}" for number, words in numbered])
+        raise ConfigurationError(list(dict.fromkeys(f"{file} {path_of(one.place)} {one.problem}" for one in found)))
     return Config(
         projects,
         file,
         _revision(raw, projects),
-        lines,
         rules=tables.rules,
         channels=tables.channels,
         agents=tables.agents,
@@ -274,19 +256,22 @@ def _revision(raw: bytes, projects: Sequence[ProjectSettings]) -> str:
     return hashlib.sha256(raw + json.dumps(values).encode()).hexdigest()[:12]
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """What's wrong with the setting at *place*, with its fix; *entry* is the wrong one in a list."""
+def path_of(place: Place) -> str:
+    """Return the path of a *place*, such as ``rules[2].workflows``: rules and limits are counted from 1."""
+    path = ""
+    for part in place:
+        if isinstance(part, int):
+            path += f"[{part + 1}]"
+        else:
+            path += "." + (part if _BARE.fullmatch(part) else json.dumps(part))
+    return path.removeprefix(".")
+
+
+class _Problem(NamedTuple):
+    """What's wrong with the setting at *place*, with its fix."""
 
     place: Place
     problem: str
-    entry: str = ""
-
-    @property
-    def in_words(self) -> str:
-        parts = [part for part in self.place if isinstance(part, str)]
-        path = ".".join(part if re.fullmatch(r"[\w-]+", part, re.ASCII) else json.dumps(part) for part in parts)
-        return f"{path} {self.problem}"
 
 
 def _resolved(
@@ -321,8 +306,8 @@ def _resolved(
         for channel in sorted(one.channels):
             owner = channels.setdefault(channel, one.id)
             if owner != one.id:
-                problem = f"has a channel of projects.{owner}: list each channel in one project only"
-                found.append(_Problem(("projects", one.id, "channels"), problem, channel))
+                problem = f"has {channel}, as projects.{owner} has: list each channel in one project only"
+                found.append(_Problem(("projects", one.id, "channels"), problem))
     return tuple(listed), found
 
 
@@ -396,8 +381,8 @@ def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Pr
 def _problem(error: Mapping[str, Any]) -> _Problem:
     """Describe an error of pydantic, without the value."""
     place: Place = tuple(part for part in error["loc"] if part != "[key]")
-    if isinstance(place[-1], int) and isinstance(place[-2], str) and place[:-1] not in _ARRAYS:
-        return replace(_problem({**error, "loc": place[:-1]}), entry=str(error["input"]))
+    if isinstance(place[-1], int) and place[:-1] not in _ARRAYS:
+        place = place[:-1]  # of a wrong entry in a list
     name = str(place[-1])
     table = _table_of(place[:-1])
     fields: Mapping[str, Any] = {field.alias or name: field for name, field in table.model_fields.items()}
@@ -455,50 +440,3 @@ def _table_of(place: Place) -> type[BaseModel]:
             return AgentTable
         case _:
             return LimitTable
-
-
-def _line(problem: _Problem, lines: Mapping[Place, int], text: str) -> int:
-    """Return the line of a problem, or of the table that lacks a setting."""
-    place = problem.place
-    while place and place not in lines:
-        place = place[:-1]
-    number = lines.get(place, 1)
-    later = (at for at, line in enumerate(text.split("\n")[number - 1 :], number) if problem.entry in line)
-    return next(later, number)
-
-
-def _lines(text: str) -> dict[Place, int]:
-    """Return the line of each table and setting, as far as they have one of their own."""
-    lines: dict[Place, int] = {}
-    count: dict[Place, int] = {}  # of each array of tables
-    table: Place = ()
-    for number, line in enumerate(text.split("\n"), start=1):
-        if header := _HEADER.match(line):
-            place: Place = ()
-            parts = _parts(header[2])
-            for at, part in enumerate(parts, start=1):
-                place = (*place, part)
-                if header[1] == "[[" and at == len(parts):
-                    count[place] = count.get(place, 0) + 1
-                if place in count:
-                    lines.setdefault(place, number)
-                    place = (*place, count[place] - 1)
-                lines.setdefault(place, number)
-            table = place
-        elif setting := _SETTING.match(line):
-            place = table
-            for part in _parts(setting[1]):
-                place = (*place, part)
-                lines.setdefault(place, number)
-    return lines
-
-
-def _parts(path: str) -> list[str]:
-    """Return the parts of a TOML key, without quotation marks."""
-    parts: list[str] = []
-    with suppress(tomllib.TOMLDecodeError):  # it's in a text of several lines
-        value: Any = tomllib.loads(f"{path} = 0")
-        while isinstance(value, dict):
-            ((part, value),) = value.items()
-            parts.append(part)
-    return parts

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -48,7 +47,7 @@ config = typer.Typer(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The *value* of a setting, ``set`` for a secret, or None; *source* is a file and line, ``environment`` or so."""
+    """The *value* of a setting, ``set`` for a secret, or None; *source* is a file, a line of .env, or so."""
 
     name: str
     value: str | None
@@ -159,11 +158,10 @@ def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[V
 
 def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
     """List the projects, each with the sources of its values."""
-    known = {one.name: one.source for one in settings}
+    known, file = {one.name: one.source for one in settings}, str(found.file or "")
     listed = []
     for one in found.projects:
-        of_file = partial(found.source, "projects", one.id)
-        is_default, key = one.id == DEFAULT, of_file("api_key_env") or of_file("api_key_file")
+        is_default = one.id == DEFAULT
         listed.append(
             {
                 "id": one.id,
@@ -173,11 +171,14 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
                 "channels": sorted(one.channels),
                 **{name: getattr(one, name) or None for name in OWN},
                 "sources": {
-                    "name": of_file("name") or "default",
-                    "base_url": known["PROJECT_BASE_URL"] if is_default else of_file("base_url"),
-                    "api_key": known["PROJECT_API_KEY"] if is_default else key,
-                    "channels": of_file("channels"),
-                    **{name: known[f"BRIDGE_{name.upper()}"] if is_default else of_file(name) for name in OWN},
+                    "name": file if one.name != one.id else "default",
+                    "base_url": known["PROJECT_BASE_URL"] if is_default else file,
+                    "api_key": known["PROJECT_API_KEY"] if is_default else file,
+                    "channels": file if one.channels else "",
+                    **{
+                        name: known[f"BRIDGE_{name.upper()}"] if is_default else file if getattr(one, name) else ""
+                        for name in OWN
+                    },
                 },
             }
         )
@@ -197,15 +198,14 @@ def tables_of(found: Config) -> dict[str, list[Value]]:
 def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
     """Return what's set at a *place* in the file, and the defaults that count there."""
     name = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
-    source = f"{found.file}:{found.line(*place)}"
     if isinstance(given, Mapping):
         for key, value in given.items():
             yield from _values_in(found, (*place, key), value)
     elif not isinstance(given, TomlTable):
         listed = given if isinstance(given, tuple) else (given,)
-        yield Value(name, ", ".join(_as_written(one) for one in listed), source)
+        yield Value(name, ", ".join(_as_written(one) for one in listed), str(found.file))
     elif isinstance(given, RuleTable) and not given.model_fields_set:
-        yield Value(name, in_words(Rule(), {}), source)
+        yield Value(name, in_words(Rule(), {}), str(found.file))
     else:
         for field, about in type(given).model_fields.items():
             value, at = getattr(given, field), (*place, about.alias or field)

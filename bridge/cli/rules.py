@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.running import slack_of
-from bridge.config import Config, Place, ProjectSettings
+from bridge.config import Config, Place, ProjectSettings, path_of
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Rule, is_listed, never_fits
@@ -37,7 +37,7 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | No
     """
     if not (config.rules or config.channels or config.agents or config.limits):
         return []
-    rules = [Rule.of(one, at + 1, config.line("rules", at)) for at, one in enumerate(config.rules)]
+    rules = [Rule.of(one, at) for at, one in enumerate(config.rules, start=1)]
     lists = lists or await _lists(config.projects)
     rows = [*_never(rules), *await _unknown_to_slack(values, config, lists)]
     rows += [*_unknown(config, lists), *_unusable(config, rules, lists)]
@@ -48,20 +48,15 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | No
     return rows
 
 
-def _row(config: Config, place: Place, problem: str, cure: str, state: Any = FAILURE) -> Row:
-    what = ".".join(str(part) for part in place if isinstance(part, str))
-    return Row(AREA, f"line {config.line(*place)}", state, f"{what} {problem}", cure)
-
-
 def _never(rules: Sequence[Rule]) -> Iterator[Row]:
     for rule, over in never_fits(rules):
         if over is not None:
-            why = f"the rule in line {over.line} fits all that it does"
+            why = f"rule {over.index} fits all that it does"
             cure = "move it before that rule, or remove it"
         else:
             why = "nothing in its may is about the workflows or agents that it names"
             cure = 'add the act to may, such as "run" for workflows and "ask" for agents'
-        yield Row(AREA, f"line {rule.line}", FAILURE, f"this rule never matches: {why}", cure)
+        yield Row(AREA, path_of(("rules", rule.index - 1)), FAILURE, f"never matches: {why}", cure)
 
 
 def _ids(config: Config) -> Iterator[tuple[Place, str]]:
@@ -85,7 +80,7 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Li
     async with slack_of(values) as web:
         unknown, trouble = await _look_up(web, {id_ for _place, id_ in named}, lists)
     rows = [
-        _row(config, place, f"names {id_}, and Slack doesn't know {_WHAT[id_[0]]} with this ID",
+        Row(AREA, path_of(place), FAILURE, f"names {id_}, and Slack doesn't know {_WHAT[id_[0]]} with this ID",
              _CURES.get(id_[0], "copy the ID again from Slack"))
         for place, id_ in named if id_ in unknown
     ]  # fmt: skip
@@ -146,7 +141,7 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
             case kind:
                 problem = f"names {entry}, and the service has no such {kind}"
                 cure = f"fix the name{nearest}, or use the ID that /{kind}s shows"
-        yield _row(config, one.place, problem, cure)
+        yield Row(AREA, path_of(one.place), FAILURE, problem, cure)
 
 
 def _ids_of(projects: Iterable[ProjectSettings]) -> str:

@@ -87,10 +87,9 @@ class ApprovalTerms:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; what's empty doesn't restrict it. *index* counts from 1, *line* is in the operator's file."""
+    """One rule; what's empty doesn't restrict it. *index* counts from 1."""
 
     index: int = 0
-    line: int = 0
     who: frozenset[str] = frozenset()
     may: frozenset[str] = frozenset()
     projects: tuple[str, ...] = ()
@@ -104,12 +103,11 @@ class Rule:
     approval: ApprovalTerms | None = None
 
     @classmethod
-    def of(cls, table: RuleTable, index: int, line: int) -> Rule:
+    def of(cls, table: RuleTable, index: int) -> Rule:
         """Return the rule that a table of the operator's file describes."""
         terms = table.approve
         return cls(
             index,
-            line,
             frozenset(table.who or ()),
             frozenset(table.may or ()),
             table.projects or (),
@@ -292,7 +290,7 @@ def rules_of(
     if runners:
         lists.append(RuleList("BRIDGE_RUNNERS", (for_all, Rule(2, who=runners)), "runner"))
     if config.rules:
-        listed = (Rule.of(one, at + 1, config.line("rules", at)) for at, one in enumerate(config.rules))
+        listed = (Rule.of(one, at) for at, one in enumerate(config.rules, start=1))
         lists.append(RuleList(str(config.file or ""), tuple(listed)))
     elif not runners:
         lists.append(RuleList("", (for_all, Rule(2, who=frozenset({"members"}))), "runner"))
@@ -410,7 +408,7 @@ def explained(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
             )
         )
     unsure = " may decide, but Slack doesn't say whether it fits" if verdict.missing else ""
-    place = f"rule {verdict.rule.index} ({verdict.of.origin}:{verdict.rule.line}){unsure}"
+    place = f"rule {verdict.rule.index} ({verdict.of.origin}){unsure}"
     return f"{place}: {in_words(verdict.rule, names)}"
 
 

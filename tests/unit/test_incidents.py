@@ -155,8 +155,8 @@ def test_what_is_wrong_with_redis_is_found(condition: RedisCondition, had_replic
 
 
 def test_a_refused_file_is_said_to_leave_the_earlier_one() -> None:
-    assert on("reload", "bridge.toml line 2, rules.ma isn't a setting", START).text == (
-        "⚠️ bridge.toml was refused; the earlier one stays in use: bridge.toml line 2, rules.ma isn't a setting."
+    assert on("reload", "bridge.toml rules[1].ma isn't a setting", START).text == (
+        "⚠️ bridge.toml was refused; the earlier one stays in use: bridge.toml rules[1].ma isn't a setting."
     )
 
 

@@ -37,11 +37,10 @@ def fingerprint(terms: ApprovalTerms | None) -> str:
 
 
 def rule_of(verdict: Verdict) -> str:
-    """Name the rule that decided, for the audit: its number, and its place in the operator's file."""
+    """Name the rule that decided, for the audit: its number, and where it's set."""
     if verdict.rule is None:
         return ""
-    place = f"{verdict.of.origin}:{verdict.rule.line}" if verdict.of and verdict.of.origin else ""
-    return f"rule {verdict.rule.index}{f' ({place})' if place else ''}"
+    return f"rule {verdict.rule.index}{f' ({verdict.of.origin})' if verdict.of and verdict.of.origin else ''}"
 
 
 def with_workflow(request: Request, workflow: Workflow) -> Request:
