@@ -87,7 +87,7 @@ class RequestPosted(BaseModel, frozen=True):
 
 
 class ApproverAsked(BaseModel, frozen=True):
-    """The *user* was asked in a direct message to decide about a request for *approval*."""
+    """The *user* was asked to decide about a request for *approval*, as an earlier release recorded it."""
 
     approval: str
     user: str

@@ -15,7 +15,7 @@ import pytest
 from bridge.engine.decisions import explain
 from bridge.features.approvals.request import StoredRequest, canonical, digest_of
 from bridge.features.approvals.store import ApprovalStore
-from bridge.inbound import ApprovalDue, ScheduledRun, TriggeredRun
+from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.playground.emulator.entities import View
 from bridge.playground.emulator.sample import (
     ALICE,
@@ -783,16 +783,23 @@ async def test_an_approver_outside_of_a_private_channel_decides_in_the_notice(ha
 
 
 @pytest.mark.parametrize(
-    ("action", "user", "said"),
+    ("action", "user", "said", "told"),
     [
-        ("approve", CAROL, "✅ Import: approved by Carol Conti"),
-        ("deny", CAROL, "🚫 Import: denied by Carol Conti"),
-        ("withdraw", ALICE, "↩️ Import: withdrawn by Alice Adler"),
-        ("expire", "", "⌛ Import: not approved in time"),
-        ("change", CAROL, "⚠️ Import: not started, because the rules changed; ask again for a new approval"),
+        ("approve", CAROL, "✅ Import: approved by Carol Conti", "is already approved"),
+        ("deny", CAROL, "🚫 Import: denied by Carol Conti", "is already denied"),
+        ("withdraw", ALICE, "↩️ Import: withdrawn by Alice Adler", "was withdrawn"),
+        ("expire", "", "⌛ Import: not approved in time", "has expired"),
+        (
+            "change",
+            CAROL,
+            "⚠️ Import: not started, because the rules changed; ask again for a new approval",
+            "Something has changed",
+        ),
     ],
 )
-async def test_notices_say_how_a_request_ended(asked: Harness, action: str, user: str, said: str) -> None:
+async def test_the_card_and_an_old_notice_say_how_a_request_ended(
+    asked: Harness, action: str, user: str, said: str, told: str
+) -> None:
     await later(asked, hours=2.1)  # each got a reminder, too
     if action == "expire":
         await later(asked, hours=5)
@@ -802,28 +809,11 @@ async def test_notices_say_how_a_request_ended(asked: Harness, action: str, user
         asked.use_file(TWO if action == "change" else ONE)
         await press(asked, "approve" if action == "change" else action, user)
 
-    notices = [one for one in asked.seen.messages if one.place.channel in {DM_BOB, DM_CAROL}]
-    assert [one.text for one in notices if "Import:" in one.text] == [said] * 4
-    assert "approval:review" not in str([one.blocks for one in notices])
-
-
-async def test_a_notice_posted_after_the_end_says_so(asked: Harness) -> None:
-    # Its turn is taken before the request is approved, and posts after that.
-    harness = asked
-    await harness.type_command("/workflows run 3 other", user=CAROL)
-    waiting = next(one for one in await ApprovalStore(harness.store.scripts).waiting() if one.request.asker == CAROL)
-    await harness.store.process().inbox.put(
-        ApprovalDue(team=TEAM, channel=BOB, user=BOB, approval=waiting.id, what="still wanted")
-    )
-    turn = await harness.take("b")
-    outcome = await harness.handle(turn)
-    await press(harness, user=BOB, card_of=harness.seen.replies("bridge_approval")[1])
-    turns = harness.parts("b").turns
-    ts = await turns.poster.post(turn, outcome, may_be_posted=False)  # type: ignore[arg-type]
-    await turns.features.after(turns.deps, turn, outcome, ts)  # type: ignore[arg-type]
-
-    (late,) = [one for one in harness.seen.messages if one.ts == ts]
-    assert late.text == "✅ Import: approved by Bob Brandt"
+    assert card(asked).text == said
+    notice = [one for one in asked.seen.messages if one.place.channel == DM_BOB][-1]
+    await asked.slack.ui.click(BOB, notice.message.channel, notice.ts, "approval:review")
+    await asked.work()
+    assert told in asked.seen.ephemerals[-1].text
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,8 @@ async def test_a_colleagues_request_outlives_an_approver(
     if approves:
         await harness.slack.ui.click(BOB, GENERAL, card.ts, "approval:approve")
         await harness.work()
+    (key,) = await harness.store.redis.keys("{*}:approval:*")
+    await harness.store.redis.hset(key, "notice:D0BOB:1.000100", f"{BOB} turn")  # as an earlier release
 
     await erase(harness, BOB)
     assert [key for key, text in (await contents(harness)).items() if BOB in text] == []

@@ -235,7 +235,7 @@ async def _decide(
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
             ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, said)
-        redraws = (*await deps.approvals.redraws(deps, request), *deps.approvals.settles(deps, stored))
+        redraws = await deps.approvals.redraws(deps, request)
         changed = (*await deps.approvals.changes(deps, stored, lost), *redraws)
         answer = await store.decide(
             turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
@@ -340,15 +340,7 @@ async def _notify(deps: Deps, stored: StoredRequest, *, is_reminder: bool) -> bo
 
 @approvals.once_posted(ApproverAsked)
 async def approver_asked(deps: Deps, turn: Turn, asked: ApproverAsked, ts: str) -> None:
-    """Store which direct message a person got, so that it can say how the request ended."""
-    store, channel = ApprovalStore(deps.scripts), deps.slack.directs.get(asked.user)
-    stored = await store.get(asked.approval)
-    if stored is None or channel is None or not ts:
-        return
-    await deps.inbox.write(*store.noticed(stored, channel, ts, f"{asked.user} {turn.id}"))
-    if (stored := await store.get(asked.approval)) and stored.state != WAITING:  # it ended meanwhile
-        with suppress(TryLater):
-            await deps.approvals.edit_notices(deps, stored)
+    """Do nothing: an earlier release stored which direct message a person got."""
 
 
 @approvals.slots
@@ -388,13 +380,11 @@ async def is_due(deps: Deps, turn: Turn, reached: ApprovalDue) -> Result:
             view = await deps.approvals.shown(deps, stored)
             link = await deps.approvals.link_for(deps, stored, turn.user)
             reply = layout.wanted(view, link, is_reminder=reached.what == "still wanted")
-            after = (ApproverAsked(approval=stored.id, user=turn.user),)
-            return Outcome(what="asked to approve", reply=reply, after=after)
+            return Outcome(what="asked to approve", reply=reply)
         if await _notify(deps, stored, is_reminder=True):
             return Done("reminded")
         return Outcome(what="reminded", reply=layout.reminder(await deps.approvals.shown(deps, stored)))
     stored = await deps.approvals.edit_card(deps, stored.id) or stored
     if stored.state == WAITING:
         return Done("its card was redrawn")
-    await deps.approvals.edit_notices(deps, stored)
     return Done("request expired" if stored.state == EXPIRED else "the request is over")

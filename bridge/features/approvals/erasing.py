@@ -9,7 +9,7 @@ from typing import Any, Final
 from bridge.engine.standing import Standing, size
 from bridge.errors import RecordNotUnderstood
 from bridge.features.approvals import layout
-from bridge.features.approvals.request import WAITING, StoredRequest, notice_field
+from bridge.features.approvals.request import WAITING, StoredRequest
 from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ApprovalDue, Notice
 from bridge.queue.inbox import Inbox
@@ -43,13 +43,14 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
             await scripts.run("write", as_json(deleted), confirmed=True)
             return True
         left = stored.without(user)
+        # An earlier release stored which direct messages people got.
+        gone = [name for name, value in fields.items() if name.startswith("notice:") and user in value.split()]
         if left == stored:
-            return False
+            return bool(gone and await redis.hdel(key, *gone))
         seen = {name: fields.get(name, "") for name in (*_CHANGED, "state")}
         writes = only_if(key, seen, *_writes(key, fields, left), *_tells(scripts, stored, left))
         answers = await scripts.run("write", as_json(writes), confirmed=True)
         if "holds" in answers:
-            gone = [notice_field(*notice[:2]) for notice in stored.notices if notice not in left.notices]
             await (redis.hdel(key, *gone) if gone else redis.ping())
             return True
 

@@ -418,12 +418,6 @@ def wanted(shown: Shown, card_link: str, *, is_reminder: bool) -> Reply:
     )
 
 
-def no_longer_wanted(shown: Shown, card_link: str) -> Reply:
-    """Say in such a notice how the request ended."""
-    where = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
-    return kit.reply(title(shown), kit.section(title(shown)), *where, audience=Audience.CHANNEL)
-
-
 def too_few_notice(stored: StoredRequest) -> str:
     """Return the `Notice.what` for the asker of a request that too few people are left to approve."""
     return with_facts(TOO_FEW, stored.request.name, stored.id)

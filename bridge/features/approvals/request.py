@@ -39,11 +39,6 @@ def digest_of(written: str) -> str:
     return hashlib.sha256(written.encode()).hexdigest()
 
 
-def notice_field(channel: str = "", ts: str = "") -> str:
-    """Return the name of the field of a direct message; without its *ts*, how all of them begin."""
-    return f"notice:{channel}:{ts}" if ts else "notice:"
-
-
 class Request(BaseModel, frozen=True):
     """What *asker* wants to run, and what its approval takes.
 
@@ -106,7 +101,6 @@ class StoredRequest:
     *input* is the canonical JSON. *said* is why it was denied, *started* the turn that started the run.
     *lost* is why it's `CHANGED`: a reason (`bridge.errors.NotAllowed`) and whose, or ``workflow`` and what has
     changed about it, in words; ``""`` if the rules changed.
-    *notices* are the direct messages about it: the channel and ``ts`` of each, who got it, and its turn.
     """
 
     id: str
@@ -118,7 +112,6 @@ class StoredRequest:
     said: str = ""
     started: str = ""
     revision: str = ""
-    notices: tuple[tuple[str, ...], ...] = ()
     lost: str = ""
 
     @property
@@ -140,7 +133,6 @@ class StoredRequest:
             request=self.request.model_copy(update={"by": tuple(dict.fromkeys(by))}),
             decisions=decisions,
             said="" if any(one.user == user for one in self.decisions) else self.said,
-            notices=tuple(one for one in self.notices if user not in one),
             lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,
         )
 
@@ -160,11 +152,10 @@ class StoredRequest:
             request = Request.model_validate_json(fields["body"])
             lines = [line.split(" ") for line in fields.get("decisions", "").splitlines()]
             decisions = [Decision(from_epoch_ms(at), *rest) for at, *rest in lines]
-            sent = [(name.split(":"), to) for name, to in fields.items() if name.startswith(notice_field())]
             return cls(
                 id_, request, fields["input"], fields["state"], fields.get("card", ""), tuple(decisions),
                 fields.get("said", ""), fields.get("started", ""), fields.get("decisions", "") + fields["state"],
-                tuple((channel, ts, *to.split()) for (_, channel, ts), to in sent), fields.get("lost", ""),
+                fields.get("lost", ""),
             )  # fmt: skip
         except (KeyError, ValueError, TypeError, ValidationError) as exc:
             raise RecordNotUnderstood("approval") from exc

@@ -145,16 +145,8 @@ class Approvals:
         except SlackError:
             return ""
 
-    async def edit_notices(self, deps: EngineDeps, stored: StoredRequest) -> None:
-        """Have each direct message about a request say how it ended. Repeatable. Raises `TryLater`."""
-        view = await self.shown(deps, stored)
-        for channel, ts, user, turn in stored.notices:
-            reply = layout.no_longer_wanted(view, await self.link_for(deps, stored, user))
-            tag = MessageTag("bridge_turn", TurnId(turn), project=stored.request.project)
-            await deps.edit(channel, ts, mark_reply(reply, stored.request.project), tag)
-
     def settles(self, deps: EngineDeps, stored: StoredRequest) -> tuple[Write, ...]:
-        """Return the write that has the card and these messages say that it ended."""
+        """Return the write that has the card say that it ended."""
         request = stored.request
         ended = ApprovalDue(
             team=request.team, channel=request.channel, user=request.asker, project=request.project,

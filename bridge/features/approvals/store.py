@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from bridge.engine.home import Reads
 from bridge.engine.turn import Turn
 from bridge.errors import RecordNotUnderstood, TooManyRequests
-from bridge.features.approvals.request import APPROVED, WAITING, Request, StoredRequest, notice_field
+from bridge.features.approvals.request import APPROVED, WAITING, Request, StoredRequest
 from bridge.features.record_store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
@@ -91,11 +91,6 @@ class ApprovalStore(RecordStore[StoredRequest]):
     def posted(self, id_: str, card: str) -> Write:
         """Return the write that stores the ``ts`` of a request's card, unless that's known."""
         return ("field if", self._keys.approval(id_), 0, "card", card, "")
-
-    def noticed(self, stored: StoredRequest, channel: str, ts: str, to: str) -> tuple[Write, ...]:
-        """Return the writes that store a direct message: *to* whom, and its turn."""
-        key = self._keys.approval(stored.id)
-        return only_if(key, {"digest": stored.request.digest}, ("field", key, 0, notice_field(channel, ts), to))
 
     def reminds(self, stored: StoredRequest) -> tuple[Write, ...]:
         """Return the writes that claim a request's reminder; the next thing that's due is its end."""
