@@ -59,7 +59,7 @@ seeds: $(STAMP) ## Compare the queue with its model under a thousand seeds of ra
 validate-blocks: $(STAMP) ## Have Slack validate every layout; needs SLACK_BOT_TOKEN, posts nothing
 	@PYTHONPATH=.:tests $(BIN)/python -m support.validate_blocks
 
-# ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See tests/bench.
+# ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See bench/__init__.py.
 bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
 
@@ -106,7 +106,7 @@ lock: ## Write constraints.txt from the newest versions that pyproject.toml allo
 
 clean: ## Remove everything that was built here
 	@rm -rf $(VENV) build dist .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	@find bridge tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find bridge bench tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUN): pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || \

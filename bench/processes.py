@@ -107,7 +107,7 @@ class ServerProcess:
 
 
 def _environment(around: Surroundings, port: int) -> dict[str, str]:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[1]
     return {
         "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
         "SLACK_BOT_TOKEN": BOT_TOKEN,
