@@ -9,7 +9,8 @@ Method
 - Each server is a real process, pinned to one core with a real Redis (append-only file, unix socket). The load
   client and the fake Slack and project service share the second core, in one process on uvloop.
 - Slack and the service are minimal httptools protocols that return constant JSON (`bench.fakes`). The playground's
-  emulator validates every call and would dominate the measurement.
+  emulator validates every call and would dominate the measurement. The bot has every scope, so that agents speak under
+  their own names.
 - Requests are signed, as long as Slack's, and sent over keep-alive connections. Every result is checked: each
   message reaches the agent once, in its session, and is answered once, in its thread and in order; each
   acknowledged message is in Redis. A scenario that fails a check reports nothing else, and the run exits with 1.

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs
 
 from bench.traffic import BOT, CHANNEL, TEAM, ChatMessage
 from bench.wire import Reply, port_of, serve
+from bridge.slack.scopes import SCOPES
 
 _ASK = re.compile(rb"ask (\d+\.\d+) (\d+)")
 _SESSION = re.compile(rb'"sessionId": ?(\d+)')
@@ -165,6 +166,9 @@ class FakeSlack:
                 send(b'{"ok": true, "channel": "%b", "ts": "1800000000.%06d"}' % (CHANNEL.encode(), self.posts))
             case "auth.test":
                 send(_AUTH)
+            case "users.info":
+                person = {"id": _asked(target, "user"), "team_id": TEAM, "real_name": "Ada Adler", "tz": "UTC"}
+                send(json.dumps({"ok": True, "user": person | {"profile": {"display_name": "Ada"}}}).encode())
             case "users.conversations":
                 send(b'{"ok": true, "channels": [{"id": "%b"}]}' % CHANNEL.encode())
             case "conversations.replies":
@@ -201,7 +205,7 @@ async def fakes() -> AsyncIterator[tuple[Ledger, FakeProject, FakeSlack]]:
     """Serve both for the duration of the block."""
     ledger = Ledger()
     project, slack = FakeProject(ledger), FakeSlack(ledger)
-    servers = [await serve(project.answer), await serve(slack.answer)]
+    servers = [await serve(project.answer), await serve(slack.answer, _GRANTED)]
     project.port, slack.port = (port_of(server) for server in servers)
     try:
         yield ledger, project, slack
@@ -217,6 +221,7 @@ _WORKFLOWS = json.dumps(
         for n in range(1, 6)
     ]
 ).encode()
+_GRANTED = f"x-oauth-scopes: {','.join(scope.name for scope in SCOPES)}\r\n".encode()
 _AUTH = json.dumps(
     {"ok": True, "url": "https://bench.slack.com/", "team_id": TEAM, "user_id": BOT, "bot_id": "B0BRIDGE"}
 ).encode()

@@ -20,15 +20,16 @@ Reply = Callable[[bytes], None]
 Answering = Callable[[bytes, bytes, Reply], None]
 """Called with a request's target and body, and a callback that sends the answer, now or later."""
 
-_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n%bcontent-length: %d\r\n\r\n%b"
 _STALE_SECONDS = 2.0  # less than the 5 s after which uvicorn closes an idle connection by default
 
 
 class _Served(asyncio.Protocol):
     """One connection to a fake, without pipelining."""
 
-    def __init__(self, answering: Answering) -> None:
+    def __init__(self, answering: Answering, headers: bytes) -> None:
         self._answering = answering
+        self._headers = headers
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._target = b""
@@ -57,12 +58,13 @@ class _Served(asyncio.Protocol):
 
     def _reply(self, body: bytes) -> None:
         if self._transport is not None:
-            self._transport.write(_HEAD % (len(body), body))
+            self._transport.write(_HEAD % (self._headers, len(body), body))
 
 
-async def serve(answering: Answering) -> asyncio.Server:
-    """Serve on a free loopback port."""
-    return await asyncio.get_running_loop().create_server(lambda: _Served(answering), "127.0.0.1", 0, backlog=4096)
+async def serve(answering: Answering, headers: bytes = b"") -> asyncio.Server:
+    """Serve on a free loopback port, with these *headers* in each response."""
+    loop = asyncio.get_running_loop()
+    return await loop.create_server(lambda: _Served(answering, headers), "127.0.0.1", 0, backlog=4096)
 
 
 def port_of(server: asyncio.Server) -> int:
