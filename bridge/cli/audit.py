@@ -63,7 +63,14 @@ async def table(entries: AsyncIterator[AuditEntry], names: DisplayNames) -> Asyn
         await names.look_up(id_ for entry in batch for id_ in (entry.user, entry.channel))
         if any(re.fullmatch(r"agent \d+", entry.about) for entry in batch):
             await names.look_up_agents()
-        rows = [_cells(entry, names) for entry in batch]
+        rows = []
+        for entry in batch:
+            what, outcome = features.labels.get(entry.did, entry.did), result(entry)
+            outcome = outcome if entry.is_allowed else f"refused: {outcome}"
+            project = f" @{entry.project}" if entry.project else ""
+            subject = f"{_subject(entry.about, None if entry.project else names)}{project}".lstrip()
+            who, where = names.person(entry.user), names.channel(entry.channel)
+            rows.append((moment(entry.ended_at), who, where, what, subject, outcome))
         if not form:
             form = form_for([_TITLES, *rows])
             yield columns(form, *_TITLES)
@@ -78,15 +85,6 @@ async def _next(entries: AsyncIterator[AuditEntry]) -> AsyncIterator[AuditEntry]
             yield await anext(entries)
         except StopAsyncIteration:
             return
-
-
-def _cells(entry: AuditEntry, names: DisplayNames) -> tuple[str, ...]:
-    what, outcome = features.labels.get(entry.did, entry.did), result(entry)
-    outcome = outcome if entry.is_allowed else f"refused: {outcome}"
-    who, where = names.person(entry.user), names.channel(entry.channel)
-    project = f" @{entry.project}" if entry.project else ""
-    subject = _subject(entry.about, None if entry.project else names)
-    return moment(entry.ended_at), who, where, what, f"{subject}{project}".lstrip(), outcome
 
 
 def _subject(about: str, names: DisplayNames | None) -> str:

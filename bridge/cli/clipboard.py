@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 _PROGRAMS: Final[Sequence[Sequence[str]]] = (
@@ -18,13 +19,9 @@ _PATIENCE: Final = 5  # seconds; a program that waits for a display doesn't hold
 
 def copies(text: str) -> bool:
     """Copy *text*, in ASCII, because Windows' program reads its own code page. Returns whether a program took it."""
-    return any(_copies_with(program, text.encode("ascii")) for program in _PROGRAMS)
-
-
-def _copies_with(program: Sequence[str], text: bytes) -> bool:
-    nothing = subprocess.DEVNULL  # some stay behind to serve the text, and would keep a pipe open
-    try:
-        done = subprocess.run(program, input=text, stdout=nothing, stderr=nothing, timeout=_PATIENCE, check=False)  # noqa: S603 - one of those above
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+    given, nothing = text.encode("ascii"), subprocess.DEVNULL  # some stay behind, and would keep a pipe open
+    for program in _PROGRAMS:
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(program, input=given, stdout=nothing, stderr=nothing, timeout=_PATIENCE, check=True)  # noqa: S603 - one of those above
+            return True
+    return False

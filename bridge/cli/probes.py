@@ -139,7 +139,10 @@ async def _slack_rows(
                 required = required_by(values.get("BRIDGE_RUNNERS", ()))
                 rows, identity = await bot_rows(web, now=now, required_scopes=required, uses_http=not app)
             if identity is not None and USER_GROUPS in identity.scopes:
-                groups = await _user_groups(web)
+                try:
+                    groups = await UserGroups(web).all()
+                except SlackError as exc:
+                    groups = exc
             if identity is not None and (ops := values.get("BRIDGE_OPS_CHANNEL")):
                 rows.append(await ops_channel_row(web, ops, posts_test=posts_test))
             elif posts_test and not values.get("BRIDGE_OPS_CHANNEL"):
@@ -150,13 +153,6 @@ async def _slack_rows(
     if secret and not app:  # Socket Mode doesn't use it
         rows.append(secret_row(secret.get_secret_value()))
     return rows, identity, groups
-
-
-async def _user_groups(web: SlackWeb) -> UserGroupsSeen:
-    try:
-        return await UserGroups(web).all()
-    except SlackError as exc:
-        return exc
 
 
 def handle_rows(stored: Mapping[str, str], groups: UserGroupsSeen) -> list[Row]:

@@ -126,12 +126,13 @@ async def _lists(projects: Iterable[ProjectSettings]) -> Lists:
 
 def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
     """Return rows for names of workflows, agents, categories, projects and user groups that nothing has."""
+    projects = ", ".join(project.id for project in config.projects)
     for one in unknown_names(config, lists):
         entry = kit.quoted(one.entry, 60)
         nearest = f"; the nearest is {kit.quoted(one.nearest[0], 60)}" if one.nearest else ""
         match one.kind:
             case "project":
-                problem, cure = f"names {entry}, which fits no project", f"use one of {_ids_of(config.projects)}"
+                problem, cure = f"names {entry}, which fits no project", f"use one of {projects}"
             case "user group":
                 problem = f"names {one.entry}, and Slack doesn't know a user group with this ID"
                 cure = "copy the ID again from Slack"
@@ -142,10 +143,6 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
                 problem = f"names {entry}, and the service has no such {kind}"
                 cure = f"fix the name{nearest}, or use the ID that /{kind}s shows"
         yield Row(AREA, path_of(one.place), FAILURE, problem, cure)
-
-
-def _ids_of(projects: Iterable[ProjectSettings]) -> str:
-    return ", ".join(one.id for one in projects)
 
 
 def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:

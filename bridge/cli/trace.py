@@ -181,15 +181,10 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
         what = turn.was if turn.step == "dead" else turn.what
         waits = "; not posted yet" if turn.step == "posting" else ""
         cause = f" ({turn.cause})" if turn.cause and what not in {"answered", "ran"} else ""  # of an earlier attempt
-        outcome = _outcome(turn.kind, what) + cause + waits
+        is_refused = turn.kind == "notice" and what in REFUSALS
+        said = f"refused: {REFUSALS[what]}" if is_refused else _OUTCOMES.get(what) or RESULTS.get(what, what)
         word = "unknown" if what == "unknown" else "answered"
-        yield TraceStep(turn.answered_at, word, outcome, turn.process_at(turn.answered_at))
-
-
-def _outcome(kind: str, what: str) -> str:
-    if kind == "notice" and what in REFUSALS:
-        return f"refused: {REFUSALS[what]}"
-    return _OUTCOMES.get(what) or RESULTS.get(what, what)
+        yield TraceStep(turn.answered_at, word, said + cause + waits, turn.process_at(turn.answered_at))
 
 
 def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
