@@ -118,6 +118,25 @@ async def test_an_incoming_webhook_post_has_no_user(slack: EmulatedSlack, app: A
     assert "user" not in event
 
 
+async def test_an_app_posts_with_a_persons_own_token(slack: EmulatedSlack, app: App) -> None:
+    await slack.people.say(sample.ALICE, sample.GENERAL, "hello", via=sample.OTHER_BOT)
+
+    (event,) = app.events
+    assert (event["user"], event["bot_id"], event["app_id"]) == (sample.ALICE, "B0OTHERBOT", "A0OTHERBOT")
+    assert event["bot_profile"]["name"] == "Other Bot"
+    assert "client_msg_id" not in event
+
+
+@pytest.mark.parametrize("webhook", ["", "Monitoring"])
+async def test_an_app_edits_its_post(slack: EmulatedSlack, app: App, webhook: str) -> None:
+    ts = await slack.people.app_posts(sample.GENERAL, webhook=webhook, attachments=[{"text": "firing"}])
+    await slack.people.edit(sample.GENERAL, ts, "", attachments=[{"text": "resolved"}])
+
+    edited, before = app.events[-1]["message"], app.events[-1]["previous_message"]
+    assert (before["attachments"][0]["text"], edited["attachments"][0]["text"]) == ("firing", "resolved")
+    assert (edited["edited"]["user"], edited.get("username", "")) == ("B0OTHERBOT", webhook)
+
+
 # Files
 
 

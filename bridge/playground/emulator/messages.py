@@ -110,13 +110,22 @@ class MessageLog:
         ]
 
     def post(
-        self, user: str, channel: str, text: str, *, thread_ts: str = "", at: float | None = None, **more: Any
+        self,
+        user: str,
+        channel: str,
+        text: str,
+        *,
+        thread_ts: str = "",
+        via: str = "",
+        at: float | None = None,
+        **more: Any,
     ) -> Message:
         """Add a message, with Slack's rich text unless blocks are given.
 
-        With *at*, Unix seconds in the past, it was written then.
+        With *at*, Unix seconds in the past, it was written then. With *via*, the bot user of an app, that app posted it
+        with *user*'s own token.
         """
-        person = self._people[user]
+        person, carrier = self._people[user], self._people[via or user]
         root = self.find(channel, thread_ts) if thread_ts else None
         message = Message(
             channel,
@@ -126,14 +135,14 @@ class MessageLog:
             person.team,
             thread_ts=thread_ts,
             parent_user=root.user if root else "",
-            bot_id=person.bot_id,
-            app_id=person.app_id,
-            bot_profile=person.bot_profile(),
+            bot_id=carrier.bot_id,
+            app_id=carrier.app_id,
+            bot_profile=carrier.bot_profile(),
             **more,
         )
         if not message.blocks and text and not person.is_bot:
             message.blocks = rich_text(text, block_id=self._new_id("b"))
-        if message.is_customized and person.is_bot and message.user == sample.BRIDGE:
+        if message.is_customized and person.is_bot:  # https://docs.slack.dev/reference/events/message/bot_message
             message.bot_profile = None
         self._generate(message)
         self.insert(message, root)

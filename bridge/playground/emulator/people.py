@@ -43,13 +43,15 @@ class People:
         files: Sequence[Json] = (),
         blocks: Sequence[Json] = (),
         attachments: Sequence[Json] = (),
+        via: str = "",
         at: float | None = None,
         wait: bool = True,
     ) -> str:
         """Post *text*, escaped as in events, as *user*. Returns its ts.
 
-        *files* are from `attach`. *blocks* replace Slack's rich text of *text*, which may then be empty. With *at*,
-        Unix seconds, the ts is in the past. With *wait*, the first try of each delivery has ended.
+        *files* are from `attach`. *blocks* replace Slack's rich text of *text*, which may then be empty. With *via*,
+        the bot user of an app, that app posts it with the person's own token. With *at*, Unix seconds, the ts is in the
+        past. With *wait*, the first try of each delivery has ended.
         """
         self._require_member(user, channel)
         if thread_ts:
@@ -65,8 +67,9 @@ class People:
                 files=shown,
                 blocks=self._workspace.messages.identified(list(blocks)),
                 attachments=list(attachments),
+                via=via,
                 at=at,
-                client_msg_id=secrets.token_hex(16),
+                client_msg_id="" if via else secrets.token_hex(16),
             )
             self._share(message)
             self._offer_to_invite(message)
@@ -234,12 +237,16 @@ class People:
         site, team = self._server.url, self._workspace.people[user].team
         return File(made, name, len(content), user, created=created, site=site, content=content, team=team)
 
-    async def edit(self, channel: str, ts: str, text: str) -> None:
-        """Edit a message as its author."""
+    async def edit(self, channel: str, ts: str, text: str, *, attachments: Sequence[Json] | None = None) -> None:
+        """Edit a message as its author, be it a person or an app. Its *attachments* stay unless there are new ones."""
         message = self._existing(channel, ts)
-        blocks = rich_text(text, block_id=self._workspace.new_id("b"))
+        changes: Json = {"text": text, "blocks": []}
+        if not message.bot_id:
+            changes["blocks"] = rich_text(text, block_id=self._workspace.new_id("b"))
+        if attachments is not None:
+            changes["attachments"] = [{"id": at, **one} for at, one in enumerate(attachments, 1)]
         with self._workspace.together():
-            before = self._workspace.messages.edit(message, message.user, {"text": text, "blocks": blocks})
+            before = self._workspace.messages.edit(message, message.bot_id or message.user, changes)
             tried = self._events.changed(MessageEdited(message, before))
         await _heard(tried)
 
