@@ -138,5 +138,6 @@ def _settings(channel: ListedChannel, names: DisplayNames) -> Iterator[str]:
         yield f"replies: {settings.replies}"
     for app, rule in settings.apps.items():
         target = f"workflow {rule.workflow}" if rule.agent is None else f"agent {names.agent(rule.agent)}"
+        target = "ignored" if rule.ignores else target
         paused = f", paused ({rule.paused})" if rule.paused else ""
         yield f"{rule.name or 'app'} ({app}) → {target}, set up by {names.person(rule.owner)}{paused}"

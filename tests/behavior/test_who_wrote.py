@@ -190,6 +190,37 @@ async def test_a_rule_is_for_the_sender_that_people_see(
     assert len([*harness.service.messages, *harness.service.runs]) == len(fits)
 
 
+@pytest.mark.parametrize("first", [f"ask 7 {WEBHOOKS}", f"run 3 {WEBHOOKS}"])
+async def test_ignoring_one_name_leaves_what_the_app_posts_under_others(harness: Harness, first: str) -> None:
+    names = ("Alertmanager", "Grafana")
+    for at, name in enumerate(names):
+        has_posted(harness, at + 1, **WEBHOOK, username=name)
+    await typed(harness, f"channel {first}")
+
+    said = await typed(harness, "channel ignore Grafana")
+    for number, name in enumerate(names):
+        await arrives(harness, f"from {name}", f"1700000{number}50.000100", **WEBHOOK, username=name)
+
+    assert "I now ignore posts from Grafana in this channel." in said
+    await typed(harness, "channel")
+    assert " · ignored · set up by Alice Adler" in str(harness.seen.ephemerals[-1].blocks)
+    assert [*harness.service.messages, *harness.service.runs] == ["from Alertmanager"]
+
+    await harness.click("default:form")
+    await harness.work()
+    view = harness.seen.forms[-1]
+    drawn = {one["block_id"]: one["element"].get("initial_option", {}).get("value") for one in view["blocks"][1:]}
+    sent = Submission(team=TEAM, channel=CHANNEL, user=ALICE, form="default", values={
+        name: value for name, value in drawn.items() if name.startswith("app:")
+    } | {"agent": "none"})  # fmt: skip
+    await harness.store.process().inbox.put(sent)
+    await harness.work()
+    assert "Nothing changed" in harness.seen.ephemerals[-1].text
+
+    await typed(harness, f"channel ignore {WEBHOOKS}")
+    assert (await harness.store.channels.get(TEAM, CHANNEL)).apps == {}
+
+
 async def test_what_a_rule_cannot_tell_apart_is_said(harness: Harness) -> None:
     has_posted(harness, 1, **WEBHOOK, username="Alertmanager")
     has_posted(harness, 2, **WEBHOOK, username="Grafana")

@@ -67,7 +67,9 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     agent = await agent_name(turn, settings.agent) if settings.agent is not None else ""
     apps = []
     for key, rule in settings.apps.items():
-        if rule.workflow is not None:
+        if rule.ignores:
+            does = "ignored"
+        elif rule.workflow is not None:
             does = f"runs {await workflow_name(turn, rule.workflow)}{', also on edits' if rule.edits else ''}"
         else:
             does = f"answered by {await agent_name(turn, rule.agent or 0)}"
@@ -172,8 +174,12 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
         return key
     ids = [one for one in rules if sender_id(one) == key]
     if rule is None:
-        theirs = [key] if key in rules else ids or _covering(rules, seen or (), key)
-        return await change_settings(deps, turn, lambda now: _without(now, theirs))
+        theirs = [key] if key in rules else ids
+        covering = next((one for one in _covering(rules, seen or (), key) if one not in theirs), None)
+        if covering is None or name_key(rules[covering].name) == name_key(typed).removeprefix("@"):
+            covers = [covering] if covering else []
+            return await change_settings(deps, turn, lambda now: _without(now, [*theirs, *covers]))
+        rule = AppRule(ignores=True, owner=turn.user)  # an exception
     if key not in rules and len(rules) >= MOST_APPS:
         return layout.too_many_apps(MOST_APPS)
     under = [one for one in seen or () if key in one.keys]
@@ -248,14 +254,16 @@ async def _mentioned(deps: Deps, turn: Turn, typed: str) -> str:
 
 
 def _covering(rules: Mapping[str, AppRule], seen: Sequence[Sender], key: str) -> list[str]:
-    """Return the key of the rule that answers the sender with this *key*, as its app's posts under any name are."""
+    """Return the keys of the rules that answer the sender with this *key*, as its app's posts under any name are."""
     sender = next((one for one in seen if one.key == key), None)
-    return [one for one in (sender.keys if sender else (sender_id(key),)) if one in rules][:1]
+    return [one for one in (sender.keys if sender else (sender_id(key),)) if one in rules]
 
 
 def _without(settings: ChannelSettings, apps: Collection[str]) -> ChannelSettings:
     """Return the settings without the rules for *apps*."""
-    return settings.model_copy(update={"apps": {one: rule for one, rule in settings.apps.items() if one not in apps}})
+    for app in apps:
+        settings = settings.with_app(app, None)
+    return settings
 
 
 @channels.command("/agents channel reset", form=settings_button(), needs="settings")
@@ -348,11 +356,15 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
         if changes.get("replies") == (now.replies or deps.channels.replies):
             del changes["replies"]
         settings = now.model_copy(update=changes)
-        for app, does in filled.apps.items():
+        for app, does in sorted(filled.apps.items()):  # a rule comes before its exceptions
             known = now.apps.get(app)
             edits = does is not None and does[0] == "workflow" and app in filled.edits
             if does is None:
-                settings = settings.with_app(app, None)
+                is_covered = known is not None and sender_id(app) in settings.apps.keys() - {app}
+                ignored = (
+                    AppRule(ignores=True, name=known.name, owner=turn.user) if known and not known.ignores else known
+                )
+                settings = settings.with_app(app, ignored if is_covered else None)
             elif known is None or (known.agent, known.workflow) != (
                 does[1] if does[0] == "agent" else None, does[1] if does[0] == "workflow" else None,
             ):  # fmt: skip
@@ -451,8 +463,9 @@ async def _changes(
         changes.append(SettingChange("replies", after.replies or deps.channels.replies))
     for app in [*after.apps, *(before.apps.keys() - after.apps.keys())]:
         was, rule = before.apps.get(app), after.apps.get(app)
-        if was is not None and rule is None:
-            changes.append(SettingChange("app", app=app, called=was.name or app))
+        about = rule or was
+        if about is not None and rule != was and (rule is None or rule.ignores):
+            changes.append(SettingChange("app", app=app, called=about.name or app))
         elif rule is not None and rule.workflow is not None and rule != was:
             name = await workflow_name(turn, rule.workflow)
             warning = await before_each_run(deps, turn, rule.workflow, turn.channel, by="app", app=sender_id(app))

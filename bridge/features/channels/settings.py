@@ -23,7 +23,7 @@ from bridge.project.models import Agent, Listing, Workflow
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.folding import name_key
-from bridge.slack.senders import Sender, read_key
+from bridge.slack.senders import Sender, read_key, sender_id
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ class AppRule(BaseModel, frozen=True):
 
     *name* is the app's name, and *owner* the person who set this up, on whose behalf it happens. *paused* is the reason
     why they no longer may (`bridge.errors.NotAllowed`), or ``""``. *edits*: the workflow also runs on edits of posts.
+    With *ignores* instead of an agent or a workflow, it's an exception from its app's rule for posts under any name.
     """
 
     agent: int | None = None
@@ -45,6 +46,7 @@ class AppRule(BaseModel, frozen=True):
     owner: str = ""
     paused: str = ""
     edits: bool = False
+    ignores: bool = False
 
 
 class ChannelSettings(BaseModel, frozen=True):
@@ -96,8 +98,15 @@ class ChannelSettings(BaseModel, frozen=True):
         return next(((key, self.apps[key]) for key in sender.keys if key in self.apps), None)
 
     def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
-        """Return the settings with this *rule* for *app*; None removes the app's rule."""
-        apps = {id_: known for id_, known in self.apps.items() if id_ != app}
+        """Return the settings with this *rule* for *app*; None removes the app's rule.
+
+        The exceptions from a rule go with it.
+        """
+        apps = {
+            id_: known
+            for id_, known in self.apps.items()
+            if id_ != app and not (rule is None and known.ignores and sender_id(id_) == app)
+        }
         return self.model_copy(update={"apps": apps if rule is None else {**apps, app: rule}})
 
 

@@ -237,6 +237,8 @@ class Receiver:
             is_known = bool({sender_id(key) for key in rules} & {sender.app, sender.bot})
             return (Reason.OTHER_NAME if is_known else Reason.NO_RULE).about(app)
         key, rule = found
+        if rule.ignores:
+            return Reason.OTHER_NAME.about(app)
         if not message.is_root:
             return Reason.APP_IN_THREAD
         if message.is_shared and message.user_team not in self.access.home:

@@ -113,7 +113,7 @@ class ListedRule(AppRule, frozen=True, extra="forbid"):
 
     @model_validator(mode="after")
     def _has_one_target(self) -> ListedRule:
-        if (self.agent is None) == (self.workflow is None):
+        if [self.agent is None, self.workflow is None, not self.ignores].count(False) != 1:
             raise ValueError("needs an agent or a workflow")
         return self
 
