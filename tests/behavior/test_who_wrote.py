@@ -321,6 +321,29 @@ async def test_an_edited_post_goes_to_its_agent_as_a_follow_up(harness: Harness,
     assert [one.place for one in harness.seen.replies()] == [Place(CHANNEL, ROOT)] * 2
 
 
+@pytest.mark.parametrize("ends", ["limited", "stopped"])
+async def test_the_edit_of_a_post_that_was_never_sent_goes_to_its_agent(harness: Harness, ends: str) -> None:
+    harness.use_file('[[limits]]\nper = "person"\nturns = 1\n' if ends == "limited" else "")
+    await rule(harness, agent=7)
+    if ends == "limited":
+        await arrives(harness, f"<@{BOT}> hello", ts(-5), client_msg_id="c")
+        post = await posts(harness, "firing")
+    else:
+        post = {**ALERT, "ts": ROOT, "attachments": [{"text": "firing"}]}
+        harness.write(ROOT, "", user=OTHER_BOT, subtype="bot_message", username="Alertmanager")
+        await harness.event(
+            {"type": "message", "channel": GENERAL, **post}, event_id="Ev1", is_ext_shared_channel=False
+        )
+        await arrives(harness, "!stop", ts(1), thread_ts=ROOT, client_msg_id="c")
+    count = len(harness.service.messages)
+    harness.use_file("")
+
+    for _ in range(2):
+        await edits(harness, post, "resolved", 5)
+
+    assert [one.split("\n")[-1] for one in harness.service.messages[count:]] == ["> resolved"]
+
+
 async def test_an_edit_that_changes_nothing_people_read_starts_nothing(harness: Harness) -> None:
     await rule(harness, agent=7)
     post = await posts(harness, "firing")

@@ -26,8 +26,9 @@ if seen[7] then return 'late' end
 local before = tonumber(seen[5] or '') or 0
 if version < before or (version > 0 and version == before and seen[1] ~= 'queued') then return 'known' end
 if seen[1] ~= 'queued' then
-  -- A command has its own lane, and editing it doesn't restart it.
-  local is_chat = seen[1] and seen[2] == 'message' and seen[3] and string.sub(seen[4] or '', 1, 2) == 't:'
+  -- A command has its own lane, and editing it doesn't restart it. What an app posts may be sent for its edit only.
+  local is_chat = seen[1] and seen[2] == 'message' and string.sub(seen[4] or '', 1, 2) == 't:'
+    and (seen[3] or (cjson.decode(ARGV[2]).app or '') ~= '')
   if not is_chat then return 'late' end
   if version < (tonumber(seen[6] or '') or 0) then return 'known' end
   redis.call('HSET', key, 'edited', ARGV[2], 'edited_version', ARGV[3])
