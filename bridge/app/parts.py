@@ -204,6 +204,7 @@ def build(
         web=wires.web,
         identity=identity,
         receive=messages.found,
+        is_human=deps.directory.is_human,
         patience=patience,
         metrics=wires.metrics,
         process=consumer,

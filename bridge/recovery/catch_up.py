@@ -94,7 +94,8 @@ class _Thread:
 class CatchUp:
     """Catches up on outages, for one *process*.
 
-    *receive* handles one message of a channel and returns the decision. *has_outage* returns whether there may be
+    *receive* handles one message of a channel and returns the decision. *is_human*: whether it's a person who writes
+    messages, perhaps by an app that has their token. *has_outage* returns whether there may be
     something to read, *store_since* when the store's data begins, and *depth* how many lanes have work. *lease* is that
     of workers.
     """
@@ -103,6 +104,7 @@ class CatchUp:
     web: SlackWeb
     identity: Identity
     receive: Callable[[Json, str], Awaitable[str]]
+    is_human: Callable[[str], Awaitable[bool]]
     patience: Patience
     metrics: Metrics
     process: str
@@ -294,7 +296,7 @@ class CatchUp:
                 if not cursor:
                     break
             decision, ts = await self._receive_all(
-                unit.channel, self._unanswered(outage, thread.messages, oldest), count
+                unit.channel, await self._unanswered(outage, thread.messages, oldest), count
             )
             if decision == "outdated":
                 thread.rewind(ts)
@@ -357,7 +359,7 @@ class CatchUp:
         replied = root.get("reply_users_count") == 1 and root.get("reply_users") == [self.identity.bot_user]
         return replied and await self.outages.was_received(message)
 
-    def _unanswered(self, outage: PastOutage, messages: Mapping[str, Json], oldest: float) -> list[Json]:
+    async def _unanswered(self, outage: PastOutage, messages: Mapping[str, Json], oldest: float) -> list[Json]:
         """Return a thread's messages to receive, oldest first, without those named in the metadata of an answer.
 
         Answers are checked because a store that was lost, or restored from a backup, doesn't know every message it
@@ -371,7 +373,10 @@ class CatchUp:
         for ts, one in messages.items():
             if not self.identity.wrote(one):
                 said = addressed(str(one.get("text") or ""), self.identity.bot_user)[1]
-                if not (one.get("bot_id") or one.get("app_id")) and bang(said) == ("stop", ""):
+                is_stop = bang(said) == ("stop", "") and _seconds(ts) < known_from
+                if is_stop and (
+                    not (one.get("bot_id") or one.get("app_id")) or await self.is_human(str(one.get("user")))
+                ):
                     handled_until = max(handled_until, _seconds(ts))
                 continue
             match one.get("metadata"):

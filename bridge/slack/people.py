@@ -73,7 +73,7 @@ class Directory:
         self._members_of = FetchCache(
             self._members_of_channel, seconds=_GROUPS_SECONDS, monotonic=monotonic, most=_MOST_MEMBER_LISTS
         )
-        self._are_public = FetchCache(self._is_public, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
+        self._about = FetchCache(self._about_channel, seconds=_CHANNELS_SECONDS, monotonic=monotonic)
 
     async def person(self, user: str, *, at_most: float | None = None) -> Person:
         """Look a person up, or find them in the cache, *at_most* so many seconds old. Raises `SlackError`."""
@@ -116,6 +116,13 @@ class Directory:
         """Whether *user* isn't a full member of a workspace. Raises `SlackError` if that's unknown."""
         return (await self.person(user, at_most=at_most)).kind != "member"
 
+    async def is_human(self, user: str) -> bool:
+        """Whether *user* writes messages themselves; False if Slack refuses to say. Raises `SlackUnreachable`."""
+        try:
+            return (await self._people.get(user)).is_human
+        except SlackRefused:
+            return False
+
     async def is_bot(self, user: str) -> bool:
         """Whether *user* is an app's bot; False if Slack doesn't say so soon enough."""
         try:
@@ -148,7 +155,11 @@ class Directory:
 
     async def is_public(self, channel: str, *, at_most: float | None = None) -> bool:
         """Whether *channel* is public. Raises `SlackError` if that's unknown."""
-        return await self._are_public.get(channel, at_most=at_most)
+        return _is_public(await self._about.get(channel, at_most=at_most))
+
+    async def is_shared(self, channel: str) -> bool:
+        """Whether *channel* is shared with another company. Raises `SlackError` if that's unknown."""
+        return (await self._about.get(channel)).get("is_ext_shared") is not False
 
     async def people_in(self, id_: str, most: int = 10) -> frozenset[str] | None:
         """Return the people of a user group, or a person by their ID; None if they're more, or Slack doesn't say."""
@@ -291,12 +302,12 @@ class Directory:
                 return frozenset(found), True
         return frozenset(found), False
 
-    async def _is_public(self, channel: str) -> bool:
+    async def _about_channel(self, channel: str) -> Json:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
         about = answer.get("channel")
         if not isinstance(about, dict):
             raise SlackRefused("conversations.info", "channel_unknown")
-        return _is_public(about)
+        return about
 
     async def _app(self, bot: str) -> tuple[str, str]:
         """Return the ID of a bot's app, and the bot's name. https://docs.slack.dev/reference/methods/bots.info."""

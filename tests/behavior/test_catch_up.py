@@ -15,7 +15,18 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.conversations.answers import LATE
 from bridge.ids import MessageKey, ThreadKey
 from bridge.playground.emulator.faults import Error, Hang
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, PRIVATE, RANDOM, TEAM
+from bridge.playground.emulator.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    DM_ALICE,
+    GENERAL,
+    OTHER_BOT,
+    PRIVATE,
+    RANDOM,
+    SHARED,
+    TEAM,
+)
 from bridge.queue.deliveries import passed_over
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.turn import LEASE
@@ -51,10 +62,12 @@ class CatchUpCase:
     def outages(self) -> Outages:
         return Outages(self.harness.store.scripts)
 
-    async def post(self, user: str, channel: str, text: str, ago: float, root: str | None = None) -> str:
+    async def post(
+        self, user: str, channel: str, text: str, ago: float, root: str | None = None, *, via: str = ""
+    ) -> str:
         """Post a message from *user*, *ago* seconds in the past, without delivering it."""
         self.slack.drops_events = True
-        ts = await self.slack.people.say(user, channel, text, thread_ts=root, at=self.slack.clock() - ago)
+        ts = await self.slack.people.say(user, channel, text, thread_ts=root, via=via, at=self.slack.clock() - ago)
         self.slack.drops_events = False
         return ts
 
@@ -378,12 +391,13 @@ async def test_a_mention_added_in_the_outage_is_found(case: CatchUpCase) -> None
 
 
 @pytest.mark.parametrize(("rule", "asked"), [(AppRule(agent=7), ["Disk full"]), (AppRule(workflow=3, owner=ALICE), [])])
+@pytest.mark.parametrize("webhook", ["", "Alertmanager"])
 async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
-    case: CatchUpCase, rule: AppRule, asked: list[str]
+    case: CatchUpCase, rule: AppRule, asked: list[str], webhook: str
 ) -> None:
     await case.harness.store.set_channel(apps={APP: rule})
     case.slack.drops_events = True
-    await case.slack.people.app_posts(GENERAL, "Disk full", at=case.slack.clock() - HOUR / 2)
+    await case.slack.people.app_posts(GENERAL, "Disk full", webhook=webhook, at=case.slack.clock() - HOUR / 2)
     case.slack.drops_events = False
     await case.record_outage()
 
@@ -391,6 +405,18 @@ async def test_an_apps_post_found_late_goes_to_its_agent_and_runs_nothing(
 
     assert case.asked == asked
     assert case.harness.service.started == []
+
+
+async def test_a_webhooks_post_found_in_a_shared_channel_may_be_from_elsewhere(case: CatchUpCase) -> None:
+    await case.harness.store.set_channel(SHARED, apps={APP: AppRule(agent=7)})
+    case.slack.drops_events = True
+    await case.slack.people.app_posts(SHARED, "Disk full", webhook="Alertmanager", at=case.slack.clock() - HOUR / 2)
+    case.slack.drops_events = False
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.asked == []
 
 
 async def test_replies_in_threads_that_were_quiet_for_weeks_are_found(case: CatchUpCase) -> None:
@@ -681,6 +707,7 @@ async def test_a_message_with_an_answer_in_slack_is_skipped(case: CatchUpCase, k
     assert sorted(case.words) == found
 
 
+@pytest.mark.parametrize("via", ["", OTHER_BOT], ids=["typed", "by an app"])
 @pytest.mark.parametrize(
     ("typed", "sent"),
     [
@@ -690,10 +717,12 @@ async def test_a_message_with_an_answer_in_slack_is_skipped(case: CatchUpCase, k
         ("they say !stop", ["but this", "never mind", "they say !stop"]),
     ],
 )
-async def test_after_a_wipe_a_stopped_message_is_not_sent(case: CatchUpCase, typed: str, sent: list[str]) -> None:
+async def test_after_a_wipe_a_stopped_message_is_not_sent(
+    case: CatchUpCase, typed: str, sent: list[str], via: str
+) -> None:
     root = await case.bound()
     for number, words in enumerate(("never mind", typed, "but this")):
-        await case.post(ALICE, GENERAL, words, HOUR / 2 - number, root)
+        await case.post(ALICE, GENERAL, words, HOUR / 2 - number, root, via=via if words == typed else "")
     await case.record_outage()
     await case.harness.store.redis.delete(*[key async for key in case.harness.store.redis.scan_iter("*:thread:*")])
     case.harness.store.namespace.since = case.now()

@@ -19,7 +19,7 @@ from bridge.engine.decisions import Reason, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
-from bridge.errors import ProjectError, SlackRefused, SlackUnreachable
+from bridge.errors import ProjectError, SlackUnreachable
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
@@ -172,13 +172,7 @@ class Receiver:
         Only ``users.info`` tells it from a post of the app's bot user: both have a ``user``, a ``bot_id`` and a
         ``bot_profile``. Raises `SlackUnreachable`, and Slack sends it again.
         """
-        if not message.may_be_a_persons:
-            return message
-        try:
-            author = await self.access.directory.person(message.user)
-        except SlackRefused:
-            return message
-        if not author.is_human:
+        if not (message.may_be_a_persons and await self.access.directory.is_human(message.user)):
             return message
         return message.model_copy(update={"app": "", "app_name": "", "bot": "", "via": message.app, "source": "typed"})
 
@@ -202,6 +196,11 @@ class Receiver:
         is_late = self.now().timestamp() - float(message.ts) > _LATE_AFTER.total_seconds()
         message = message.model_copy(update={"was_found": True, "is_late": is_late, "retry": LAST_RETRY})
         message = await self._by_its_author(message)
+        if (
+            message.app and not message.user_team
+        ):  # history doesn't say of a webhook's post whether the channel is shared
+            is_shared = await self.access.directory.is_shared(message.channel)
+            message = message.model_copy(update={"is_shared": is_shared})
         if message.edited_ts and (not is_late or message.app):  # an app's post may have been read before its edit
             return await self.edited(message, may_be_new=True)
         return await self.receive(message)
