@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Final, Literal
 
 from bridge.config import Config
@@ -75,7 +75,7 @@ class ApprovalTerms:
     """Who has to agree: *count* of the people, user groups and channels in *by*, *within* a time.
 
     Without *by*, those whom the rules let approve (`may_approve`). The person who asks may approve only with *self_*,
-    and has to say why with *reason*.
+    and has to say why with *reason*. These have to agree *also*, if that's for two people (`both`).
     """
 
     by: tuple[str, ...] = ()
@@ -83,6 +83,12 @@ class ApprovalTerms:
     self_: bool = False
     within: timedelta = timedelta(hours=4)
     reason: bool = False
+    also: ApprovalTerms | None = None
+
+    @property
+    def each(self) -> tuple[ApprovalTerms, ...]:
+        """These terms, and those that hold besides."""
+        return (self, self.also) if self.also else (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +253,25 @@ def _first(listed: RuleList, asked: Asked) -> Verdict:
 
 
 def both(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict if all *verdicts* about one thing must hold; the last that asks for approval counts."""
+    """Return the verdict if all *verdicts* about one thing must hold; all that ask for approval count."""
     refused = next((one for one in verdicts if not one.is_allowed), None)
     asking = [one for one in verdicts if one.approval]
-    return refused or replace([*verdicts, *asking][-1], confirm=any(one.confirm for one in verdicts))
+    terms = reduce(_and, [one.approval for one in asking if one.approval]) if asking else None
+    last = [*verdicts, *asking][-1]
+    return refused or replace(last, approval=terms, confirm=any(one.confirm for one in verdicts))
+
+
+def _and(earlier: ApprovalTerms, later: ApprovalTerms) -> ApprovalTerms:
+    """Return the terms that are met if both are."""
+    is_same = set(earlier.by) == set(later.by)
+    return replace(
+        later,
+        count=max(earlier.count, later.count) if is_same else later.count,
+        self_=(earlier.self_ and later.self_) if is_same else later.self_,
+        within=min(earlier.within, later.within),
+        reason=earlier.reason or later.reason,
+        also=None if is_same else earlier,
+    )
 
 
 def _names_some(rule: Rule) -> bool:

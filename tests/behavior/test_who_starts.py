@@ -368,6 +368,43 @@ async def test_whoever_presses_run_now_asks_for_its_approval(harness: Harness) -
     assert "Started by Bob Brandt · Scheduled by Alice Adler" in str(run.blocks)
 
 
+def _terms_of(who: str, terms: str) -> str:
+    return f'[[rules]]\nmay = ["run"]\nwho = ["{who}"]\napprove = {{{terms}}}\n'
+
+
+@pytest.mark.parametrize(
+    ("owners", "askers", "needs", "approve"),
+    [
+        (f'by = ["{CAROL}"]', f'by = ["{GUEST}"]', "1 approval by Gus Guest, and 1 approval by Carol Conti",
+         [GUEST, CAROL]),
+        (f'by = ["{CAROL}"]', f'by = ["{GUEST}"]', "1 approval by Gus Guest, and 1 approval by Carol Conti",
+         [CAROL, GUEST]),
+        (f'by = ["{CAROL}"]', f'by = ["{GUEST}", "{CAROL}"]', "and 1 approval by Carol Conti", [CAROL]),
+        (f'by = ["{CAROL}"]', f'by = ["{BOB}", "{CAROL}"], self = true', "and 1 approval by Carol Conti", [BOB, CAROL]),
+        (f'by = ["{GUEST}", "{CAROL}"], count = 2', f'by = ["{CAROL}", "{GUEST}"]', "2 approvals by", [CAROL, GUEST]),
+        (f'by = ["{CAROL}", "{GUEST}"]', f'by = ["{CAROL}", "{GUEST}"], count = 2', "2 approvals by", [GUEST, CAROL]),
+    ],
+)  # fmt: skip
+async def test_run_now_needs_the_approvals_of_its_owners_rule_and_of_the_persons(
+    harness: Harness, owners: str, askers: str, needs: str, approve: list[str]
+) -> None:
+    harness.use_file(_terms_of(ALICE, owners) + _terms_of(BOB, askers) + "[[rules]]\n")
+    await run_now(harness)
+    await harness.type_command("/schedules", BOB)
+    await harness.press(schedules.NOW, user=BOB)
+    (card,) = harness.seen.replies("bridge_approval")
+    value = shown(harness, approvals.APPROVE).value
+    assert needs in str(card.blocks)
+
+    for user in approve:
+        assert harness.service.started == []
+        for _ in range(2):  # a second press of one person counts for nothing
+            await harness.click(approvals.APPROVE, value, user=user, ts=card.ts)
+            await harness.work()
+
+    assert harness.service.started == [(3, "")]
+
+
 @pytest.mark.parametrize(
     ("rules", "why"),
     [

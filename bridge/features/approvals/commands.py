@@ -29,6 +29,7 @@ from bridge.features.approvals.rights import (
     fingerprint,
     judged,
     refusal_of_approver,
+    refusals_of_approver,
     rule_of,
 )
 from bridge.features.approvals.store import DRAFT, ApprovalStore
@@ -198,16 +199,17 @@ async def _of_button(deps: Deps, value: str) -> StoredRequest | None:
     return stored
 
 
-async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> Judged:
+async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> tuple[Judged, list[bool]]:
     """Return how a request stands, if *user* may decide about it, by the terms in force or else its own.
 
-    Raises `NotAllowed`.
+    The list says for which of the approvals that it takes theirs counts. Raises `NotAllowed`.
     """
     now = await judged(deps, stored.request)
     terms = (now.verdict.approval if now.verdict.is_allowed else None) or terms_of(stored.request)
-    if refusal := await refusal_of_approver(deps, stored.request if now.lost else now.request, terms, user):
-        raise NotAllowed(refusal)
-    return now
+    refusals = await refusals_of_approver(deps, stored.request if now.lost else now.request, terms, user)
+    if None not in refusals:
+        raise NotAllowed(refusals[0] or "")
+    return now, [refusal is None for refusal in refusals]
 
 
 async def _decide(
@@ -222,12 +224,13 @@ async def _decide(
     if stored.of_turn(turn.id) is None:
         if over := _over(deps, stored):
             return over
-        terms = lost = ""
+        terms, lost, only = "", "", 0
         if what == "withdraw":
             if turn.user != request.asker:
                 raise NotAllowed("not_your_request")
         else:
-            now = await _check_approver(deps, stored, turn.user)
+            now, counts_for = await _check_approver(deps, stored, turn.user)
+            only = 0 if all(counts_for) else counts_for.index(True) + 1
             is_allowed, rule = now.verdict.is_allowed, rule_of(now.verdict)
             terms = fingerprint(now.verdict.approval) if is_allowed else ""
             lost = now.lost or ("" if is_allowed else await deps.approvals.lost_by_asker(deps, now.request))
@@ -238,7 +241,15 @@ async def _decide(
         redraws = await deps.approvals.redraws(deps, request)
         changed = (*await deps.approvals.changes(deps, stored, lost), *redraws)
         answer = await store.decide(
-            turn, stored, what, now=deps.now(), terms=terms, said=said, ends=(*ends, *redraws), changed=changed
+            turn,
+            stored,
+            what,
+            now=deps.now(),
+            terms=terms,
+            said=said,
+            only=only,
+            ends=(*ends, *redraws),
+            changed=changed,
         )
     shows = await deps.approvals.edit_card(deps, stored.id, of_card) or stored
     outcome = {"approve": "approved", "deny": "denied", "withdraw": "request withdrawn"}[what]

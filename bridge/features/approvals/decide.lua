@@ -2,7 +2,7 @@
 -- looks at all that may have happened since its person was judged: the request's state, its deadline, its terms and its
 -- input. With the last approval, it queues the run's turn.
 -- ARGV: entry, consumer, lane, turn, the decision as JSON: approval, what (approve | deny | withdraw), user, digest, terms,
---       count, said, now and deadline (ms; the deadline by this server's clock), lives_ms, and the writes that end it (the
+--       counts (of each kind of approval that it takes), only (the kind that this is; 0: all), said, now and deadline (ms; the deadline by this server's clock), lives_ms, and the writes that end it (the
 --       prelude's `apply`): `ends`, or `changed` if other terms are in force.
 -- Returns {'lost'} | {'counted' | 'already' (by another click of theirs) | 'over' (it's decided) | 'late' | 'other' (input) |
 --         'changed' | 'gone', the request's state}.
@@ -13,11 +13,20 @@ local key = approval_key(a.approval)
 local seen = redis.call('HMGET', key, 'state', 'digest', 'terms', 'decisions')
 local state, decisions = seen[1], seen[4] or ''
 if not state then return {'gone', ''} end
-local approvals, is_theirs = 0, false
+local left, is_theirs = a.counts, false
+local function counted(kind)
+  local most = 0
+  for number in ipairs(left) do
+    if kind == 0 or kind == number then left[number] = left[number] - 1 end
+    most = math.max(most, left[number])
+  end
+  return most
+end
 for user, what, by in string.gmatch(decisions, '%d+ (%S+) (%S+) (%S+)') do
   if by == turn then return {'counted', state} end -- its answer was lost
-  if what == 'approve' then
-    approvals = approvals + 1
+  local kind = string.match(what, '^approve:?(%d*)$')
+  if kind then
+    counted(tonumber(kind) or 0)
     is_theirs = is_theirs or user == a.user
   end
 end
@@ -29,7 +38,8 @@ if a.what ~= 'withdraw' and seen[3] ~= a.terms then
   state, ends = 'changed', a.changed
 elseif a.what == 'approve' then
   if is_theirs then return {'already', state} end
-  if approvals + 1 >= a.count then state, ends = 'approved', a.ends end
+  if a.only > 0 then a.what = a.what .. ':' .. a.only end
+  if counted(a.only) <= 0 then state, ends = 'approved', a.ends end
 else
   state, ends = a.what == 'deny' and 'denied' or 'withdrawn', a.ends
 end

@@ -255,7 +255,7 @@ def _buttons(shown: Shown, *, is_for_all: bool = False) -> Block:
 
 def _state(shown: Shown) -> str:
     stored = shown.stored
-    last = [one.user for one in stored.decisions if one.what != "approve"][-1:]
+    last = [one.user for one in stored.decisions if not one.is_approval][-1:]
     match stored.state:
         case "approved":
             return f"approved by {shown.named(stored.approved_by)}"
@@ -290,8 +290,7 @@ def _is_askers(stored: StoredRequest) -> bool:
 
 def decided(stored: StoredRequest, answer: str, what: str) -> Reply:
     """Tell a person what became of their click, by the *answer* of the script that decided it."""
-    left = stored.request.count - len(stored.approved_by)
-    more = f" It needs {kit.counted(left, 'more approval')}."
+    more = f" It needs {kit.counted(stored.left, 'more approval')}."
     if answer == "counted" and what == "approve":
         return kit.reply(f"You approved this.{more}" if stored.state == WAITING else _APPROVED)
     if answer == "counted":
@@ -377,7 +376,8 @@ def offer_denial(stored: StoredRequest) -> Reply:
 def line(shown: Shown) -> Block:
     """Return a line for a request, with a button to review it."""
     request = shown.stored.request
-    done = f" · {len(shown.stored.approved_by)} of {request.count}" if request.count > 1 else ""
+    count = sum(needed.count for needed in request.needs)
+    done = f" · {count - shown.stored.left} of {count}" if count > 1 else ""
     text = f"🔐 {kit.one_line(request.name, _NAME)} waits for approval · {asked_by(shown)}{done}"
     text = "\n".join(filter(None, [text, _beginning(shown.stored)]))
     button = kit.button("Review…", REVIEW, shown.stored.id, about=request.name)

@@ -39,14 +39,24 @@ def digest_of(written: str) -> str:
     return hashlib.sha256(written.encode()).hexdigest()
 
 
-class Request(BaseModel, frozen=True):
-    """What *asker* wants to run, and what its approval takes.
+class Needed(BaseModel, frozen=True):
+    """Which approvals it takes: *count* of the people, user groups and channels in *by* (IDs).
+
+    Nobody: those whom the rules let approve. The asker's counts only with *by_asker*.
+    """
+
+    by: tuple[str, ...] = ()
+    count: int = 1
+    by_asker: bool = False
+
+
+class Request(Needed, frozen=True):
+    """What *asker* wants to run, and which approvals that takes: its own, and those that it takes *also*.
 
     *workflow*, *name*, *trigger*, *category* and *is_active* are the workflow's. *rule* names the rule that asks for
-    approval, and *by* the people, user groups and channels (IDs) of which *count* have to approve, the asker only with
-    *by_asker*; nobody: those whom the rules let approve. *terms* is a fingerprint of these. *started_by* is what
-    started it if its asker didn't, or what they started by hand. Its card is posted by the turn *posted_by*, for the
-    message *said* (a ``ts``), if it was a message.
+    approval, and *terms* is a fingerprint of what it takes. *started_by* is what started it if its asker didn't, or
+    what they started by hand. Its card is posted by the turn *posted_by*, for the message *said* (a ``ts``), if it was
+    a message.
     """
 
     team: str
@@ -62,9 +72,7 @@ class Request(BaseModel, frozen=True):
     digest: str
     why: str = ""
     rule: str = ""
-    by: tuple[str, ...] = ()
-    count: int = 1
-    by_asker: bool = False
+    also: Needed | None = None
     terms: str
     asked_at: AwareDatetime
     until: AwareDatetime
@@ -73,11 +81,19 @@ class Request(BaseModel, frozen=True):
     said: str = ""
 
     @property
+    def needs(self) -> tuple[Needed, ...]:
+        """Which approvals it takes, each with its own people."""
+        return (self, self.also) if self.also else (self,)
+
+    @property
     def has_too_few(self) -> bool:
         """Whether too few of the people who may approve it are left; groups and channels count as enough."""
-        if not self.by or any(one[0] in "SCG" for one in self.by):
+        return any(self._lacks(needed) for needed in self.needs)
+
+    def _lacks(self, needed: Needed) -> bool:
+        if not needed.by or any(one[0] in "SCG" for one in needed.by):
             return False
-        return len(set(self.by) - {ids.ERASED_PERSON, "" if self.by_asker else self.asker}) < self.count
+        return len(set(needed.by) - {ids.ERASED_PERSON, "" if needed.by_asker else self.asker}) < needed.count
 
     @property
     def remind_at(self) -> datetime:
@@ -85,13 +101,29 @@ class Request(BaseModel, frozen=True):
         return self.asked_at + (self.until - self.asked_at) / 2
 
 
+def _without(user: str, by: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(ids.ERASED_PERSON if one == user else one for one in by))
+
+
 class Decision(NamedTuple):
-    """What *user* decided (``approve``, ``deny``, ``withdraw``), in *turn*."""
+    """What *user* decided (``approve``, ``deny``, ``withdraw``), in *turn*.
+
+    ``approve:2`` counts for the second of the approvals that it takes only.
+    """
 
     at: datetime
     user: str
     what: str
     turn: str
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether it's an approval."""
+        return self.what.startswith("approve")
+
+    def counts_for(self, number: int) -> bool:
+        """Whether it's an approval of the kind with this *number*, from 0 on."""
+        return self.what in {"approve", f"approve:{number + 1}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +149,17 @@ class StoredRequest:
     @property
     def approved_by(self) -> tuple[str, ...]:
         """Who has approved it, in order."""
-        return tuple(one.user for one in self.decisions if one.what == "approve")
+        return tuple(one.user for one in self.decisions if one.is_approval)
+
+    @property
+    def left(self) -> int:
+        """How many approvals it still takes."""
+        had = (sum(one.counts_for(number) for one in self.decisions) for number in range(len(self.request.needs)))
+        return sum(max(needed.count - count, 0) for needed, count in zip(self.request.needs, had, strict=True))
 
     def without(self, user: str) -> Self:
         """Return it without a person who isn't its asker: an approval that they gave no longer counts."""
-        by = tuple(ids.ERASED_PERSON if one == user else one for one in self.request.by)
+        also = self.request.also and self.request.also.model_copy(update={"by": _without(user, self.request.also.by)})
         decisions = tuple(
             one._replace(user=ids.ERASED_PERSON) if one.user == user else one
             for one in self.decisions
@@ -130,7 +168,7 @@ class StoredRequest:
         reason, _, whose = self.lost.partition(" ")
         return replace(
             self,
-            request=self.request.model_copy(update={"by": tuple(dict.fromkeys(by))}),
+            request=self.request.model_copy(update={"by": _without(user, self.request.by), "also": also}),
             decisions=decisions,
             said="" if any(one.user == user for one in self.decisions) else self.said,
             lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,

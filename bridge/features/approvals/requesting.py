@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from bridge.engine.deps import EngineDeps
@@ -17,7 +18,7 @@ from bridge.engine.rules import ApprovalTerms, Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError
 from bridge.features.approvals import layout
-from bridge.features.approvals.request import APPROVED, CHANGED, Request, StoredRequest, canonical, digest_of
+from bridge.features.approvals.request import APPROVED, CHANGED, Needed, Request, StoredRequest, canonical, digest_of
 from bridge.features.approvals.rights import (
     Judged,
     approvers,
@@ -25,6 +26,7 @@ from bridge.features.approvals.rights import (
     fingerprint,
     judged,
     refusal_of_approver,
+    refusals_of_approver,
     rule_of,
     with_workflow,
 )
@@ -111,18 +113,23 @@ class Approvals:
         owner = request.started_by.owner if isinstance(request.started_by, ScheduledRun) else ""
         people = {request.asker, owner, *(one.user for one in stored.decisions)} - {"", ERASED_PERSON}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
-        by = [await self._name(deps, one) for one in request.by if one != ERASED_PERSON]
+        first, *also = [await self._names_of(deps, needed) for needed in request.needs]
+        by = ", and ".join([first, *(f"{kit.counted(request.needs[1].count, 'approval')} by {one}" for one in also)])
         few = await approvers(deps, request)
-        groups = () if few else tuple(one for one in request.by if one.startswith("S"))
+        groups = () if few else tuple(one for needed in request.needs for one in needed.by if one.startswith("S"))
         return layout.Shown(
             stored,
             await names(request.asker) if request.asker else "",
-            layout.either(by) or (layout.BY_NOBODY_LEFT if request.by else layout.BY_RULES),
+            by,
             {user: await names(user) for user in people},
             few,
             groups,
             several,
         )
+
+    async def _names_of(self, deps: EngineDeps, needed: Needed) -> str:
+        by = [await self._name(deps, one) for one in needed.by if one != ERASED_PERSON]
+        return layout.either(by) or (layout.BY_NOBODY_LEFT if needed.by else layout.BY_RULES)
 
     async def _name(self, deps: EngineDeps, id_: str) -> str:
         if id_.startswith("S") or kit.is_channel(id_):
@@ -216,11 +223,12 @@ class Approvals:
             return ""
         if verdict.approval is None:
             return None
-        if fingerprint(verdict.approval) != request.terms or len(stored.approved_by) < request.count:
+        terms = verdict.approval
+        if fingerprint(terms) != request.terms or stored.left:
             return ""
-        for user in stored.approved_by:
-            if refused := await refusal_of_approver(deps, request, verdict.approval, user):
-                terms = verdict.approval
+        for made in filter(attrgetter("is_approval"), stored.decisions):
+            user, refusals = made.user, await refusals_of_approver(deps, request, terms, made.user)
+            if refused := next((why for number, why in enumerate(refusals) if why and made.counts_for(number)), None):
                 is_other = now.changes and not await refusal_of_approver(deps, stored.request, terms, user)
                 return f"{layout.WORKFLOW} {now.changes}" if is_other else f"{refused} {user}"
         return None
@@ -261,8 +269,9 @@ class Approvals:
 
 def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:
     """Return a request as it is by these *terms*, which a *rule* has."""
-    changes = {
-        "by": terms.by, "count": terms.count, "by_asker": terms.self_, "terms": fingerprint(terms), "rule": rule,
+    own, *also = [Needed(by=one.by, count=one.count, by_asker=one.self_) for one in terms.each]
+    changes = dict(own) | {
+        "also": also[0] if also else None, "terms": fingerprint(terms), "rule": rule,
         "until": request.asked_at + terms.within,
     }  # fmt: skip
     return request.model_copy(update=changes)
@@ -270,7 +279,8 @@ def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:
 
 def terms_of(request: Request) -> ApprovalTerms:
     """Return the terms by which a request was made."""
-    return ApprovalTerms(request.by, request.count, request.by_asker)
+    own, *also = [ApprovalTerms(one.by, one.count, one.by_asker) for one in request.needs]
+    return replace(own, also=also[0]) if also else own
 
 
 def audited(stored: StoredRequest, rule: str = "") -> Mapping[str, Any]:

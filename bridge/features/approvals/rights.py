@@ -32,8 +32,14 @@ def fingerprint(terms: ApprovalTerms | None) -> str:
     """Return a short form of *terms*, in which others differ; how long people have isn't part of it."""
     if terms is None:
         return ""
-    facts = json.dumps([sorted(terms.by), terms.count, terms.self_, terms.reason])
-    return hashlib.sha256(facts.encode()).hexdigest()[:16]
+    facts = [
+        sorted(terms.by),
+        terms.count,
+        terms.self_,
+        terms.reason,
+        *([fingerprint(terms.also)] if terms.also else []),
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
 def rule_of(verdict: Verdict) -> str:
@@ -136,6 +142,16 @@ async def refusal_of_approver(deps: EngineDeps, request: Request, terms: Approva
 
     Raises `TryLater`.
     """
+    refusals = await refusals_of_approver(deps, request, terms, user)
+    return None if None in refusals else refusals[0]
+
+
+async def refusals_of_approver(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> list[str | None]:
+    """Return the same for each of the *terms* that have to be met. Raises `TryLater`."""
+    return [await _refusal_by(deps, request, one, user) for one in terms.each]
+
+
+async def _refusal_by(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> str | None:
     if user == request.asker and not terms.self_:
         return "own_approval"
     if refusal := await deps.access.refusal_now(user, request.channel):
@@ -156,11 +172,11 @@ async def _decided(deps: EngineDeps, asked: Asked, how: Callable[[Rules, Asked],
 async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:
     """Return the people who may approve a request, if they're few and all known; else nobody."""
     people = set[str]()
-    for one in (one for one in request.by if one != ERASED_PERSON):
+    for one in (one for needed in request.needs for one in needed.by if one != ERASED_PERSON):
         found = await deps.directory.people_in(one)
         if found is None:
             return ()
         people |= found
-    if not request.by_asker:
+    if not any(needed.by_asker for needed in request.needs):
         people.discard(request.asker)
     return tuple(sorted(people))

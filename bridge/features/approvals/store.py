@@ -136,10 +136,13 @@ class ApprovalStore(RecordStore[StoredRequest]):
         now: datetime,
         terms: str = "",
         said: str = "",
+        only: int = 0,
         ends: tuple[Write, ...] = (),
         changed: tuple[Write, ...] = (),
     ) -> Decided:
         """Decide about a request as *turn*'s person, in one step. *terms* are those in force now.
+
+        An approval may count for *only* one of those that it takes (from 1 on).
 
         *ends* are made if this decides it, *changed* if it ends because its terms are no longer in force. Raises
         `LaneLost`.
@@ -147,7 +150,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
         request = stored.request
         decision = {
             "approval": stored.id, "what": what, "user": turn.user, "digest": request.digest, "terms": terms,
-            "count": request.count, "said": said, "now": str(epoch_ms(now)),
+            "counts": [needed.count for needed in request.needs], "only": only, "said": said, "now": str(epoch_ms(now)),
             "deadline": self._scripts.redis_time(request.until - now), "lives_ms": milliseconds(APPROVAL),
             "ends": list(ends), "changed": list(changed),
         }  # fmt: skip
