@@ -11,9 +11,11 @@ import pytest
 from bridge.cli.forget import erase_set_up
 from bridge.engine.standing import Standing, all_counted
 from bridge.features.agents.handles import Handle
+from bridge.features.approvals.layout import APPROVE
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.registry import features
+from bridge.features.schedules.layout import NOW
 from bridge.features.workflows.inputs import Remembered, remember
 from bridge.ids import InProject, PersonKey
 from bridge.playground.emulator.faults import Error
@@ -252,3 +254,18 @@ async def test_a_dead_letter_is_deleted(harness: Harness) -> None:
     assert (
         await harness.store.redis.exists(harness.store.scripts.keys.turn(turn), harness.store.scripts.keys.dead()) == 0
     )
+
+
+async def test_the_request_for_a_run_of_an_erased_person_starts_nothing(harness: Harness) -> None:
+    """Bob pressed Run now on a schedule of Alice's, which is deleted."""
+    harness.use_file(f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{CAROL}"]}}\n[[rules]]\n')
+    await harness.type_command("/workflows schedule Import daily 9", USER)
+    await harness.type_command("/schedules", BOB)
+    await harness.press(NOW, user=BOB)
+
+    await erase(harness, USER)
+    assert [key for key, text in (await contents(harness)).items() if USER in text] == []
+    await harness.press(APPROVE, user=CAROL)
+
+    assert harness.service.started == []
+    assert any("not started, because the schedule was deleted" in one.words for one in harness.seen.messages)

@@ -158,7 +158,13 @@ class StoredRequest:
         return sum(max(needed.count - count, 0) for needed, count in zip(self.request.needs, had, strict=True))
 
     def without(self, user: str) -> Self:
-        """Return it without a person who isn't its asker: an approval that they gave no longer counts."""
+        """Return it without a person who isn't its asker: an approval that they gave no longer counts.
+
+        Nor may what they had set up start.
+        """
+        begun = self.request.started_by
+        if isinstance(begun, ScheduledRun) and begun.owner == user:
+            begun = begun.model_copy(update={"owner": ids.ERASED_PERSON})
         also = self.request.also and self.request.also.model_copy(update={"by": _without(user, self.request.also.by)})
         decisions = tuple(
             one._replace(user=ids.ERASED_PERSON) if one.user == user else one
@@ -168,7 +174,9 @@ class StoredRequest:
         reason, _, whose = self.lost.partition(" ")
         return replace(
             self,
-            request=self.request.model_copy(update={"by": _without(user, self.request.by), "also": also}),
+            request=self.request.model_copy(
+                update={"by": _without(user, self.request.by), "also": also, "started_by": begun}
+            ),
             decisions=decisions,
             said="" if any(one.user == user for one in self.decisions) else self.said,
             lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,

@@ -20,6 +20,7 @@ from bridge.errors import NotAllowed, ProjectError, ProjectRemoved
 from bridge.features.approvals.layout import WORKFLOW
 from bridge.features.approvals.request import Request
 from bridge.ids import ERASED_PERSON
+from bridge.inbound import ScheduledRun
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 
@@ -98,6 +99,8 @@ async def judged(deps: EngineDeps, request: Request, *, starts: bool = False) ->
     If the service doesn't answer, what's known of it counts, unless the run *starts*: then that waits. Raises like
     `judge_run`, and `ProjectRemoved` if it starts.
     """
+    if isinstance(request.started_by, ScheduledRun) and request.started_by.owner == ERASED_PERSON:
+        return Judged(request, None, Verdict(False, None, None), lost=f"{WORKFLOW} the schedule was deleted")
     project = deps.projects.get(request.project)
     if project is None and starts:
         raise ProjectRemoved(request.project)
