@@ -40,8 +40,11 @@ async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta)
             case None | "parts":
                 erased.entries += await _without(redis, key, is_theirs)
             case "turn" if line and line.name == "turn":  # it takes its results along
-                body: Any = await redis.hget(key, "body")
-                if body and _author(body) == user:
+                fields: Any = await redis.hmget(key, "body", "pressed_by")
+                body, presser = fields
+                if presser == user:
+                    erased.entries += int(await redis.hdel(key, "pressed_by"))
+                if body and user in _people_of(body):
                     turn = name.partition(":")[2]
                     answer = await scripts.run("erase_turn", turn, milliseconds(session_lifetime), confirmed=True)
                     erased.turns += answer == "erased"
@@ -58,13 +61,13 @@ def line_of(name: str) -> Key[Any] | None:
     return max(fitting, key=lambda line: len(line.begin), default=None)
 
 
-def _author(body: str) -> str:
+def _people_of(body: str) -> set[str]:
     """Return who sent a turn's input, set it up, or changed what it reports."""
     try:
         fields = json.loads(body)
-        return str(fields.get("user") or fields.get("by") or "")
+        return {str(fields.get(name)) for name in ("user", "by", "owner")}
     except (ValueError, AttributeError):
-        return ""
+        return set()
 
 
 async def _content(redis: Any, key: str) -> Any:

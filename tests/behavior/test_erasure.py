@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bridge.cli.forget import erase_set_up
+from bridge.engine import notices
 from bridge.engine.standing import Standing, all_counted
 from bridge.features.agents.handles import Handle
 from bridge.features.approvals.layout import APPROVE
@@ -269,3 +271,20 @@ async def test_the_request_for_a_run_of_an_erased_person_starts_nothing(harness:
 
     assert harness.service.started == []
     assert any("not started, because the schedule was deleted" in one.words for one in harness.seen.messages)
+
+
+async def test_who_sent_a_message_again_or_owns_its_rule_is_erased(harness: Harness) -> None:
+    harness.service.chats = [httpx.ReadTimeout("no answer")] * 2
+    await harness.say("<@U0BRIDGE> hello", user=USER)
+    await harness.press(notices.SEND_AGAIN, user=BOB)  # and its turn ends without a known outcome, too
+    await harness.store.set_channel(apps={"A0OTHERBOT": AppRule(agent=7, owner=BOB)})
+    harness.service.chats = [httpx.ReadTimeout("no answer")]
+    await harness.slack.people.app_posts(GENERAL, "disk full")
+    await harness.slack.settled()
+    await harness.work()
+
+    await erase(harness, BOB)
+
+    after = await contents(harness)
+    assert [key for key, text in after.items() if BOB in text] == []
+    assert any("hello" in text for key, text in after.items() if ":turn:" in key), "Alice's message"
