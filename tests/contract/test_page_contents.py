@@ -127,3 +127,27 @@ async def test_an_alert_without_text_is_refused(alice: Window) -> None:
     tried = await alice.tries("app_posts", channel=sample.GENERAL, title="", text="x")
 
     assert tried["error"] == "An alert needs a title and text."
+
+
+@pytest.mark.parametrize("form", ["attachment", "blocks"])
+@pytest.mark.parametrize("by", ["webhook", "bot"])
+async def test_an_app_edits_its_alert(alice: Window, slack: EmulatedSlack, app: App, by: str, form: str) -> None:
+    posted = await alice.does("app_posts", channel=sample.GENERAL, by=by, form=form, **ALERT)
+    await alice.does("app_edits", channel=sample.GENERAL, ts=posted["ts"], title="Resolved", text="All is well.")
+    await slack.settled()
+
+    assert (app.events[-1]["subtype"], "All is well." in str(app.events[-1]["message"])) == ("message_changed", True)
+    (shown,) = (await alice.sees(sample.GENERAL))["messages"]
+    assert (shown["edited"], "Checkout" in str(shown)) == (True, False)
+    own = await alice.does("say", channel=sample.GENERAL, text="hello")
+    tried = await alice.tries("app_edits", channel=sample.GENERAL, ts=own["ts"], title="x", text="x")
+    assert tried["error"] == "Another app didn't post this."
+
+
+async def test_an_app_with_a_persons_token_posts_as_that_person(alice: Window, slack: EmulatedSlack, app: App) -> None:
+    await alice.does("app_posts", channel=sample.GENERAL, by="token", **ALERT)
+    await slack.settled()
+
+    assert (app.events[-1]["user"], app.events[-1]["app_id"]) == (sample.ALICE, "A0OTHERBOT")
+    (shown,) = (await alice.sees(sample.GENERAL))["messages"]
+    assert (shown["user"], shown["is_app"], shown["is_mine"]) == (sample.ALICE, False, True)

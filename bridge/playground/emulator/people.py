@@ -237,10 +237,18 @@ class People:
         site, team = self._server.url, self._workspace.people[user].team
         return File(made, name, len(content), user, created=created, site=site, content=content, team=team)
 
-    async def edit(self, channel: str, ts: str, text: str, *, attachments: Sequence[Json] | None = None) -> None:
+    async def edit(
+        self,
+        channel: str,
+        ts: str,
+        text: str,
+        *,
+        blocks: Sequence[Json] = (),
+        attachments: Sequence[Json] | None = None,
+    ) -> None:
         """Edit a message as its author, be it a person or an app. Its *attachments* stay unless there are new ones."""
         message = self._existing(channel, ts)
-        changes: Json = {"text": text, "blocks": []}
+        changes: Json = {"text": text, "blocks": self._workspace.messages.identified(list(blocks))}
         if not message.bot_id:
             changes["blocks"] = rich_text(text, block_id=self._workspace.new_id("b"))
         if attachments is not None:

@@ -212,31 +212,43 @@ async def _app_posts(
     channel: str,
     title: str,
     text: str,
-    by: Literal["webhook", "bot"] = "webhook",
+    by: Literal["webhook", "bot", "token"] = "webhook",
     form: Literal["attachment", "blocks"] = "attachment",
 ) -> Json:
-    """Post as another app, with an empty ``text``, like many alerts."""
-    members = actor.viewer.channel(channel).members
+    """Post as another app, with an empty ``text``, like many alerts; or the text alone, with the person's own token."""
+    members, people = actor.viewer.channel(channel).members, actor.slack.people
+    blocks, attachments = _alert(title, text, form)
+    if by == "bot" and OTHER_BOT not in members:
+        raise ActionFailed("The other app's bot isn't in this channel. Use the incoming webhook instead.")
+    if by == "token":
+        said = as_slack_writes(text, actor.names)
+        return {"ts": await people.say(actor.me, channel, said, via=OTHER_BOT, wait=False)}
+    webhook = _MONITORING if by == "webhook" else ""
+    ts = await people.app_posts(channel, webhook=webhook, blocks=blocks, attachments=attachments, wait=False)
+    return {"ts": ts}
+
+
+@_action("app_edits")
+async def _app_edits(actor: By, *, channel: str, ts: str, title: str, text: str) -> None:
+    """Edit another app's post, as from firing to resolved."""
+    message = actor.viewer.message(channel, ts)
+    if message.user != OTHER_BOT:
+        raise ActionFailed("Another app didn't post this.")
+    blocks, attachments = _alert(title, text, "blocks" if message.blocks else "attachment")
+    await actor.slack.people.edit(channel, ts, "", blocks=blocks, attachments=attachments)
+
+
+def _alert(title: str, text: str, form: Literal["attachment", "blocks"]) -> tuple[list[Json], list[Json]]:
+    """Return an alert's blocks, and its attachments: one of them is empty."""
     title, text = title.strip(), text.strip()
     if not (title and text):
         raise ActionFailed("An alert needs a title and text.")
-    if by == "bot" and OTHER_BOT not in members:
-        raise ActionFailed("The other app's bot isn't in this channel. Use the incoming webhook instead.")
-    blocks: list[Json] = []
-    attachments: list[Json] = []
     if form == "blocks":
         head = {"type": "header", "text": {"type": "plain_text", "text": title[:_MOST_TITLE]}}
-        blocks = [head, {"type": "section", "text": {"type": "mrkdwn", "text": entities(text)[:_MOST_WORDS]}}]
-    else:
-        title = entities(title)
-        attachments = [
-            {"color": "danger", "title": title, "text": entities(text), "fallback": title, "mrkdwn_in": ["text"]}
-        ]
-    webhook = _MONITORING if by == "webhook" else ""
-    ts = await actor.slack.people.app_posts(
-        channel, webhook=webhook, blocks=blocks, attachments=attachments, wait=False
-    )
-    return {"ts": ts}
+        return [head, {"type": "section", "text": {"type": "mrkdwn", "text": entities(text)[:_MOST_WORDS]}}], []
+    title = entities(title)
+    card = {"color": "danger", "title": title, "text": entities(text), "fallback": title, "mrkdwn_in": ["text"]}
+    return [], [card]
 
 
 @_action("edit")

@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from bridge.playground.emulator.entities import Json, Message, View
+from bridge.playground.emulator.sample import OTHER_BOT
 from bridge.playground.page.blocks import plain_html, shown_blocks
 from bridge.playground.page.emojis import glyph
 from bridge.playground.page.mrkdwn import mrkdwn_html
@@ -21,7 +22,7 @@ _COLOURS: Final = {"good": "#2eb67d", "warning": "#ecb22e", "danger": "#e01e5a"}
 
 def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
     """A message as the person sees it."""
-    is_app = bool(message.bot_id)
+    is_app = bool(message.bot_id) and viewer.workspace.people[message.user].is_bot  # not with a person's token
     return {
         "ts": message.ts,
         "channel": message.channel,
@@ -30,6 +31,7 @@ def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
         "name": message.username or names.people.get(message.user, message.user),
         "icon": _icon(message.icon_emoji),
         "is_app": is_app,
+        "is_other_app": message.user == OTHER_BOT,
         "is_mine": message.user == viewer.me.id,
         "text": as_typed(message.text, names),
         "html": mrkdwn_html(message.text, names),

@@ -12,7 +12,7 @@ import { files } from "./files.js";
 import { ago, clock, counted, hue, initials, wholeMoment } from "./format.js";
 import { icon } from "./icons.js";
 import { menuButton } from "./menu.js";
-import { forward } from "./others.js";
+import { forward, letAppEdit } from "./others.js";
 import { picker, reactions } from "./reactions.js";
 import { author, bot, change, page, person } from "./state.js";
 
@@ -148,6 +148,7 @@ function choices(one, inThread) {
   return [
     isMine && { label: "Edit message", run: () => change({ editing: one.ts }) },
     isMine && { label: "Delete message…", isDanger: true, run: () => remove(one) },
+    one.is_other_app && { label: "Edit as the app…", run: () => letAppEdit(one) },
     !one.is_private && { label: "Forward message…", run: () => forward(one) },
     root && { label: "Open thread", run: () => openThread(root) },
     ...apps.map((each) => ({ label: each.name, hint: each.description, run: () => act("shortcut", { callback_id: each.callback_id, channel: one.channel, ts: one.ts }) })),

@@ -40,6 +40,7 @@ export async function startGroup() {
 const SENDERS = [
   { value: "webhook", label: "Monitoring (incoming webhook)" },
   { value: "bot", label: "Other Bot (bot user)" },
+  { value: "token", label: "You (Other Bot has your token)" },
 ];
 const FORMS = [
   { value: "attachment", label: "Attachment, like most alerts" },
@@ -58,4 +59,16 @@ export async function letAppPost(channel) {
     ],
   });
   if (filled) await act("app_posts", { channel: channel.id, ...filled });
+}
+
+export async function letAppEdit(one) {
+  const filled = await fill({
+    title: "Edit as the app",
+    confirm: "Save",
+    fields: [
+      inputField("title", "Title", { value: "Checkout works again" }),
+      inputField("text", "Text", { rows: 3, value: "Error rate *1%* on checkout-7, threshold 2%." }),
+    ],
+  });
+  if (filled) await act("app_edits", { channel: one.channel, ts: one.ts, ...filled });
 }
