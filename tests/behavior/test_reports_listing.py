@@ -39,7 +39,8 @@ async def test_a_list_restores_reports_and_settings_of_a_wiped_store(harness: Ha
     await type_report(harness, "report monthly 31 8am --compare 7d")
     await set_channel(harness, CHANNEL, agent=7)
     rule = AppRule(workflow=3, name="Jira", owner=USER, paused="runner")
-    await set_channel(harness, RANDOM, answers="all", replies="mentions", apps={"A0JIRA": rule})
+    apps = {"A0JIRA": rule, "A0JIRA sprint": AppRule(ignores=True, name="Sprint", owner=USER)}
+    await set_channel(harness, RANDOM, answers="all", replies="mentions", apps=apps)
     listed = await read_listing(harness.store.scripts)
     due = [report.due for report in await harness.report_store().all()]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from bridge.engine.standing import Standing, size
@@ -66,7 +66,7 @@ def _tells(scripts: Scripts, before: StoredRequest, left: StoredRequest) -> list
     request, nothing = left.request, list[Write]()
     if left.state != WAITING or (left.request, left.decisions) == (before.request, before.decisions):
         return nothing
-    inbox = Inbox(scripts, consumer="bridge forget", session_lifetime=timedelta(0), now=lambda: datetime.now(UTC))
+    inbox = Inbox(scripts, consumer="bridge forget", session_lifetime=timedelta(0), now=scripts.clock.now)
     redraw = ApprovalDue(
         team=request.team, channel=request.channel, user=request.asker, project=request.project, approval=left.id,
         what="end",
