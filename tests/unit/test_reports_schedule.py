@@ -163,6 +163,7 @@ SAID = [
     ("first monday of the month at 9", "every month on the first Monday at 09:00", ""),
     ("every first monday at 9", "every month on the first Monday at 09:00", ""),
     ("every last friday 17:00", "every month on the last Friday at 17:00", ""),
+    ("monday of the week at 9", "every Monday at 09:00", ""),
     ('cron "0 9 * * 1-5"', "every weekday at 09:00", ""),
     ("cron 00 09 * * MON,THU", "every Monday and Thursday at 09:00", ""),
     ('"0 9 * * 5L"', "every month on the last Friday at 09:00", ""),
@@ -269,6 +270,9 @@ def test_the_nearest_right_schedule_is_shown(typed: str, said: str) -> None:
             for words in ("for 3 weeks", "or 10", "in january", "starting next week")
         ),
         ("quarterly on the 1st at 9", "1st"),
+        *((typed, "Monday") for typed in ("monday week at 9", "a week from monday at 9", "in a week on monday at 9")),
+        ("in a month on the 1st at 9", "1st"),
+        *((typed, "Friday") for typed in ("last friday at 5pm", "at 17:00 the last friday")),
     ],
 )
 def test_what_is_not_understood_gets_no_nearby_schedule(typed: str, nearby: str) -> None:

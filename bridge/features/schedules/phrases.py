@@ -272,6 +272,12 @@ class _Parser:
         """Raise `BadSchedule` for what only a cron expression can say."""
         if word == "other" and set(self.folded[:at]) & _EACH:
             raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
+        before = self.folded[max(0, at - 2) : at]
+        is_in_a = word in _UNITS and before == ["in", "a"]  # in a month, on the 1st
+        if is_in_a or (word == "week" and not set(before) & (_EACH | {"of"})):  # Monday week, a week from Monday
+            raise BadSchedule("often", " ".join(self.words[max(0, at - 1) : at + 2]))
+        if before[-1:] == ["last"] and word in _DAY_OF and not set(self.folded) & (_EACH | _MONTHLY):  # which is past
+            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 1]))
         for place in (at, at + 1):
             if self.folded[place : place + 1] and self.folded[place] in _OFTENER:
                 raise BadSchedule("hourly", " ".join(self.words[max(0, place - 2) : place + 1]))
