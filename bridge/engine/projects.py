@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Final
 
@@ -32,6 +33,7 @@ class ServedProjects:
     """The projects that a bridge serves, the default one first. They may change while it runs (`replace`)."""
 
     def __init__(self, *projects: ProjectConnection) -> None:
+        self._replaced = asyncio.Event()
         self.replace(*projects)
 
     def __iter__(self) -> Iterator[ProjectConnection]:
@@ -43,6 +45,8 @@ class ServedProjects:
         self._by_key = {one.key: one for one in projects}
         self._by_channel = {channel: one for one in reversed(projects) for channel in one.channels}
         self.is_several = len(projects) > 1  # otherwise, people see nothing of projects
+        self._replaced.set()
+        self._replaced = asyncio.Event()
 
     @property
     def default(self) -> ProjectConnection:
@@ -52,6 +56,16 @@ class ServedProjects:
     def get(self, key: str) -> ProjectConnection | None:
         """Return the project that a record names (`ProjectConnection.key`); None if it's no longer served."""
         return self._by_key.get(key)
+
+    def serves(self, project: ProjectConnection) -> bool:
+        """Whether *project* is served, still at the same address and with the same key."""
+        served = self.get(project.key)
+        return served is not None and served.client is project.client
+
+    async def until_replaced(self, project: ProjectConnection) -> None:
+        """Return once *project* has another address or key, or is no longer served."""
+        while self.serves(project):
+            await self._replaced.wait()
 
     def name_of(self, key: str) -> str:
         """Return what people call a project; its ID if it's no longer served."""

@@ -566,17 +566,11 @@ class Turns:
                 with suppress(SlackError):
                     if await self.deps.said_once.may_say_that_it_works(turn.id):
                         await self.deps.slack.whisper(recipient_of(body), reply)
-            await self.patience.pause(wait)
+            await self.patience.pause(wait, self.deps.projects.until_replaced(turn.project))
 
     async def _until_back(self, turn: Turn) -> None:
         """Wait until the service is back, or its project has another address or key, or is no longer served."""
-        client = turn.project.client
-
-        def is_used() -> bool:
-            served = self.deps.projects.get(turn.project_key)
-            return served is not None and served.client is client
-
-        await client.wait_until_up(is_used)
+        await turn.project.client.wait_until_up(lambda: self.deps.projects.serves(turn.project))
 
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""

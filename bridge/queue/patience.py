@@ -26,9 +26,14 @@ class Patience:
         self._draining = draining
         self._sleep = sleep
 
-    async def pause(self, duration: timedelta) -> None:
-        """Sleep for *duration*. Raises `Draining`."""
-        await self.wait_for(self._sleep(duration.total_seconds()))
+    async def pause(self, duration: timedelta, until: Coroutine[Any, Any, None] | None = None) -> None:
+        """Sleep for *duration*, or *until* something has happened. Raises `Draining`."""
+        ends = [asyncio.ensure_future(one) for one in (self._sleep(duration.total_seconds()), until) if one]
+        try:
+            await self.wait_for(next(asyncio.as_completed(ends)))
+        finally:
+            for end in ends:
+                end.cancel()
 
     async def wait_for(self, what: Awaitable[object]) -> None:
         """Wait for *what*, and cancel it when draining. Raises `Draining`."""

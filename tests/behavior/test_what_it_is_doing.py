@@ -227,6 +227,36 @@ async def test_who_waits_for_a_busy_service_sees_until_when(harness: Harness, st
     assert harness.service.messages == ["hello"] * (1 if presses == "stop" else 2)
 
 
+@pytest.mark.parametrize("is_moved", [True, False])
+async def test_who_waits_for_a_busy_service_does_not_wait_for_one_that_is_replaced(
+    harness: Harness, *, is_moved: bool
+) -> None:
+    harness.serve("orders", orders=GENERAL)
+    busy, again = harness.others["orders"], asyncio.Event()
+
+    async def until_then() -> None:
+        if harness.slept[-1] > 60:
+            await again.wait()
+
+    harness.on_sleep = until_then
+    busy.chats = [httpx.Response(429, headers={"Retry-After": "1800"})]
+    await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
+    task = await harness.start_next()
+    await wait_until(lambda: 1800 in harness.slept, "it waits")
+    if is_moved:
+        del harness._connected["orders"], harness.others["orders"]
+    harness.serve("orders", orders=GENERAL)  # a reload
+    if is_moved:
+        async with asyncio.timeout(20):
+            await task
+    was_sent = len(harness.others["orders"].messages)
+    again.set()
+    await task
+
+    assert (was_sent, len(busy.messages)) == ((1, 1) if is_moved else (1, 2))
+    assert harness.seen.texts[-1] == "re: hello"
+
+
 async def test_a_person_who_sees_a_status_gets_no_line(harness: Harness) -> None:
     task = await asking_for_a_minute(harness, 0.7)
     await wait_until(lambda: states(harness) == ["processing"], "the status is shown")

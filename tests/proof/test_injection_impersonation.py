@@ -136,7 +136,7 @@ def test_a_typed_message_is_posted_as_a_quotation_with_its_author(words: str) ->
     quoted, ours = reply.blocks[:-1], reply.blocks[-1]
 
     assert [element["type"] for block in quoted for element in block["elements"]] == ["rich_text_quote"] * len(quoted)
-    assert list(texts_of(ours)) == ["alice asked Support. Reply in the thread to continue."]
+    assert list(texts_of(ours)) == ["alice asked Support. The answer appears in the thread: reply there to continue."]
     assert reply.text.startswith("alice asked Support: ")
 
 

@@ -12,7 +12,7 @@ from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching, part_note, part_words
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-ASKED_SMALL: Final = "{asked}. Reply in the thread to continue."
+ASKED_SMALL: Final = "{asked}. The answer appears in the thread: reply there to continue."
 
 OPEN_FACE: Final = "face:form"
 """The button opens the form that changes an agent's face; its value may be the agent's ID."""

@@ -124,7 +124,8 @@ def question_root(task: StoredTask, text: str, agent: str, owner: str, asked_by:
     """
     asked = f"Scheduled question for {kit.named(agent, _TARGET)}"
     now = f"Asked now by {kit.named(asked_by, 80)} · " if asked_by else ""
-    below = [kit.context(f"{now}{asked} by {kit.named(owner, 80)}: {task.called}. Reply in the thread to continue.")]
+    in_thread = "The answer appears in the thread: reply there to continue."
+    below = [kit.context(f"{now}{asked} by {kit.named(owner, 80)}: {task.called}. {in_thread}")]
     if task.skipped is not None:
         below.insert(0, kit.trusted_context(_SKIPPED, moment=task.skipped))
     quoted = kit.rich(kit.quotation(kit.cut(kit.clean(text), _QUESTION)))
