@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from bridge.config_tables import Act
 from bridge.engine.projects import ASK
@@ -314,15 +314,9 @@ class Offered:
     catalog: Catalog
     asked: Asked
 
-    async def get_workflows(self) -> Listing[Workflow]:
-        """Return the workflows."""
-        found = await self.catalog.get_workflows()
-        offered = await self.access.offered_to(self.asked, found)
-        return found.only(one for one in found if one.id in offered)
-
-    async def get_agents(self) -> Listing[Agent]:
-        """Return the agents."""
-        found = await self.catalog.get_agents()
+    async def candidates(self, kind: str, typed: str) -> Listing[Any]:
+        """Return the workflows or the agents, like `Catalog.candidates`."""
+        found = await self.catalog.candidates(kind, typed)
         offered = await self.access.offered_to(self.asked, found)
         return found.only(one for one in found if one.id in offered)
 

@@ -131,7 +131,7 @@ def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[in
         agent_option(agent, faces.get(agent.id, ""), has_namesake=name_key(agent.name) in shared)
         for _, agent in ranked[: kit.OPTIONS]
     ]
-    return MenuChoices(options, agents, "agent")
+    return MenuChoices(options, agents, "agent", len(ranked))
 
 
 def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) -> Block:
@@ -171,9 +171,11 @@ def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
     ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
     shared = _shared_names(workflows)
-    ranked = ranked[: kit.OPTIONS]
-    options = [workflow_option(workflow, has_namesake=name_key(workflow.name) in shared) for _, workflow in ranked]
-    return MenuChoices(options, workflows, "workflow")
+    options = [
+        workflow_option(workflow, has_namesake=name_key(workflow.name) in shared)
+        for _, workflow in ranked[: kit.OPTIONS]
+    ]
+    return MenuChoices(options, workflows, "workflow", len(ranked))
 
 
 def workflow_option(workflow: Workflow, *, has_namesake: bool = False) -> Block:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from bridge.features.conversations.menu import CHOOSE
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
 from support.harness import SUPPORT, WORKFLOW, Harness
 from support.sample_posts import US
+from support.tables import each
 
 PART = "The project service lists only some of its"
 SIXTY = {"id": 60, "name": "Sixty", "model": "m"}
@@ -43,20 +45,56 @@ async def test_a_list_that_is_a_part_says_so(harness: Harness, line: str, noun: 
     assert PART not in str(harness.seen.ephemerals[-1].blocks)
 
 
-@pytest.mark.parametrize(("action_id", "noun"), [(CHOOSE, "agent"), (FIND, "workflow")])
-async def test_a_searchable_menu_of_a_part_says_so(harness: Harness, action_id: str, noun: str) -> None:
+async def options(harness: Harness, action_id: str, form: str, typed: str = "") -> tuple[str, list[dict[str, Any]]]:
+    """Return what stands above the options of a menu, and the options."""
     asked = {
         "type": "block_suggestion", "team": {"id": US.team}, "user": {"id": ALICE, "team_id": US.team},
-        "channel": {"id": GENERAL}, "action_id": action_id, "block_id": "b", "value": "",
+        "channel": {"id": GENERAL}, "action_id": action_id, "block_id": "b", "value": typed,
+        **({"view": {"callback_id": form}} if form else {}),
     }  # fmt: skip
-    part = await harness.interaction(asked)
+    answer = json.loads((await harness.interaction(asked)).body)
+    (group,) = answer.get("option_groups") or [{"label": {"text": ""}, "options": answer.get("options")}]
+    return group["label"]["text"], group["options"]
+
+
+MENUS = [
+    (CHOOSE, "", "agent"), (FIND, "", "workflow"), ("agent", "ask", "agent"), ("agent", "default", "agent"),
+    ("app", "default", "agents and workflow"),
+]  # fmt: skip
+
+
+@each(("action_id", "form", "noun"), MENUS)
+async def test_a_searchable_menu_of_a_part_says_so(harness: Harness, action_id: str, form: str, noun: str) -> None:
+    harness.service.page = {"next_cursor": "abc"}
+    harness.monotonic += 10
+    part, some = await options(harness, action_id, form)
+    _, unlisted = await options(harness, action_id, form, "70" if noun == "workflow" else "60")
     harness.service.page = {}
     harness.monotonic += 10
-    whole = await harness.interaction(asked)
+    whole, same = await options(harness, action_id, form)
 
-    (group,) = json.loads(part.body)["option_groups"]
-    assert group["label"]["text"] == f"Only some {noun}s are listed. Type a command for the others."
-    assert json.loads(whole.body)["options"] == group["options"]
+    assert part == f"Only some {noun}s are listed. Type an ID for the others."
+    assert unlisted[-1]["text"]["text"].endswith("Seventy" if noun == "workflow" else "Sixty")
+    assert (whole, same) == ("", some)
+
+
+async def test_a_searchable_menu_says_how_many_there_are(harness: Harness) -> None:
+    harness.service.page = {}
+    harness.service.agents = [{**SUPPORT, "id": id_, "name": f"Agent {id_}"} for id_ in range(1, 151)]
+
+    label, first = await options(harness, CHOOSE, "")
+    assert (label, len(first)) == ("The first 100 of 150 agents. Type to find the others.", 100)
+    label, (found,) = await options(harness, CHOOSE, "", "Agent 150")
+    assert (label, found["value"]) == ("", "150")
+
+
+async def test_an_id_is_typed_instead_of_choosing_in_the_menu(harness: Harness) -> None:
+    root = await harness.say(f"<@{BRIDGE}> hello")
+    await harness.say("60", root)
+    await harness.type_command("/stats agents")
+
+    assert [(body["agent"], body["message"]) for body in harness.service.asked] == [(60, "hello")]
+    assert "Sixty" in harness.seen.ephemerals[-1].text
 
 
 async def test_home_says_that_its_agents_are_a_part(harness: Harness) -> None:

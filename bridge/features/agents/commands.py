@@ -309,5 +309,5 @@ def _thread_started(
 @agents.options(forms.AGENT, form=forms.FACE)
 async def agents_to_ask(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
-    found = await menu.catalog.get_agents()
+    found = await menu.catalog.candidates("agent", menu.text)
     return agent_options(found, menu.text, faces=await menu.faces(found))

@@ -134,7 +134,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Type
 @alerts.options(layout.RUN, form=layout.FORM, act="run")
 async def workflows_to_run(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
-    return workflow_options(await menu.catalog.get_workflows(), menu.text)
+    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
 
 
 async def _preview(

@@ -495,11 +495,15 @@ def _is_direct(channel: str) -> bool:
 @channels.options(forms.AGENT, form=forms.DEFAULT)
 async def default_agents(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match, and for no default agent."""
-    found = await menu.catalog.get_agents()
+    found = await menu.catalog.candidates("agent", menu.text)
     return forms.agent_choices(found, menu.text, await menu.faces(found))
 
 
 @channels.options(form=forms.DEFAULT)
 async def starts_of_apps(menu: MenuQuery) -> list[Block]:
     """Return options for what an app's posts start."""
-    return forms.app_choices(await menu.catalog.get_agents(), await menu.catalog.get_workflows(), menu.text)
+    return forms.app_choices(
+        await menu.catalog.candidates("agent", menu.text),
+        await menu.catalog.candidates("workflow", menu.text),
+        menu.text,
+    )

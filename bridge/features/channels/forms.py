@@ -13,6 +13,7 @@ from bridge.features.channels.layout import FIXED, settings_title
 from bridge.features.channels.settings import MOST_APPS, Fixed
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import MenuChoices, is_part
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, match_rank, modal
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.senders import read_key
@@ -176,7 +177,9 @@ def read_settings_form(values: Mapping[str, Any]) -> Filled | FormErrors:
 def agent_choices(agents: Sequence[Agent], query: str, faces: Mapping[int, str] = NO_FACES) -> list[Block]:
     """Return options for the agents that match *query*, with their *faces*, and for no default agent."""
     found = agent_options(agents, query, faces=faces)
-    return found if query.strip() else [kit.option("No default agent", NO_AGENT), *found[: kit.OPTIONS - 1]]
+    if not query.strip():
+        found[:] = [kit.option("No default agent", NO_AGENT), *found[: kit.OPTIONS - 1]]
+    return found
 
 
 def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: str) -> list[Block]:
@@ -185,7 +188,10 @@ def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: s
     starts += [(one.id, one.name, _agent_option(one)) for one in agents]
     ranked = [(rank, option) for id_, name, option in starts if (rank := match_rank(id_, name, query)) is not None]
     nothing = [] if query.strip() else [kit.option("Ignored", "nothing")]
-    return [*nothing, *(option for _, option in sorted(ranked, key=itemgetter(0)))][: kit.OPTIONS]
+    found = [*nothing, *(option for _, option in sorted(ranked, key=itemgetter(0)))]
+    return MenuChoices(
+        found[: kit.OPTIONS], agents if is_part(agents) else workflows, "agents and workflow", len(found)
+    )
 
 
 def offer_settings_form(channel: str) -> Reply:

@@ -399,5 +399,5 @@ def _thread_of(click: Click) -> ThreadKey:
 @conversations.options(menu.CHOOSE, act="ask")
 async def agents_to_choose(asked: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
-    found = await asked.catalog.get_agents()
+    found = await asked.catalog.candidates("agent", asked.text)
     return agent_options(found, asked.text, faces=await asked.faces(found))

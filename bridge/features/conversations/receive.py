@@ -488,7 +488,7 @@ class Receiver:
         try:
             bound = await self.sessions.thread(message.thread)
             project = self.addressing.projects.get((bound and bound.project) or "")
-            agents = await project.catalog.get_agents() if project else ()
+            agents = await project.catalog.candidates("agent", said) if project else ()
         except ProjectError:
             return None
         wanted = name_key(plain_command_text(said)).rstrip(":").rstrip()

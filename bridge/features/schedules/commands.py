@@ -203,14 +203,14 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
 @schedules.options(forms.AGENT, form=forms.QUESTION, act="ask")
 async def agents_to_ask(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
-    found = await menu.catalog.get_agents()
+    found = await menu.catalog.candidates("agent", menu.text)
     return agent_options(found, menu.text, faces=await menu.faces(found))
 
 
 @schedules.options(forms.WORKFLOW, form=forms.RUN, act="run")
 async def workflows_to_run(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
-    return workflow_options(await menu.catalog.get_workflows(), menu.text)
+    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
 
 
 @schedules.button(layout.OPEN, label="button: Schedule report")

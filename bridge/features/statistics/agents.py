@@ -46,6 +46,10 @@ async def agents_reply(
         agents += await project.catalog.get_agents()
         workflows += await project.catalog.get_workflows()
     names = {f"a{one.id}": one.name for one in agents} | {f"w{one.id}": one.name for one in workflows}
+    named = {"a": project.catalog.agent_name, "w": project.catalog.workflow_name}
+    for key in [key for key in done.work if not key.endswith(REST) and key not in names]:
+        if name := await named[key[:1]](int(key[1:]), is_current=True):  # the list may be a part
+            names[key] = name
     rows = [WorkRow(key, _name_of(names, key), work) for key, work in done.work.items() if work.turns]
     rows.sort(key=lambda one: (one.key.endswith(REST), -one.work.turns))
     of_agents, of_workflows = ([row for row in rows if row.key[:1] == kind] for kind in ("a", "w"))

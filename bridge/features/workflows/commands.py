@@ -301,4 +301,4 @@ async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, i
 @workflows.options(forms.WORKFLOW, layout.RUN, FIND, act="run")
 async def workflows_to_choose(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
-    return workflow_options(await menu.catalog.get_workflows(), menu.text)
+    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)

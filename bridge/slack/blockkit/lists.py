@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from bridge.project.models import Agent, Listing, Workflow
 from bridge.slack.blockkit import kit
@@ -30,16 +30,26 @@ def part_note(items: Sequence[T], noun: str) -> list[Block]:
 def part_words(items: Sequence[T], noun: str) -> str:
     """Return what `part_note` says; ``""`` if the list is whole."""
     text = f"The project service lists only some of its {noun}s. Type an ID to use another one."
-    return text if isinstance(items, Listing) and items.is_part else ""
+    return text if is_part(items) else ""
+
+
+def is_part(items: Sequence[Any]) -> bool:
+    """Whether the service said that there are more than these *items*."""
+    return isinstance(items, Listing) and items.is_part
 
 
 class MenuChoices(list[Block]):
-    """Options of a menu that Slack asks for; *label* stands above them, if they're not all that there are."""
+    """Options of a menu that Slack asks for; *label* stands above them, if they're not all of the *count* there are.
 
-    def __init__(self, options: Iterable[Block], items: Sequence[T], noun: str) -> None:
+    Slack takes a hundred: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload.
+    """
+
+    def __init__(self, options: Iterable[Block], items: Sequence[Any], noun: str, count: int) -> None:
         super().__init__(options)
-        is_part = isinstance(items, Listing) and items.is_part
-        self.label = f"Only some {noun}s are listed. Type a command for the others." if is_part else ""
+        self.label = (
+            f"The first {len(self)} of {count:,} {noun}s. Type to find the others." if count > len(self) else ""
+        )
+        self.label = f"Only some {noun}s are listed. Type an ID for the others." if is_part(items) else self.label
 
 
 class ListPage(Carried):
