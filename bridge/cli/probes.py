@@ -47,7 +47,7 @@ from bridge.project.models import Listing, Row as RowOf
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem
-from bridge.queue.redis.refusals import denial
+from bridge.queue.redis.refusals import Unexpected, denial, unexpected
 from bridge.queue.wipe import CURE
 from bridge.setting_types import EMBEDDED
 from bridge.slack.api import Hello, Identity, SlackWeb, opened
@@ -312,8 +312,8 @@ async def redis_rows(url: str, namespace: str, identity: Identity | None, groups
         async with connect(url) as redis:
             condition = await condition_of(redis, namespace, time.monotonic)
             handles = await stored_handles(redis, namespace)
-    except StoreUnavailable as exc:
-        return [redis_trouble(exc)]
+    except (StoreUnavailable, Unexpected) as exc:
+        return [redis_trouble(exc if isinstance(exc, StoreUnavailable) else unexpected(exc))]
     if condition.running:
         running = Row(BRIDGE, "process", OK, f"{condition.running} running")
     else:

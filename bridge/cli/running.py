@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 
@@ -20,11 +20,14 @@ from bridge.cli.troubles import trouble_lines
 from bridge.config import Config, default_project, read_config
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.metrics import Metrics
+from bridge.queue.redis.refusals import Unexpected, unexpected
 from bridge.settings import Settings, environment, load, well_formed
 from bridge.slack.api import SlackWeb, opened
 
 CANNOT_RUN = 1
 WRONG_SETTINGS = 2
+
+E = TypeVar("E", bound=Exception)
 _A_FEW = 2
 
 
@@ -100,11 +103,13 @@ def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
             code = runner.run(main())
     except* BridgeError as group:  # also from a TaskGroup
         troubles.extend(_leaves(group))
+    except* Unexpected as refused:  # what Redis says that nobody expected
+        troubles.extend(unexpected(one) for one in _leaves(refused))
     return complain(troubles) if troubles else code
 
 
-def _leaves(group: BaseExceptionGroup[BridgeError]) -> list[BridgeError]:
-    found: list[BridgeError] = []
+def _leaves(group: BaseExceptionGroup[E]) -> list[E]:
+    found: list[E] = []
     for exc in group.exceptions:
         found.extend(_leaves(exc) if isinstance(exc, BaseExceptionGroup) else [exc])
     return found

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
 from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
+from bridge.queue.redis.connection import ensured
+from bridge.queue.redis.refusals import Unexpected, unexpected
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 from bridge.queue.wipe import Wipe
 
@@ -75,10 +77,16 @@ class Namespace:
 
     async def claim(self) -> None:
         """Take the namespace, if the Redis user has all permissions. Raises `NamespaceTaken` and `StoreUnavailable`."""
+        await ensured(self._claim)
+
+    async def _claim(self) -> None:
         redis, keys = self._scripts.redis, self._scripts.keys
-        if denied := [one for one in await denied_to(redis, keys) if one not in OPTIONAL]:
-            raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
-        await self.hold()
+        try:
+            if denied := [one for one in await denied_to(redis, keys) if one not in OPTIONAL]:
+                raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
+            await self.hold()
+        except Unexpected as exc:
+            raise unexpected(exc) from exc
 
     async def hold(self, *, hears_slack: bool = False) -> None:
         """Take or confirm the namespace. Raises `NamespaceTaken` and `StoreUnavailable`.

@@ -8,6 +8,7 @@ import socket
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -15,6 +16,7 @@ from redis import Redis
 from bridge.cli.probes import redis_rows
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
+from support.forks import run as run_bridge
 from support.playground import bare_environment
 from support.real_redis import RealRedis
 from support.secrecy import BOT_TOKEN, SIGNING_SECRET
@@ -71,14 +73,23 @@ async def test_a_start_without_redis_logs_what_it_waits_for(system: System) -> N
         ("the database", "it has no database with this number", "such as /0"),
         ("a command", "it doesn't have EVAL", "rename-command in redis.conf"),
         ("the password", "the user or password is wrong", "fix REDIS_URL"),
+        ("all, for an unknown reason", "it refused: something nobody knows", "look for this in Redis' log"),
+        ("all, for want of a master", "it's a replica that has lost its master", "name the master in REDIS_URL"),
         ("Redis' protocol", "what answers isn't Redis", "check the host and port in REDIS_URL"),
     ],
 )
 async def test_what_redis_refuses_is_one_line_with_a_cure(
-    system: System, private_redis: Callable[[], RealRedis], refuses: str, why: str, cure: str
+    system: System, private_redis: Callable[[], RealRedis], tmp_path: Path, *, refuses: str, why: str, cure: str
 ) -> None:
+    said = b"-MASTERDOWN Link with MASTER is down" if "master" in refuses else b"-ERR something nobody knows"
+
+    async def refuse_all(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while asked := await reader.read(100_000):
+            writer.write((said + b"\r\n") * max(1, asked.count(b"\r\n*") + asked.startswith(b"*")))
+        writer.close()
+
     server = private_redis()
-    url = server.url
+    url, refusing = server.url, await asyncio.start_unix_server(refuse_all, f"{tmp_path}/refusing")
     match refuses:
         case "the database":
             url += "?db=99"
@@ -89,18 +100,24 @@ async def test_what_redis_refuses_is_one_line_with_a_cure(
             url += "?password=another"
             with Redis.from_url(server.url) as redis:
                 redis.config_set("requirepass", "a-password")
+        case "all, for an unknown reason" | "all, for want of a master":
+            url = f"unix://{tmp_path}/refusing"
         case _:
             url = system.project.base_url.replace("http", "redis")
 
     bridge = await system.bridge(REDIS_URL=url).start()
     await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
     (row,) = await redis_rows(url, "bridge", None)
+    code, _, printed = await run_bridge(("dead", "list"), tmp_path, {**bare_environment(), "REDIS_URL": url})
 
     (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "Redis yet" in line]
     assert (record["why"], record["cure"]) == (row.detail, row.cure)
     assert (why in row.detail, cure in row.cure) == (True, True), row
-    assert not bridge.has_ended
+    if refuses != "a command":  # which listing doesn't need
+        assert (code, printed) == (1, f"Redis: {row.detail}. To fix it: {row.cure}.\n")
+    assert not bridge.has_ended, bridge.log.decode()[-1500:]
     assert "Traceback" not in bridge.log.decode()
+    refusing.close()
 
 
 async def test_a_start_logs_missing_permissions_and_disabled_features(system: System) -> None:

@@ -19,6 +19,7 @@ from redis.exceptions import (
     ClusterDownError,
     ConnectionError as NoConnection,
     InvalidResponse,
+    MasterDownError,
     NoPermissionError,
     OutOfMemoryError,
     ReadOnlyError,
@@ -30,8 +31,12 @@ from redis.exceptions import (
 
 from bridge.errors import StoreUnavailable
 
+Unexpected = ResponseError
+"""What `refusal_of` doesn't know: a bug, or what no Redis has said so far (`unexpected`)."""
+
 _LONGEST: Final = 120  # characters of Redis' own message
 _ADDRESS: Final = "check the host and port in REDIS_URL"
+_UNKNOWN_CURE: Final = "look for this in Redis' log, and check that REDIS_URL leads to the right server and database"
 NO_COMMAND: Final = (
     "give it its name back (rename-command in redis.conf), or use Redis 6.2 or later; for a Sentinel, REDIS_URL begins "
     "with redis+sentinel://"
@@ -111,6 +116,10 @@ REFUSALS: Final = (
         "away", (), "cluster support disabled", "it isn't a cluster",
         "use redis:// in REDIS_URL instead of redis+cluster://",
     ),
+    Refusal(
+        "away", (MasterDownError,), "MASTERDOWN", "it's a replica that has lost its master",
+        "name the master in REDIS_URL, and make sure that it's running",
+    ),
     # AskError and its subclass MovedError: the slot is moving to another node.
     RedisRefusal(
         "away", (AskError, ClusterDownError, TryAgainError), "",
@@ -172,9 +181,9 @@ def refusal_of(exc: BaseException) -> StoreUnavailable | None:
 
 
 def unexpected(exc: ResponseError) -> StoreUnavailable:
-    """Return what any error means while the bridge connects, when there can be no bug of its own."""
+    """Return what any error means where the bridge can only show it: while it connects, and on the command line."""
     said = " ".join(str(exc).partition(", with args")[0].split())[:_LONGEST]
-    return refusal_of(exc) or StoreUnavailable("refused", "", _AWAY.cure, f"it refused: {said}")
+    return refusal_of(exc) or StoreUnavailable("refused", "", _UNKNOWN_CURE, f"it refused: {said}")
 
 
 def _causes(exc: BaseException | None) -> Iterator[BaseException]:
