@@ -23,6 +23,8 @@ TEXTS = [
     (f'<img alt="a" src="data:image/png;base64,{CODED}" width="3"> it rises', "[image, 33 kB] it rises"),
     (CODED, "[image, 33 kB]"),
     (f"```\n{base64.encodebytes(PICTURE).decode()}```\nDone", "```\n[image, 33 kB]\n```\nDone"),
+    (" ".join(CODED[at : at + 76] for at in range(0, len(CODED), 76)), "[image, 33 kB]"),
+    (f"bytes {PICTURE.hex()} end", "bytes [image, 33 kB] end"),
     (f"[report](data:application/pdf;base64,{CODED})", "[image, 33 kB]"),
     (f"data:application/pdf;base64,{base64.b64encode(b'%PDF-1.7' + PICTURE).decode()}", "[PDF, 33 kB]"),
     (base64.urlsafe_b64encode(b"any" + PICTURE).decode(), "[file, 33 kB]"),
@@ -80,6 +82,23 @@ async def test_a_runs_results_are_shown_as_people_can_read_them(harness: Harness
         await harness.slack.ui.click(ALICE, card.message.channel, card.ts, "run:nodes")
         await harness.work()
         assert json.dumps({"log": shown}, indent=2, ensure_ascii=False) in texts(harness.seen.messages[-1].blocks)
+
+
+@each(("told", "shown"), [
+    ({"status": "completed", "output": {"\x1b[31mred\x1b[0m": {f"data:image/png;base64,{CODED}": 1}}}, '"red": {'),
+    ({"status": "completed", "output": {f"data:image/png;base64,{CODED}": 1}}, '"[image, 33 kB]": 1'),
+    ({"status": "failed", "error": f"no: data:image/png;base64,{CODED}"}, "Failed: “no: [image, 33 kB]”"),
+    ({"status": "failed", "output": {"error": CODED}}, "Failed: “[image, 33 kB]”"),
+])  # fmt: skip
+async def test_names_and_reasons_in_a_runs_results_are_readable(
+    harness: Harness, told: dict[str, Any], shown: str
+) -> None:
+    harness.service.run_answers = [httpx.Response(200, json={"runId": 9, "nodeResults": {}, **told})]
+    posted = len(harness.seen.messages)
+    await harness.type_command(f"/workflows run 3 {posted}")
+
+    said = "".join(texts(harness.seen.messages[posted].blocks))
+    assert (shown in said, CODED[:40] in said, "\x1b" in said) == (True, False, False)
 
 
 async def test_without_files_no_base64_is_posted(harness: Harness) -> None:

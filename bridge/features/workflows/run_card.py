@@ -31,7 +31,7 @@ from bridge.slack.blockkit.json_text import (
     pointed_at,
     pretty,
 )
-from bridge.slack.blockkit.legible import legible_value
+from bridge.slack.blockkit.legible import legible, legible_value
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
@@ -154,7 +154,7 @@ def why_failed(result: RunResult) -> tuple[str, str]:
     if status_icon(result.status) != FAILED_SIGN:
         return "", ""
     node, said = _failed_node(result.nodeResults)
-    said = said or _error_in(result.model_extra) or _error_in(result.output)
+    said = legible(said or _error_in(result.model_extra) or _error_in(result.output))
     where = f"Failed at {kit.quoted(node, 80)}" if node else "Failed"
     return f"{where}: {kit.quoted(said, _REASON)}" if said else f"{where}. The workflow gave no reason.", said
 

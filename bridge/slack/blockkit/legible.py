@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -13,7 +13,7 @@ from bridge.slack.blockkit.content_words import size
 _LEAST: Final = 1000  # characters of base64 that says nothing of itself: shorter ones are keys, which people copy
 _LEAST_ADDRESS: Final = 200  # of one that isn't shown as a picture: shorter ones are examples
 _LETTER: Final = r"[A-Za-z0-9+/_-]"
-_WRAP: Final = r"(?:\\r)?(?:\\n|\r?\n)[ \t>]*+"  # between lines, perhaps of a text within JSON
+_WRAP: Final = r"(?: |(?:\\r)?(?:\\n|\r?\n)[ \t>]*+)"  # between lines, perhaps of a text within JSON
 _LAST_LINE: Final = (
     rf"(?:{_WRAP}(?=\S*[0-9+/=])(?:{_LETTER}{{4}})*(?:{_LETTER}{{2,4}}={{0,2}})(?=[ \t]*(?:[\\\r\n\"'`)]|\Z)))?"
 )
@@ -27,6 +27,7 @@ _DATA: Final = re.compile(
     re.IGNORECASE,
 )
 _MIXED: Final = re.compile(r"(?=.{0,400}?[A-Z])(?=.{0,400}?[a-z])(?=.{0,400}?[0-9])", re.DOTALL)
+_HEX: Final = re.compile(r"(?=[0-9]*[A-Fa-f])(?=[A-Fa-f]*[0-9])(?:[0-9a-f]+|[0-9A-F]+)")
 _PEM: Final = "-----"  # above a certificate or a public key, which people copy
 _AROUND: Final = 20  # characters before data in which that may be
 _NO_LETTER: Final = re.compile(rf"\\[rn]|(?!{_LETTER}).", re.DOTALL)
@@ -48,7 +49,9 @@ def legible_value(value: Any) -> Any:
         case str():
             return legible(value)
         case dict():
-            return {key: legible_value(inner) for key, inner in value.items()}
+            keys = {key: legible(key) for key in value}
+            is_clear = len(set(keys.values())) == len(keys)
+            return {keys[key] if is_clear else key: legible_value(inner) for key, inner in value.items()}
         case list():
             return [legible_value(inner) for inner in value]
     return value
@@ -57,12 +60,15 @@ def legible_value(value: Any) -> Any:
 def _named(found: re.Match[str]) -> str:
     coded = found["coded"] or found["bare"] or ""
     letters = _NO_LETTER.sub("", coded)
+    is_hex = found["bare"] is not None and len(letters) % 2 == 0 and _HEX.fullmatch(letters) is not None
     if found["bare"] is not None:
         before = found.string[max(0, found.start() - _AROUND) : found.start()]
-        if len(letters) < _LEAST or before.rstrip().endswith(_PEM) or not _MIXED.match(letters):
+        if len(letters) < _LEAST or before.rstrip().endswith(_PEM) or not (is_hex or _MIXED.match(letters)):
             return found[0]
     elif not found["label"] and len(coded or found["plain"] or "") < _LEAST_ADDRESS:
         return found[0]
+    if is_hex:
+        letters = urlsafe_b64encode(bytes.fromhex(letters)).decode().rstrip("=")
     count = len(letters) * 3 // 4 if coded else len(unquote_to_bytes(found["plain"] or ""))
     kind = (found["type"] or "").lower().partition("/")[0]
     if kind not in {"image", "audio", "video"}:
