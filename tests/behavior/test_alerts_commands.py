@@ -90,7 +90,7 @@ async def test_an_alert_that_runs_an_inactive_workflow_says_it_asks(harness: Har
             "limit runs > 80%",
             "Not yet: no limit of runs is set.",
         ),
-        ("dead letters > 0", "Now: 0 dead letters."),
+        ("dead letters > 0", "Now: no work failed."),
     ],
 )
 async def test_a_preview_is_shown_only_if_there_is_one(harness: Harness, words: str, said: str) -> None:

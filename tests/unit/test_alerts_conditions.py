@@ -47,7 +47,8 @@ TYPED = [
     ("workflow Daily digest failed in 24h", 'workflow "Daily digest" fails in 24h'),
     ("failed runs > 5 in 1h", "failed runs > 5 in 1h"),
     ("failed runs more than 5", "failed runs > 5 in 1h"),
-    ("dead letters > 0", "dead letters > 0"),
+    ("failed work > 0", "failed work > 0"), ("failed-work", "failed work > 0"),
+    ("dead letters > 0", "failed work > 0"),
     ("oldest message > 10m", "oldest message > 10m"),
     ("oldest message longer than 10 minutes", "oldest message > 10m"),
     ("oldest message waits longer than 10 min.", "oldest message > 10m"),
@@ -85,7 +86,7 @@ SAID_OTHERWISE = [
     ("workflow Daily digest has failed", 'workflow "Daily digest" fails in 1h'),
     ("workflow „Daily digest“ is failing", 'workflow "Daily digest" fails in 1h'),
     ('workflow "Daily digest fails', 'workflow "Daily digest" fails in 1h'),
-    ("dead-letters", "dead letters > 0"), ("any dead letters", "dead letters > 0"),
+    ("dead-letters", "failed work > 0"), ("any dead letters", "failed work > 0"),
     ("agent @ p95 > 60s", 'agent "@" p95 > 1m in 1h'), ("runs < 1 in 24h。", "runs < 1 in 24h"),
     (f"agent {'x' * 480} p95 > 60s", f'agent "{"x" * 480}" p95 > 1m in 1h'),
 ]  # fmt: skip
@@ -163,7 +164,7 @@ def test_what_is_wrong_is_named(typed: str, part: str, about: str) -> None:
         ("categroy billing", "category billing > 40%"), ("new tags", "tags change"), ("outage", "service down 5m"),
         ("workflow Import fails twice", 'workflow "Import" fails in 1h'), ("runs < 1 today", "runs < 1"),
         ("category billing > 0.4", 'category "billing" > 40%'), ("quota of runs", "limit runs > 80%"),
-        ("dead leters", "dead letters > 0"), ("limit runs > 5", "limit runs > 80%"),
+        ("dead leters", "failed work > 0"), ("limit runs > 5", "limit runs > 80%"),
     ],
 )  # fmt: skip
 def test_the_nearest_right_form_is_shown(typed: str, near: str) -> None:

@@ -262,8 +262,8 @@ def test_only_the_hours_around_are_read() -> None:
         ("failed runs > 2 in 24h", True, "3 failed runs in the last 24 h"),
         ('workflow "Daily digest" fails', None, "there were no runs in the last hour"),
         ('workflow "Daily digest" fails in 24h', True, "1 failed run in the last 24 h"),
-        ("dead letters > 0", True, "2 dead letters"),
-        ("dead letters > 2", False, "2 dead letters"),
+        ("failed work > 0", True, "2 messages or commands failed"),
+        ("dead letters > 2", False, "2 messages or commands failed"),
         ("oldest message > 10m", True, "the oldest message has been waiting for 11 min"),
         ("service down 5m", True, "the service has been down for 5 min"),
         ("service down 6m", False, "the service has been down for 5 min"),
@@ -348,7 +348,7 @@ def test_a_preview_lists_the_periods() -> None:
 
 def test_a_preview_needs_snapshots() -> None:
     empty = preview(SPEC, [], Readings(NOON, snapshot(NOON), Past(())))
-    of_bridge = preview(AlertSpec(condition="dead letters > 0"), [], Readings(NOON))
+    of_bridge = preview(AlertSpec(condition="failed work > 0"), [], Readings(NOON))
 
     assert (empty.since, empty.periods, of_bridge.since) == (None, [], None)
 
@@ -372,3 +372,10 @@ def test_periods_that_last_have_no_end() -> None:
     found = preview(AlertSpec(condition="runs > 15"), past, Readings(NOON, snapshot(NOON, 30), Past(past)))
 
     assert list(found.periods) == [Period(NOON - HOUR, None)]
+
+
+def test_an_alert_as_earlier_versions_stored_it_has_todays_words() -> None:
+    stored = AlertSpec.model_validate_json('{"condition": "dead letters > 2"}')
+
+    assert (stored.condition, stored.parsed.words) == ("failed work > 2", "failed work > 2")
+    assert stored.is_same(AlertSpec(condition="failed work > 2"))

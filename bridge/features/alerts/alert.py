@@ -7,13 +7,14 @@ still, or again, holds then, that's posted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, field_validator
 
 from bridge.errors import BadAlert, RecordNotUnderstood
 from bridge.features.alerts.conditions import AlertCondition, read_condition
@@ -54,6 +55,11 @@ class AlertSpec(BaseModel, frozen=True):
     channel: str = ""
     owner: str = ""
     project: str = ""
+
+    @field_validator("condition")
+    @classmethod
+    def _in_todays_words(cls, condition: str) -> str:
+        return re.sub("^dead letters", "failed work", condition)  # as earlier versions stored it
 
     @property
     def parsed(self) -> AlertCondition:

@@ -20,7 +20,7 @@ from bridge.features.statistics.numbers import GROUPS, NUMBERS
 from bridge.slack.blockkit.folding import NUMBER_WORDS, fold, name_key, undecorated, without_end
 
 Subject = Literal[
-    "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "dead letters", "oldest", "limits"
+    "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "failed work", "oldest", "limits"
 ]  # fmt: skip
 Sign = Literal["<", "<=", ">", ">=", "=", "falls", "rises", "changes", ""]
 
@@ -64,6 +64,7 @@ _GROUP_OF: Final = {word: group.name for group in GROUPS for word in (group.name
 _TIMES: Final = {"p95": 95, "p50": 50, "median": 50}
 _FAILS: Final = frozenset({"fails", "fail", "failed", "failing"})
 _FAILED_RUNS: Final = [{fails, runs} for fails in ("failed", "fail", "fails") for runs in ("runs", "run")]
+_FAILED_WORK: Final = frozenset({("failed", "work"), ("dead", "letters"), ("dead", "letter")})
 _DOWN: Final = frozenset({"down", "unreachable", "unavailable", "offline"})
 _LIMITED: Final = {"runs": "runs", "run": "runs", "turns": "turns", "messages": "turns", "characters": "characters"}
 _FIRST: Final = _VERBS | {
@@ -99,7 +100,7 @@ _FORMS: Final = (
     ("% percent share category", "category billing > 40%"),
     ("down unreachable unavailable offline outage", "service down 5m"),
     ("stale updated outdated old", "stale 6h"),
-    ("dead letter letters", "dead letters > 0"),
+    ("dead letter letters work", "failed work > 0"),
     ("message messages oldest waiting waits", "oldest message > 10m"),
     ("usual normal usually", "runs > 3x usual"),
     ("tag tags categories change changes new", "tags change"),
@@ -275,7 +276,13 @@ def _tokens(typed: str) -> list[_Token]:
         at, kind = match.end(), match.lastgroup or ""
         if kind == "word" and (per := _PER.fullmatch(match[kind])):
             found += [_Token(word, word) for word in (per[1], "per", per[2])]
-        elif kind == "word" and match[kind] in {"dead-letters", "dead-letter", "failed-runs", "oldest-message"}:
+        elif kind == "word" and match[kind] in {
+            "dead-letters",
+            "dead-letter",
+            "failed-work",
+            "failed-runs",
+            "oldest-message",
+        }:
             found += [_Token(word, word) for word in match[kind].split("-")]
         elif kind != "lone":
             found.append(_Token(match[kind], folded.between(*match.span(kind)), kind in {"double", "single"}))
@@ -340,7 +347,7 @@ def _in_order(tokens: list[_Token], typed: str) -> list[_Token]:
         compared = tokens[: parser.at]
     first, end = parser.at, parser.at + (parser.word() == "new")
     words = [_word_of(one) for one in tokens[end : end + 2]]
-    end += 2 if words in (["failed", "runs"], ["failed", "run"], ["dead", "letters"], ["dead", "letter"]) else 1
+    end += 2 if tuple(words) in _FAILED_WORK or words in (["failed", "runs"], ["failed", "run"]) else 1
     return [*tokens[first:end], *compared, *tokens[end:]]
 
 
@@ -353,7 +360,7 @@ class _Parser:
     def condition(self) -> AlertCondition:
         """Parse all words. Raises `BadAlert`."""
         found = self._subject()
-        if found.subject not in {"stale", "down", "oldest", "dead letters", "count", "limits"}:
+        if found.subject not in {"stale", "down", "oldest", "failed work", "count", "limits"}:
             found = self._with_span(found)
         if self.at < len(self.tokens):
             raise BadAlert("rest", self._left(), found.words)
@@ -367,8 +374,8 @@ class _Parser:
             self.at, word, following = self.at + 1, following, self.word(2)
         if word == "failures" or {word, following} in _FAILED_RUNS:
             return self._some(self._after(1 if word == "failures" else 2, AlertCondition("failed runs", span=AN_HOUR)))
-        if (word, following) in {("dead", "letters"), ("dead", "letter")}:
-            return self._some(self._after(2, AlertCondition("dead letters")))
+        if (word, following) in _FAILED_WORK:
+            return self._some(self._after(2, AlertCondition("failed work")))
         if word in {"oldest", "message", "messages"}:
             return self._oldest(word)
         if word == "stale":

@@ -152,7 +152,7 @@ async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
     conditions = [one.spec.parsed for one in alerts]
     subjects = {one.subject for one in conditions}
     dead = 0
-    if "dead letters" in subjects:
+    if "failed work" in subjects:
         dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
     oldest = await oldest_message(deps.scripts) if "oldest" in subjects else None
     kinds = sorted({one.of or "workflow" for one in conditions if one.is_of_turns})

@@ -96,9 +96,12 @@ class Readings:
                 length = self.now - (self.down_since or self.now)
                 said = f"the service has been down for {kit.spoken(length)}"
                 return Evaluation(length.total_seconds() >= condition.value, said, length.total_seconds())
-            case "dead letters":
+            case "failed work":
                 count = self.own.dead_letters
-                return Evaluation(condition.holds_for(count), kit.counted(count, "dead letter"), count)
+                noun = "message or command" if count == 1 else "messages or commands"
+                return Evaluation(
+                    condition.holds_for(count), f"{count:,} {noun} failed" if count else "no work failed", count
+                )
             case "oldest" if self.own.oldest is None:
                 return Evaluation(condition.holds_for(0), "no message is waiting", 0)
             case "oldest":
