@@ -116,7 +116,7 @@ REFUSALS: Final = (
         "away", (), "cluster support disabled", "it isn't a cluster",
         "use redis:// in REDIS_URL instead of redis+cluster://",
     ),
-    Refusal(
+    RedisRefusal(
         "away", (MasterDownError,), "MASTERDOWN", "it's a replica that has lost its master",
         "name the master in REDIS_URL, and make sure that it's running",
     ),
