@@ -29,6 +29,7 @@ from bridge.slack.blockkit.failures import failure
 from bridge.slack.scopes import SCOPES
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES
+from support.sentences import FILE, sentences
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
 MARKER: Final = "<!-- Made from the code by `make reference`. -->\n"
@@ -218,4 +219,5 @@ if __name__ == "__main__":
     for each in PAGES:
         text = page(each)
         (FOLDER / f"{each}.md").write_text(text, encoding="utf-8")
+    FILE.write_text(sentences(), encoding="utf-8")
     sys.stdout.write(f"{len(PAGES)} pages of docs/reference are written.\n")

@@ -1,0 +1,219 @@
+"""Every sentence for people and operators in one list, so that a change of words is seen: ``sentences.txt``.
+
+``make reference`` writes it beside the generated pages, and a test compares it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from bridge import errors
+from bridge.cli import access
+from bridge.cli.audit import REFUSALS, RESULTS
+from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
+from bridge.config_tables import ACTS
+from bridge.engine import decisions, notices, rules
+from bridge.engine.decisions import Meaning
+from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
+from bridge.features import pauses
+from bridge.features.registry import features
+from bridge.queue.redis.refusals import in_words
+from bridge.slack.blockkit import failures
+from bridge.slack.blockkit.failures import failure, no_longer
+from bridge.slack.blockkit.reply import Reply, View
+from support.failure_causes import NOTICES
+from support.failures import EXAMPLES
+from support.layouts import results, returns, surfaces
+
+FILE: Final = Path(__file__).parents[1] / "unit" / "sentences.txt"
+NAME: Final = "Weekly import"
+_NOT_OURS: Final = {"kit", "lists", "links", "markdown", "mrkdwn", "reply", "charts", "modals"}
+_NOTICES: Final[dict[str, str]] = {
+    **{name: name for name in (
+        "user", "channel", "stranger", "unknown", "canvas", "command_missed", "thread_full", "muted", "not_queued",
+        "mention_without_text",
+    )},
+    "rule": "rule:You can't run this here.",
+    "limit of a thread, to all": "paused:thread:thread:37",
+    "limit of a person": "paused:person:private:120",
+    "limit of an app": "app_paused:Grafana",
+    "not posted, archived": "not_posted:is_archived:C0GENERAL",
+    "not posted, other": "not_posted:invalid_blocks:D0BOB",
+    "edited": "edited:T:C:1.0",
+    "unmentioned": "unmentioned:T:C:1.0",
+    "not read, two": 'not_read:{"missing":[{"why":"image","name":"cup.png"},{"why":"large","name":"a.zip"}]}',
+    "not read, all": 'not_read:{"missing":[{"why":"off"}],"is_all":true}',
+    "answered": 'answer_shown:["Support","https://x.slack.com/1"]',
+    **{
+        f"unfinished {kind}, {step}, {'readable' if readable == 'true' else 'unreadable'}":
+        f'unfinished:{{"turn":"1","kind":"{kind}","step":"{step}","command":"{command}","is_readable":{readable}}}'
+        for kind, command in (("message", ""), ("command", "/stats"), ("click", ""), ("scheduled_run", ""),
+                              ("report", ""), ("alert", ""))
+        for step in ("queued", "sent", "posting")
+        for readable in ("true", "false")
+    },
+    "unfinished message, menu refused":
+    'unfinished:{"turn":"1","kind":"message","is_readable":true,"error":"is_archived"}',
+    **{
+        f"{noun} paused, {reason}, to {'its owner' if is_owner == 'true' else 'the channel'}":
+        f'{noun}_paused:["daily 9","C0GENERAL","{reason}","Bob",{is_owner}]'
+        for noun in ("report", "schedule", "alert")
+        for reason in ("user", "project", "is_archived", "invalid_blocks")
+        for is_owner in ("true", "false")
+    },
+    **{
+        f"{noun} {did}": f'{noun}_changed:["daily 9","C0GENERAL","Bob",{how}]'
+        for noun in ("report", "schedule", "alert")
+        for did, how in (("paused", "false"), ("deleted", "true"), ("changed", '"changed"'))
+    },
+    "rule paused, to its owner": 'rule_paused:["Grafana","C0GENERAL","user","Bob",true]',
+    "rule paused, to the channel": 'rule_paused:["Grafana","C0GENERAL","user","Bob",false]',
+    "channel changed": 'channel_changed:["Bob",["agent","1","Support","","",""]]',
+    **{
+        f"handle {trouble}": f'handle_trouble:["{trouble}","Support","support","help"]'
+        for trouble in ("renamed", "used", "disabled", "removed")
+    },
+    "too few approvers": 'too_few_approvers:["Import","1"]',
+    "file": 'csv_file:["agents.csv","a"]',
+    "run ended": 'run_ended:["Import","completed","2 s","https://x"]',
+    **{
+        f"approval {state} {by} {said}, to {'its asker' if is_asker == 'true' else 'an approver'}":
+        f'approval_ended:["Import","{state}","{by}","{said}","",{is_asker}]'
+        for state, by, said in (("denied", "Bob", "no"), ("changed", "", "user"), ("changed", "Bob", "user"),
+                                ("expired", "", ""))
+        for is_asker in ("true", "false")
+    },
+    "of a later release": "of_a_later_release:x",
+}  # fmt: skip
+_RULES: Final = (
+    Rule(1, who=frozenset({"S0OPS"}), may=frozenset({"run"}), channels=frozenset({"C0OPS"})),
+    Rule(2, who=frozenset({"guests"}), refuse=True),
+    Rule(3, may=frozenset({"ask"}), agents=("Support",)),
+)
+_NAMED: Final = {"S0OPS": "@ops", "C0OPS": "#ops"}
+
+
+def sentences() -> str:
+    """Return all of them, a line for each, by where they're shown."""
+    lines = [
+        line.replace("\n", "⏎")
+        for part in (_explained(), _notices(), _failures(), _laid_out(), _of_operators(), _of_rules())
+        for line in part
+    ]
+    return "".join(f"{line}\n" for line in dict.fromkeys(lines))
+
+
+def _explained() -> Iterator[str]:
+    """What `!why`, the trace and the audit say about a message."""
+    tables: dict[str, Mapping[Any, Meaning]] = {
+        "decision": decisions.DECISIONS, "refusal": decisions.REFUSALS, "end": decisions.ENDS,
+        "request": decisions.REQUESTS, "death": decisions.DEATHS,
+        "reason": {one.value: one.meaning for one in decisions.Reason},
+        "state": {one.name: one.value for one in decisions.State},
+    }  # fmt: skip
+    for table, rows in tables.items():
+        for name, one in rows.items():
+            who = "everyone" if one.is_public else "its author"
+            yield f"{table} | {name} | {one.happened} | {one.cure} | {one.button} | {who}"
+    for name, word in RESULTS.items():
+        yield f"audit | {name} | {word}"
+    for name, word in REFUSALS.items():
+        yield f"audit, refused | {name} | {word}"
+
+
+def _notices() -> Iterator[str]:
+    for name, what in _NOTICES.items():
+        yield f"notice | {name} | {_seen(features.words_of(what))}"
+    for reply, cause in NOTICES:
+        yield f"notice | {cause} | {_seen(reply)}"
+
+
+def _failures() -> Iterator[str]:
+    for error in EXAMPLES:
+        yield f"failure | {type(error).__name__}: {error} | {_seen(failure(error))}"
+    for reason in failures._NOT_ALLOWED:
+        yield f"failure | not allowed: {reason} | {_seen(failure(errors.NotAllowed(reason)))}"
+    for reason in failures._NO_LONGER:
+        yield f"no longer | {reason} | {no_longer(reason)} | {no_longer(reason, 'Bob')}"
+    for error in EXAMPLES:
+        if isinstance(error, errors.ProjectError):
+            yield f"happened | {type(error).__name__}: {error} | {failures.what_happened(error, 'Support')}"
+    for reason in pauses._WHY:
+        yield f"paused | {reason} | {pauses.paused_because(reason)}"
+    for error_name in notices._WHY_NOT_POSTED:
+        yield f"not posted | {error_name} | {notices.why_not_posted(error_name)}"
+    for why, words in notices._WHY.items():
+        yield f"not read | {why} | {words}"
+
+
+def _laid_out() -> Iterator[str]:
+    """What each layout says in general."""
+    for name, function in surfaces():
+        if name.partition(".")[0] in _NOT_OURS or returns(function) not in {Reply, View} or name == "failures.failure":
+            continue
+        for only_needed in (False, True):
+            for given in ({}, {bool: False}, {str: "C0GENERAL"}):
+                for shown in results(function, NAME, only_needed=only_needed, given=given):
+                    yield f"layout | {name} | {_seen(shown)}"
+
+
+def _seen(shown: Reply | View) -> str:
+    """The texts of a reply or a form in their order, each once."""
+    if isinstance(shown, Reply):
+        return " / ".join(dict.fromkeys([shown.text, *_texts([*shown.blocks, *shown.footer])]))
+    return " / ".join(dict.fromkeys(_texts(shown)))
+
+
+def _texts(block: Any) -> Iterator[str]:
+    match block:
+        case {"type": "rich_text_section", "elements": runs}:
+            yield "".join(str(run.get("text", "")) for run in runs)
+        case {"text": str() as text}:
+            yield text
+        case dict():
+            yield from _texts(list(block.values()))
+        case list() | tuple():
+            for one in block:
+                yield from _texts(one)
+
+
+def _of_operators() -> Iterator[str]:
+    for error in EXAMPLES:
+        for line in trouble_lines(error):
+            yield f"trouble | {type(error).__name__}: {error} | {line}"
+        if isinstance(error, errors.ProjectError):
+            row = project_trouble("get_stats", error)
+            yield f"check | {type(error).__name__}: {error} | {row.detail} | {row.cure}"
+    for detail in ("ClientConnectorError", "ConnectionTimeoutError", "of a later release"):
+        row = slack_trouble("token", errors.SlackUnreachable("auth.test", detail), CURE_OF_BOT)
+        yield f"check | Slack: {detail} | {row.detail} | {row.cure}"
+    for slack in (
+        errors.SlackRefused("auth.test", "http_302"), errors.SlackRefused("auth.test", "missing_scope", "chat:write"),
+        errors.SlackRefused("auth.test", "invalid_auth"), errors.SlackAmbiguous("auth.test", "TimeoutError"),
+        errors.SlackUnreachable("auth.test", "", timedelta(seconds=3)), errors.SlackAmbiguous("auth.test", "x"),
+        errors.SlackAmbiguous("auth.test", "200, not x"),
+    ):  # fmt: skip
+        row = slack_trouble("token", slack, CURE_OF_BOT)
+        yield f"check | {type(slack).__name__}: {slack} | {row.detail} | {row.cure}"
+    for reason in ("away", "loading", "full", "read-only", "refused"):
+        yield f"redis | {reason} | {' | '.join(in_words(errors.StoreUnavailable(reason)))}"
+    for reason, (why, cure) in access._WHY_NOT.items():
+        yield f"access | {reason} | {why} | {cure}"
+
+
+def _of_rules() -> Iterator[str]:
+    listed = RuleList("bridge.toml", _RULES)
+    verdicts = (Verdict(False, None, listed), *(Verdict(False, rule, listed) for rule in _RULES))
+    unsure = Verdict(False, _RULES[1], listed, missing=frozenset({rules.GUEST}))
+    for rule in _RULES:
+        yield f"rule | {rule.index} | {rules.in_words(rule, _NAMED)}"
+    for act in ACTS:
+        for target in (None, Target("workflow", name="Import")):
+            asked = Asked(act, "U0BOB", "C0GENERAL", target=target)
+            for verdict in (*verdicts, unsure):
+                about = f"{act} {target.name if target else ''} {verdict.rule.index if verdict.rule else '-'}"
+                yield f"refused | {about} | {rules.refusal(verdict, asked, _NAMED)}"
+                yield f"explained | {about} | {rules.explained(verdict, asked, _NAMED)}"
