@@ -116,6 +116,7 @@ class _Inbound(BaseModel, frozen=True):
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
     project: str = ""
     names_project: bool = False
+    version: ClassVar[int] = 1  # of the records of its turns: older releases leave a later one to newer ones
     is_greeting: ClassVar[bool] = False  # Slack needn't retry it, and without access there's no notice
     is_request: ClassVar[bool] = False  # of a person, whose access is checked again when it's acted on
     is_unrequested: ClassVar[bool] = False  # nothing is lost, and nobody is notified, if it can't be finished
@@ -313,22 +314,25 @@ class Submission(Interaction):
 
 
 class Notice(Respondable):
-    """A private notice, decided on arrival: *what* is its name, with facts after a colon (`bridge.engine.notices`).
+    """A rendered reply on its way to one person: *what* names it, in the audit, and *reply* is its stored form.
 
-    *of* is the person's action, named as in `bridge.engine.activity.action_name`. *is_offer*: nothing was refused.
+    *of* is the person's action, named as in `bridge.engine.activity.action_name`. *is_offer*: nothing was refused. In
+    those of an earlier release, *what* has facts after a colon, and there's no *reply*.
     """
 
+    version: ClassVar[int] = 2
     kind: Literal["notice"] = "notice"
     what: str
+    reply: dict[str, Any] = {}
     of: str = ""
     is_offer: bool = False
     ts: str = ""
     thread_ts: str = ""
 
     @classmethod
-    def direct(cls, team: str, user: str, what: str, *, of: str = "notice") -> Self:
+    def direct(cls, team: str, user: str, what: str, reply: dict[str, Any], *, of: str = "notice") -> Self:
         """Return a notice in a person's direct message with the bot, for which nothing was refused."""
-        return cls(team=team, channel=user, user=user, what=what, of=of, is_offer=True)
+        return cls(team=team, channel=user, user=user, what=what, reply=reply, of=of, is_offer=True)
 
 
 class HomeOpened(_Inbound):

@@ -19,7 +19,7 @@ from bridge.engine.feature import (
     RegisteredShortcut,
     place_of_form,
 )
-from bridge.engine.notices import Slip, command_gone, did_you_mean, not_queued
+from bridge.engine.notices import Slip, command_gone, did_you_mean, not_queued, of_earlier_release
 from bridge.engine.projects import ASK, CHOOSE, remember
 from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
@@ -28,7 +28,7 @@ from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, Project
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.slack.blockkit import kit, modals
-from bridge.slack.blockkit.failures import failure, sentence
+from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -50,7 +50,6 @@ class Features:
         self.events: dict[str, tuple[tuple[str, ...], list[EventReader]]] = {}  # several features may read one
         for name, (scopes, reader) in (event for feature in features for event in feature.events.items()):
             self.events.setdefault(name, (scopes, []))[1].append(reader)
-        self._notices = _merge(feature.notices for feature in features)
         self.home_sections = [section for feature in features for section in feature.home_sections]
         self.needs = [needs for feature in features for needs in feature.needs]
         self.clocks = [due for feature in features for due in feature.clocks]
@@ -82,11 +81,11 @@ class Features:
                         raise ControlNotUnderstood(submission.form)
                     await _check_place(deps, submission)
                     result = await known.handler(deps, turn, submission, known.reader(submission.values))
-                case Notice(what=what) as notice:
-                    words = self.words_of(what)
+                case Notice() as notice:
+                    words = Reply.model_validate(notice.reply) if notice.reply else of_earlier_release()
                     if notice.channel == notice.user:  # the direct message with the bot
                         words = words.model_copy(update={"audience": Audience.CHANNEL})
-                    result = shown(words, what=what.partition(":")[0])
+                    result = shown(words, what=notice.what.partition(":")[0])
                 case Shortcut() as shortcut:
                     result = await self._use(deps, turn, shortcut)
                 case InboundMessage() as message if (line := self.commands.line_of(message, deps.bot_user)) is not None:
@@ -180,12 +179,6 @@ class Features:
     async def unknown(self, deps: EngineDeps, turn: Turn) -> Outcome:
         """Return the outcome that says that the result of *turn*'s request is unknown."""
         return await self._unknown[bool(turn.record.note)](deps, turn)  # type: ignore[no-any-return]
-
-    def words_of(self, notice: str) -> Reply:
-        """Return the reply for a `Notice.what`, which may come from a later version with more names."""
-        name, _, facts = notice.partition(":")
-        words = self._notices.get(name)
-        return words(*([facts] if facts else [])) if words else failure(NotAllowed(notice))
 
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
         """Return the errors of a form, by the ID of the block that shows them; empty if it's valid."""

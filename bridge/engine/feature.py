@@ -204,7 +204,6 @@ class Feature:
         self.shortcuts: dict[str, RegisteredShortcut] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.events: dict[str, tuple[tuple[str, ...], EventReader]] = {}
-        self.notices: dict[str, Callable[..., Reply]] = {}
         self.home_sections: list[HomeSection] = []
         self.needs: list[NeedsOf] = []
         self.clocks: list[SlotsDue] = []
@@ -306,10 +305,6 @@ class Feature:
         https://docs.slack.dev/reference/events
         """
         return _register(self.events, name, make=lambda reader: (scopes, reader))
-
-    def notice(self, name: str) -> Callable[[N], N]:
-        """Register ``def …(facts) -> Reply`` for `bridge.inbound.Notice`s whose *what* is *name*."""
-        return _register(self.notices, name)
 
     def home_section(self, section: S) -> S:
         """Register ``async def …(deps, turn, reads) -> list[Block]``, a section of the Home tab.

@@ -1,16 +1,10 @@
-"""The bridge's notices in a conversation: short lines, some with a button.
-
-Notices decided on arrival are stored as a name in `bridge.inbound.Notice.what`, with facts after a colon;
-`bridge.engine.feature.Feature.notice` registers their text.
-"""
+"""The bridge's notices in a conversation: short lines, some with a button."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,7 +12,6 @@ from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure, no_longer, what_happened
-from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 _MOST_LISTED: Final = 15  # lines of help in a group
@@ -86,30 +79,14 @@ SLIP_PROJECT: Final = "slip:project"
 SLIP_TEXT: Final = "slip:text"
 
 
-def with_facts(name: str, *facts: object) -> str:
-    """Return the `Notice.what` of a notice called *name* with *facts*, which `facts_of` reads."""
-    return f"{name}:" + json.dumps(facts)
+def of_earlier_release() -> Reply:
+    """Stand for a notice that an earlier release queued: its words aren't known."""
+    text = "I had a notice for you, but after an update I can't show it. If it was about a message of yours, use "
+    return kit.reply(f"{text}Why no answer? on that message, or type !why and its link.")
 
 
-def facts_of(stored: str, *usual: Any) -> list[Any]:
-    """Return a notice's *stored* facts, each of the *usual* one's type; the usual ones for those that aren't there."""
-    try:
-        found = json.loads(stored)
-    except ValueError:
-        found = None
-    given = found[: len(usual)] if isinstance(found, list) else []
-    read = [str(one) if isinstance(known, str) else one for one, known in zip(given, usual, strict=False)]
-    return [*read, *usual[len(read) :]]
-
-
-def not_posted(channel: str, error: str) -> str:
-    """Return the `Notice.what` for an answer that Slack rejected for good with *error* (`not_posted_notice`)."""
-    return f"not_posted:{error}:{channel}"
-
-
-def not_posted_notice(facts: str = "") -> Reply:
-    """Say in a direct message that the answer couldn't be posted where it belongs."""
-    error, _, channel = facts.partition(":")
+def not_posted(error: str, channel: str = "") -> Reply:
+    """Say in a direct message that Slack rejected an answer for good with *error*, where it belongs."""
     why = why_not_posted(error)
     text = f"⚠️ I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
     return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
@@ -140,40 +117,27 @@ def mention_without_text() -> Reply:
     return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
 
 
-class NotRead(BaseModel, frozen=True):
+class NotRead(NamedTuple):
     """A part of a message that the agent didn't get, or not completely: its *name*, and why, as a key of `_WHY`."""
 
     why: str
     name: str = ""
 
 
-class Unread(Carried):
-    """The parts of one message that the agent didn't get.
+def not_read(missing: Sequence[NotRead], *, is_all: bool = False, only_names: bool = False) -> Reply:
+    """Say which parts of a message the agent didn't get, and why.
 
     *is_all*: the message had no other parts, so the agent wasn't asked. *only_names*: the agent got only file names.
     """
-
-    missing: tuple[NotRead, ...] = ()
-    is_all: bool = False
-    only_names: bool = False
-
-    def notice(self) -> str:
-        """Return the `Notice.what` for `not_read_notice`, with at most `MOST_NAMED` parts."""
-        return f"not_read:{self.model_copy(update={'missing': self.missing[:MOST_NAMED]}).model_dump_json()}"
-
-
-def not_read_notice(facts: str = "") -> Reply:
-    """Say which parts of a message the agent didn't get, and why."""
-    unread = Unread.parse(facts)
     by_reason: dict[str, list[str]] = {}
-    for part in unread.missing:
+    for part in missing:
         names = by_reason.setdefault(_WHY.get(part.why, _WHY["slack"]), [])
         names += [kit.named(part.name, 60)] if part.name else []
     reasons = [
         f"{', '.join(names)}: {why}." if names else f"{why[:1].upper()}{why[1:]}." for why, names in by_reason.items()
     ]
-    first = "I didn't ask the agent." if unread.is_all else "Not everything in your message reached the agent."
-    last = [_UNDERSTOOD] if unread.only_names and not unread.is_all else []
+    first = "I didn't ask the agent." if is_all else "Not everything in your message reached the agent."
+    last = [_UNDERSTOOD] if only_names and not is_all else []
     text = " ".join([first, *reasons, *last])
     if len(reasons) < 2:  # noqa: PLR2004 - a list of one
         return kit.reply(text, *map(kit.context, [" ".join([first, *reasons]), *last]))
@@ -247,28 +211,15 @@ def thread_muted() -> Reply:
     return kit.reply(text, kit.with_code(text, "!unmute"))
 
 
-def paused(limited: str, wait: timedelta, *, is_first: bool) -> str:
-    """Return the `Notice.what` for a reached limit (`paused_notice`); a thread's first one is for everyone in it."""
-    audience = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
-    return f"paused:{limited}:{audience}:{math.ceil(wait.total_seconds())}"
-
-
-def paused_notice(facts: str = "") -> Reply:
-    """Say that a limit was reached, and how long to wait."""
-    limited, audience, seconds = (*facts.split(":"), "", "")[:3]
-    wait = timedelta(seconds=int(seconds) if seconds.isdecimal() else 60)
-    shown_to = Audience.THREAD if audience == Audience.THREAD else Audience.PRIVATE
+def paused(limited: str, wait: timedelta, *, is_first: bool = False) -> Reply:
+    """Say that a limit was reached, and how long to wait; a thread's first such notice is for everyone in it."""
+    shown_to = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
     return failure(TooOften(limited, wait), audience=shown_to)
 
 
-def app_paused(name: str) -> str:
-    """Return the `Notice.what` for an app that posts too fast (`app_paused_notice`)."""
-    return f"app_paused:{name}"
-
-
-def app_paused_notice(facts: str = "") -> Reply:
+def app_paused(name: str) -> Reply:
     """Tell a channel that an app posts too fast."""
-    text = f"{kit.named(facts, 80) or 'An app'} is posting too fast."
+    text = f"{kit.named(name, 80) or 'An app'} is posting too fast."
     return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)
 
 
@@ -371,11 +322,6 @@ def sent_again() -> Reply:
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
-def edited(message: str) -> str:
-    """Return the `Notice.what` for a *message* edited after an agent received it (`edited_too_late`)."""
-    return f"edited:{message}"
-
-
 def edited_too_late(key: str) -> Reply:
     """Offer to send the new text of the message with this *key*."""
     text = "The agent received this message before you edited it. Send the new text too?"
@@ -387,12 +333,7 @@ def sent_edited() -> Reply:
     return kit.note("Queued after any messages already waiting here.", replaces_original=True)
 
 
-def unmentioned(message: str) -> str:
-    """Return the `Notice.what` for a reply that needed a mention (`unmentioned_notice`)."""
-    return f"unmentioned:{message}"
-
-
-def unmentioned_notice(key: str) -> Reply:
+def unmentioned(key: str) -> Reply:
     """Say that the agent didn't get the reply with this *key*, and offer to send it."""
     text = "Your reply wasn't sent to the agent, because others are writing in this thread, too."
     return kit.ask(text, kit.button("Send it", SEND_REPLY, key), small="Mention me when a reply is for the agent.")

@@ -11,7 +11,6 @@ from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
 from bridge.queue.records import Step, Unreadable
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Audience, Reply
 
 _SCHEDULED: Final = {
@@ -21,56 +20,43 @@ _SCHEDULED: Final = {
 }
 
 
-class Unfinished(Carried):
-    """An input that was given up: its *turn*, its *kind*, the *step* it had reached, and its *command*, if it's one.
+def unfinished(
+    turn: str, kind: str, step: str = "", *, command: str = "", is_readable: bool = False, error: str = ""
+) -> Reply:
+    """Say that the input of *turn* was given up, and what may have happened; offer to repeat it, or to show its result.
 
-    *is_readable*: this version can handle it again, or show its result. *error* is Slack's, if Slack refused the menu
-    that asks for an agent.
+    *kind* is the input's, *step* what it had reached, and *command* its command, if it's one. *is_readable*: this
+    version can handle it again, or show its result. *error* is Slack's, if Slack refused the menu that asks for an
+    agent.
     """
-
-    turn: str = ""
-    kind: str = ""
-    step: str = ""
-    command: str = ""
-    is_readable: bool = False
-    error: str = ""
-
-    def notice(self) -> str:
-        """Return the `Notice.what` for `unfinished_notice`."""
-        return f"unfinished:{self.model_dump_json()}"
-
-
-def unfinished_notice(facts: str = "") -> Reply:
-    """Say that an input was given up, and what may have happened; offer to repeat it, or to show its result."""
-    given = Unfinished.parse(facts)
-    is_message = given.kind == "message"
+    is_message = kind == "message"
     audience = Audience.THREAD if is_message else Audience.PRIVATE
-    if given.kind == "report":
+    if kind == "report":
         text = "⚠️ I couldn't finish posting a scheduled report, so it may be missing."
         return kit.ask(text, small="To post it again, open /stats reports.", audience=audience)
-    if given.kind == "alert":
+    if kind == "alert":
         text = "⚠️ I couldn't finish posting an alert, so it may be missing."
         return kit.ask(text, small="To see which ones are on, open /stats alerts.", audience=audience)
-    if given.step == "posting" and given.is_readable:
-        return notices.in_doubt(given.turn).model_copy(update={"audience": audience})
-    if given.step == "posting":
+    if step == "posting" and is_readable:
+        return notices.in_doubt(turn).model_copy(update={"audience": audience})
+    if step == "posting":
         text = "⚠️ I have an answer, but another version of the bridge saved it, and I can't show it."
         return kit.ask(text, small="Ask again to get a new one.", audience=audience)
-    if given.step == "sent" and is_message:
+    if step == "sent" and is_message:
         text, small = notices.MAY_HAVE_ARRIVED, notices.MAY_REPEAT
-    elif given.step == "sent":
+    elif step == "sent":
         text, small = "⚠️ No result came back, and I can't tell whether this ran.", notices.MAY_REPEAT
     else:
-        small, action = "", given.command or _SCHEDULED.get(given.kind, "your last action")
+        small, action = "", command or _SCHEDULED.get(kind, "your last action")
         what = "this message" if is_message else action
         text = f"⚠️ I couldn't handle {what}, even after several attempts"
-        if given.error:
-            text = f"⚠️ I couldn't ask which agent should answer: {notices.why_not_posted(given.error)}"
-        elif not given.is_readable:
+        if error:
+            text = f"⚠️ I couldn't ask which agent should answer: {notices.why_not_posted(error)}"
+        elif not is_readable:
             text = f"⚠️ Another version of the bridge saved {what}, and I can't read it"
         text += ", so it wasn't sent to the agent." if is_message else ", so nothing was done."
-    again = [kit.button(notices.SEND_IT_AGAIN if is_message else "Try again", notices.SEND_AGAIN, given.turn)]
-    return kit.ask(text, *(again if given.is_readable else []), small=small, audience=audience)
+    again = [kit.button(notices.SEND_IT_AGAIN if is_message else "Try again", notices.SEND_AGAIN, turn)]
+    return kit.ask(text, *(again if is_readable else []), small=small, audience=audience)
 
 
 def notice_left(
@@ -87,22 +73,25 @@ def notice_left(
     known = KINDS.get(kind, InboundMessage)  # a later version may have more
     if known.is_unrequested or not (team and (channel or user)):
         return None
-    of, what = given.get("of", "answer"), given.get("what", "")
-    directly = Notice.direct(team, user, what, of=of)
+    of = given.get("of", "answer")
     if kind == "notice":
-        return directly if what and user and channel != user else None
-    unfinished = Unfinished(
-        turn=turn, kind=kind, step=step, command=given.get("command", ""), is_readable=is_readable, error=error
-    )
-    what = notices.not_posted(channel, error) if error and step is Step.POSTING else unfinished.notice()
+        what, shown = given.get("what", ""), body.get("reply") or {}
+        return Notice.direct(team, user, what, shown, of=of) if what and user and channel != user else None
+    if error and step is Step.POSTING:
+        what, reply = "not_posted", notices.not_posted(error, channel)
+    else:
+        command = given.get("command", "")
+        reply = unfinished(turn, kind, step, command=command, is_readable=is_readable, error=error)
+        what = "unfinished"
+    directly = Notice.direct(team, user, what, reply.stored(), of=of)
     if known.is_of_owner or error:
-        return directly.model_copy(update={"what": what}) if user else None
+        return directly if user else None
     place = {
         "channel": given.get("opened_in") or channel or user,
         "thread_ts": given.get("thread_ts") or (given.get("ts", "") if kind == "message" else ""),
         "response_url": given.get("response_url", ""),
     }
-    return directly.model_copy(update={"what": what, **place})
+    return directly.model_copy(update=place)
 
 
 def notice_left_unread(head: Unreadable) -> Notice | None:

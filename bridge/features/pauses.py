@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, assert_never
+from functools import partial
+from typing import Final, Literal, Protocol, assert_never
 
 from bridge.engine.access import UNREACHABLE
-from bridge.engine.notices import facts_of, with_facts
 from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
@@ -28,6 +28,9 @@ from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, no_longer
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 log = logging.getLogger(__name__)
+
+Change = Literal["paused", "changed", "deleted"]
+"""What someone else did to what a person set up."""
 
 RULE_PAUSED: Final = "rule_paused"
 """The name of the notice that an app's rule is paused."""
@@ -102,14 +105,13 @@ def _why(reason: str, owner: str) -> str:
     return _WHY.get(reason) or no_longer(reason, owner)
 
 
-def pause_notice(noun: str, called: str, channel: str, reason: str) -> str:
-    """Return the `Notice.what` for its owner that something is paused, for a *reason* or an error of Slack's."""
-    return with_facts(f"{noun}_paused", called, channel, reason, "", True)
+def paused_notice(
+    kind: Kind, called: str, channel: str, reason: str, owner: str = "", *, is_owner: bool = True
+) -> Reply:
+    """Tell its owner, in a direct message, or its channel, that what was set up is paused.
 
-
-def paused_notice(kind: Kind, facts: str) -> Reply:
-    """Tell its owner, in a direct message, or its channel, that what was set up is paused."""
-    called, channel, reason, owner, is_owner = facts_of(facts, "", "", "", "", True)
+    It's for a *reason* of `bridge.engine.access.Access.refusal_now`, or an error of Slack's.
+    """
     why = _why(reason, "" if is_owner else owner or _ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
     why = why or f"{NOT_ALLOWED} ({kit.one_line(reason, 60)})"
@@ -128,11 +130,21 @@ def paused_notice(kind: Kind, facts: str) -> Reply:
     )
 
 
-def changed_notice(kind: Kind, facts: str) -> Reply:
-    """Tell its owner, in a direct message, that someone else paused, changed or deleted what they set up."""
-    called, channel, person, did = facts_of(facts, "", "", "", False)
+def rule_paused(app: str, channel: str, reason: str, owner: str, *, is_owner: bool) -> Reply:
+    """Tell the owner of an app's rule, or its channel, that the rule is paused."""
+    of = kit.named(app, 80) or "an app"
+    who = "" if is_owner else owner or "the person who set this up"
+    fix = "Someone with permission can set it up again there with /agents channel."
+    where: Block = {"type": "channel", "channel_id": channel}
+    why = no_longer(reason, who) or no_longer("unknown", who)
+    start, ending = f"⚠️ I no longer answer posts from {of}", f": {why}. {fix}"
+    place: list[Block | str] = [" in ", where] if is_owner and channel else [" here"]
+    return kit.reply(start + ending, kit.rich(kit.paragraph(start, *place, ending)), audience=Audience.CHANNEL)
+
+
+def changed_notice(kind: Kind, called: str, channel: str, person: str, did: Change) -> Reply:
+    """Tell its owner, in a direct message, that a *person* ``paused``, ``changed`` or ``deleted`` it (*did*)."""
     who = kit.named(person, 80) if person else kit.SOMEONE
-    did = "changed" if did == "changed" else "deleted" if did else "paused"
     start, ending = f"{who} {did} your {kind.noun} {kit.quoted(called, _TITLE)}", "."
     where: list[Block | str] = [" in ", kit.place(channel)] if kit.is_channel(channel) else []
     return kit.reply(
@@ -195,21 +207,22 @@ async def may_start(deps: Deps, turn: Turn, one: SetUp, rights: Awaitable[Sequen
         return False
 
 
-async def tells_owner(deps: Deps, turn: Turn, one: SetUp, noun: str, called: str, *, did: str) -> list[Write]:
+async def tells_owner(deps: Deps, turn: Turn, one: SetUp, kind: Kind, called: str, *, did: Change) -> list[Write]:
     """Return the writes that tell an owner that someone else ``paused``, ``deleted`` or ``changed`` it."""
     if turn.user == one.owner:
         return []
-    how: bool | str = did if did == "changed" else did == "deleted"  # an earlier release knows no changes
-    what = with_facts(f"{noun}_changed", called, one.channel, await deps.directory.user_name(turn.user), how)
-    notice = Notice.direct(one.team, one.owner, what)
+    noun = kind.noun
+    reply = changed_notice(kind, called, one.channel, await deps.directory.user_name(turn.user), did)
+    notice = Notice.direct(one.team, one.owner, f"{noun}_changed", reply.stored())
     told = deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun[0] in 'aeiou')} {noun}")
     return [told, *deps.homes.redraws(one.team, one.owner)]
 
 
-async def tell_of_removal(deps: Deps, one: SetUp, noun: str, called: str, key: str, *, event: str) -> None:
+async def tell_of_removal(deps: Deps, one: SetUp, kind: Kind, called: str, key: str, *, event: str) -> None:
     """Tell an owner, once, that what they set up waits for its project, which was removed."""
-    what = pause_notice(noun, called, one.channel, REMOVED)
-    notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, of=noun)
+    reply = paused_notice(kind, called, one.channel, REMOVED).stored()
+    what, noun = f"{kind.noun}_paused", kind.noun
+    notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, reply=reply, of=noun)
     once = only_if(key, {"v": "1", "gone": ""}, ("field", key, 0, "gone", "1"))
     put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)
     match put:
@@ -244,8 +257,8 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
             return None
         hour = int(deps.now().timestamp()) // 3600  # it's paused at once: this only spares turns at the same moment
         event = f"{RULE_PAUSED}:{turn.team}:{turn.channel}:{key}:{hour}"
-        about = (RULE_PAUSED, rule.name or message.app_name or message.app)
-        await notify_of_pause(deps, turn, rule.owner, reason, about, event=event)
+        says = partial(rule_paused, rule.name or message.app_name or message.app)
+        await notify_of_pause(deps, turn, rule.owner, reason, what=RULE_PAUSED, says=says, event=event)
         paused = stored.settings.with_app(key, rule.model_copy(update={"paused": reason}))
         if await deps.channels.replace(turn.team, turn.channel, stored, paused):
             return Done(f"its app's rule is paused: {reason}")
@@ -271,27 +284,29 @@ async def notify_of_pause(
     turn: Turn,
     owner: str,
     reason: str,
-    about: tuple[str, str],
     *,
+    what: str,
+    says: Callable[..., Reply],
     event: str,
     writes: Sequence[Write] = (),
 ) -> None:
     """Tell an *owner* and the channel, once per *event*, that what they set up is paused (`Access.refusal_now`).
 
-    *about* is the notice's name and the title of what was set up. People who can't be reached aren't told, nor a
-    channel where the bridge isn't enabled or that only the owner reads. *writes* are made with the notice.
+    *what* names the notice, and *says* returns it: `paused_notice` or `rule_paused`. People who can't be reached aren't
+    told, nor a channel where the bridge isn't enabled or that only the owner reads. *writes* are made with the notice.
     """
-    name, title = about
-    facts = [title, turn.channel, reason, await deps.directory.user_name(owner) if owner else ""]
+    name = await deps.directory.user_name(owner) if owner else ""
     places = [owner] if owner and reason not in UNREACHABLE else []
     if reason != "channel" and not turn.channel.startswith("D"):
         places.append(turn.channel)
-    log.warning("paused: its owner or channel no longer has access", extra={"what": name, "reason": reason})
+    log.warning("paused: its owner or channel no longer has access", extra={"what": what, "reason": reason})
     if not places:
         await deps.inbox.write(*writes)
     for place in places:
-        what = with_facts(name, *facts, place == owner)
-        notice = Notice(team=turn.team, channel=place, user=owner, what=what, of="notice", is_offer=True)
+        reply = says(turn.channel, reason, name, is_owner=place == owner).stored()
+        notice = Notice(
+            team=turn.team, channel=place, user=owner, what=what, reply=reply, of="notice", is_offer=True
+        )  # fmt: skip
         own_writes = writes if place == places[-1] else ()
         put = await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)
         match put:

@@ -12,6 +12,7 @@ from bridge.inbound import Notice
 from bridge.queue.keys import WAITERS, milliseconds
 from bridge.queue.records import Step
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Reply
 
 
 async def add_waiter(deps: Deps, turn: TurnId, user: str) -> bool:
@@ -26,11 +27,11 @@ async def add_waiter(deps: Deps, turn: TurnId, user: str) -> bool:
 
 
 async def notify_waiters(
-    deps: Deps, turn: Turn, ended: TurnId, what: Callable[[str], str], *, event: str, ts: str
+    deps: Deps, turn: Turn, ended: TurnId, what: str, reply: Callable[[str], Reply], *, ts: str
 ) -> None:
     """Send each person who waits for the turn *ended* a direct message, once, if they still have access.
 
-    *what* returns the `Notice.what` with a link to the message *ts*, or without one if it's ``""``.
+    *what* names the notice, and *reply* returns it with a link to the message *ts*, or without one if it's ``""``.
     """
     link = kit.permalink(deps.workspace, turn.channel, ts) if ts else ""
     waiting = sorted(map(str, await deps.scripts.redis.hkeys(deps.scripts.keys.waiters(ended))))
@@ -41,5 +42,5 @@ async def notify_waiters(
             refusal = deps.access.not_listed(user, "")
         if refusal:
             continue
-        notice = Notice.direct(turn.team, user, what(link))
-        await deps.inbox.put(notice, event=f"{event}:{ended}:{user}")
+        notice = Notice.direct(turn.team, user, what, reply(link).stored())
+        await deps.inbox.put(notice, event=f"{what}:{ended}:{user}")

@@ -31,6 +31,9 @@ can't read the new records.
 A turn of a later version, and its lane, are left to processes that can read it. Scripts have this as ``VERSION``.
 """
 
+NEWEST = 2
+"""The newest version of a turn that this release reads. A kind of input says which it needs (`bridge.inbound`)."""
+
 
 class Step(StrEnum):
     """How far a turn is. Each change is one script that checks the fence (`bridge.queue.turn`)."""
@@ -143,7 +146,7 @@ class Record:
 Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
-Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str]
+Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str, int]
 Write = (
     tuple[Literal["set"], str, int, str]
     | tuple[Literal["delete"], str, int, *tuple[str, ...]]

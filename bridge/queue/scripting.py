@@ -30,7 +30,7 @@ from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.queue.keys import Keys, helpers
 from bridge.queue.permissions import guard
-from bridge.queue.records import VERSION
+from bridge.queue.records import NEWEST, VERSION
 from bridge.queue.redis.connection import ensured
 from bridge.queue.redis.refusals import NO_COMMAND
 
@@ -42,7 +42,7 @@ _REPLICA_WAIT_MS = 50
 
 @cache
 def source(name: str) -> str:
-    """Return the text of ``scripts/<name>.lua``, after what it uses of the prelude, VERSION, and the keys' functions.
+    """Return the text of ``scripts/<name>.lua``, after what it uses of the prelude, versions, and the keys' functions.
 
     The script of another package is named with it: ``features.channels.channel`` is ``features/channels/channel.lua``.
     It begins by checking that all its commands are allowed (`bridge.queue.permissions`).
@@ -56,7 +56,7 @@ def source(name: str) -> str:
         if names and re.search(rf"\b(?:{names[1].strip().replace(', ', '|')})\b", script):
             script = part + script
     checks = guard(script)
-    return f"local VERSION = {VERSION}\n{helpers(checks + script)}\n{checks}\n{script}"
+    return f"local VERSION, NEWEST = {VERSION}, {NEWEST}\n{helpers(checks + script)}\n{checks}\n{script}"
 
 
 def _code(file: Traversable) -> str:

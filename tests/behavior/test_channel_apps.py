@@ -98,7 +98,8 @@ async def test_an_app_beyond_its_limit_starts_nothing_and_one_notice_says_so(har
     process = harness.store.process()
     bodies = [(await process.take(one)).record.body for one in await process.hold()]
     notice = [body for body in bodies if body.kind == "notice"]
-    assert [(one.what, one.channel, one.thread_ts) for one in notice] == [("app_paused:Alerts", CHANNEL, "")]
+    assert [(one.what, one.channel, one.thread_ts) for one in notice] == [("app_paused", CHANNEL, "")]
+    assert "Alerts is posting too fast" in notice[0].reply["text"]
 
 
 async def test_an_edit_of_an_answered_app_message_is_queued_without_an_offer(harness: Harness) -> None:

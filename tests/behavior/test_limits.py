@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from bridge.features.registry import features
+from bridge.inbound import Notice
 from bridge.playground.emulator.sample import BOB
-from bridge.slack.blockkit.reply import Audience
+from bridge.slack.blockkit import kit
 from support.harness import Harness
 from support.store import CHANNEL, ROOT, TEAM, USER
+from support.tables import each
 
 OTHER_ROOT = "1700000500.000001"
 
@@ -174,9 +175,20 @@ async def test_a_run_counts_for_the_person_who_presses_the_button(harness: Harne
     assert harness.service.runs == [1, 1]
 
 
-@pytest.mark.parametrize("odd", ["", "thread", "thread:thread:x", "of tomorrow:private:5", ":::::"])
-def test_a_notice_of_another_release_is_still_private(odd: str) -> None:
-    reply = features.words_of(f"paused:{odd}")
+@each("what", ["thread_full", "paused:thread:thread:37", 'report_paused:["daily 9","C1","user","Bob",true]', ""])
+async def test_a_notice_of_an_earlier_release_leads_to_why_in_private(harness: Harness, what: str) -> None:
+    await harness.store.process().inbox.put(Notice(team=TEAM, channel=CHANNEL, user=USER, what=what))
 
-    assert reply.audience is Audience.PRIVATE or odd.startswith("thread:thread")
-    assert "Try again in" in reply.text
+    await harness.work()
+
+    *_, told = harness.seen.ephemerals
+    assert (told.user, "!why" in told.text, harness.seen.messages) == (USER, True, [])
+
+
+async def test_a_notice_is_left_to_releases_that_can_show_it(harness: Harness) -> None:
+    reply = kit.reply("Hello.").stored()
+
+    notice = await harness.store.process().inbox.put(Notice.direct(TEAM, USER, "told", reply))
+    message = await harness.store.queue()
+
+    assert [await harness.store.field(one, "v") for one in (notice.turn, message)] == ["2", "1"]

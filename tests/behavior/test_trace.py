@@ -171,7 +171,7 @@ async def test_a_dead_letter_without_an_answer_says_that_the_outcome_is_unknown(
 
 
 async def test_a_direct_message_leads_to_its_turn_until_erased(harness: Harness) -> None:
-    notice = Notice.direct(TEAM, USER, "not_posted")
+    notice = Notice.direct(TEAM, USER, "not_posted", {})
     await harness.store.process().inbox.put(notice, event="notice:1")
     await harness.work()
     (posted,) = harness.slack.workspace.messages.of(DM_ALICE)

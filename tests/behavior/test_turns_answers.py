@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.ids import TurnId
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
-from bridge.queue.records import VERSION, Conversation
+from bridge.queue.records import NEWEST, Conversation
 from bridge.slack.parts import MessageTag, Place
 from support.harness import NOT_NOW, POST, READ, WHISPER, Harness
 from support.store import CHANNEL, PREFIX, ROOT, THREAD, message, ts
@@ -264,7 +264,7 @@ async def test_a_mention_without_words_gets_a_notice(harness: Harness, failures:
 
 async def test_a_record_of_a_later_release_is_left_to_a_process_that_reads_it(harness: Harness, redis: Redis) -> None:
     turn = await harness.store.queue(message("first"))
-    await redis.hset(f"{PREFIX}turn:{turn}", "v", VERSION + 1)
+    await redis.hset(f"{PREFIX}turn:{turn}", "v", NEWEST + 1)
 
     await (await harness.start_next())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bridge.engine.notices import thread_full
 from bridge.inbound import Notice
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
@@ -75,7 +76,8 @@ async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(har
 
 def notice(**changes: object) -> Notice:
     said = message("hello")
-    posted = {"team": said.team, "channel": said.channel, "user": said.user, "what": "thread_full", "ts": said.ts}
+    posted: dict[str, object] = {"team": said.team, "channel": said.channel, "user": said.user, "ts": said.ts}
+    posted |= {"what": "thread_full", "reply": thread_full().stored()}
     return Notice.model_validate(posted | changes)
 
 

@@ -100,7 +100,7 @@ NAMED: dict[str, Callable[[str], Reply]] = {
         [channels.SettingChange("app", "workflow", words, "A1", words)], words
     ),
     "change notice": lambda words: channels.changed_notice(
-        channels.change_notice([channels.SettingChange("app", "agent", words, "A1", words)], words).partition(":")[2]
+        [channels.SettingChange("app", "agent", words, "A1", words)], words
     ),
     "chosen": lambda words: menu.chosen(5, words),
     "session_info": lambda words: notices.session_info(words, 5),

@@ -7,12 +7,11 @@ from typing import Final
 
 from bridge import errors
 from bridge.engine import notices
-from bridge.engine.unfinished import Unfinished, unfinished_notice
+from bridge.engine.unfinished import unfinished
 from bridge.errors import BridgeError
 from bridge.slack.blockkit.reply import Reply
 
 CONVERSATIONS: Final = "Conversations"
-_UNREAD: Final = notices.Unread(missing=(notices.NotRead(why="image", name="cup.png"),))
 NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     (notices.service_down(), "The project service can't be reached. The message is sent once it can."),
     (
@@ -24,13 +23,13 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
         "The agent's answer was an error, or couldn't be read. `bridge trace` has the service's own words.",
     ),
     (notices.in_doubt("1"), "Slack didn't confirm a post. *Show it* posts it again."),
-    (notices.not_posted_notice("is_archived"), "Slack permanently refused an answer. `bridge dead retry` posts it."),
+    (notices.not_posted("is_archived"), "Slack permanently refused an answer. `bridge dead retry` posts it."),
     (
-        unfinished_notice(Unfinished(turn="1", kind="message", is_readable=True).model_dump_json()),
+        unfinished("1", "message", is_readable=True),
         "Eight processes in a row failed at this message. *Send again* queues it again.",
     ),
     (
-        unfinished_notice(Unfinished(kind="message").model_dump_json()),
+        unfinished("", "message"),
         "A record in Redis can't be read. Upgrade all processes to the same release.",
     ),
     (notices.too_old("1", timedelta(hours=25)), "The message waited for longer than `BRIDGE_MAX_AGE`."),
@@ -38,7 +37,7 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     (notices.discarded("stopped", 2), "Nobody chose what happens to messages after a stop for `BRIDGE_SESSION_DAYS`."),
     (notices.thread_deleted(1), "Someone deleted the message that started the thread."),
     (
-        notices.unmentioned_notice("C1:1.0"),
+        notices.unmentioned("C1:1.0"),
         "Several people write in the thread, so a reply needs a mention (`BRIDGE_THREAD_REPLIES`). *Send it* sends it.",
     ),
     (
@@ -51,7 +50,7 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
         "A message was edited after the agent received it. *Send new text* sends the new version.",
     ),
     (
-        notices.not_read_notice(_UNREAD.model_dump_json()),
+        notices.not_read([notices.NotRead("image", "cup.png")]),
         "Part of the message can't be read: see [Contents of messages](contents.md).",
     ),
     (notices.did_you_mean("!stop", "-"), "The message looks like a mistyped `!` command."),

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from bridge import errors
 from bridge.cli import access
@@ -17,77 +17,31 @@ from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, tro
 from bridge.config_tables import ACTS
 from bridge.engine import decisions, notices, rules
 from bridge.engine.decisions import Meaning
+from bridge.engine.results import RunEnded
 from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
+from bridge.engine.unfinished import unfinished
 from bridge.features import pauses
-from bridge.features.registry import features
+from bridge.features.agents.layout import handle_changed
+from bridge.features.alerts.layout import KIND
+from bridge.features.approvals import layout as approvals
+from bridge.features.approvals.request import WAITING, Request, StoredRequest
+from bridge.features.channels.layout import SettingChange, changed_notice
+from bridge.features.conversations.layout import answer_shown
+from bridge.features.schedules.layout import REPORT, SCHEDULE
+from bridge.features.statistics.layout import csv_file
+from bridge.features.workflows.run_card import run_ended
 from bridge.queue.redis.refusals import in_words
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.failures import failure, no_longer
-from bridge.slack.blockkit.reply import Reply, View
+from bridge.slack.blockkit.reply import Attachment, Reply, View
 from support.failure_causes import NOTICES
 from support.failures import EXAMPLES
 from support.layouts import results, returns, surfaces
 
 FILE: Final = Path(__file__).parents[1] / "unit" / "sentences.txt"
 NAME: Final = "Weekly import"
+_MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _NOT_OURS: Final = {"kit", "lists", "links", "markdown", "mrkdwn", "reply", "charts", "modals"}
-_NOTICES: Final[dict[str, str]] = {
-    **{name: name for name in (
-        "user", "channel", "stranger", "unknown", "canvas", "command_missed", "thread_full", "muted", "not_queued",
-        "mention_without_text",
-    )},
-    "rule": "rule:You can't run this here.",
-    "limit of a thread, to all": "paused:thread:thread:37",
-    "limit of a person": "paused:person:private:120",
-    "limit of an app": "app_paused:Grafana",
-    "not posted, archived": "not_posted:is_archived:C0GENERAL",
-    "not posted, other": "not_posted:invalid_blocks:D0BOB",
-    "edited": "edited:T:C:1.0",
-    "unmentioned": "unmentioned:T:C:1.0",
-    "not read, two": 'not_read:{"missing":[{"why":"image","name":"cup.png"},{"why":"large","name":"a.zip"}]}',
-    "not read, all": 'not_read:{"missing":[{"why":"off"}],"is_all":true}',
-    "answered": 'answer_shown:["Support","https://x.slack.com/1"]',
-    **{
-        f"unfinished {kind}, {step}, {'readable' if readable == 'true' else 'unreadable'}":
-        f'unfinished:{{"turn":"1","kind":"{kind}","step":"{step}","command":"{command}","is_readable":{readable}}}'
-        for kind, command in (("message", ""), ("command", "/stats"), ("click", ""), ("scheduled_run", ""),
-                              ("report", ""), ("alert", ""))
-        for step in ("queued", "sent", "posting")
-        for readable in ("true", "false")
-    },
-    "unfinished message, menu refused":
-    'unfinished:{"turn":"1","kind":"message","is_readable":true,"error":"is_archived"}',
-    **{
-        f"{noun} paused, {reason}, to {'its owner' if is_owner == 'true' else 'the channel'}":
-        f'{noun}_paused:["daily 9","C0GENERAL","{reason}","Bob",{is_owner}]'
-        for noun in ("report", "schedule", "alert")
-        for reason in ("user", "project", "is_archived", "invalid_blocks")
-        for is_owner in ("true", "false")
-    },
-    **{
-        f"{noun} {did}": f'{noun}_changed:["daily 9","C0GENERAL","Bob",{how}]'
-        for noun in ("report", "schedule", "alert")
-        for did, how in (("paused", "false"), ("deleted", "true"), ("changed", '"changed"'))
-    },
-    "rule paused, to its owner": 'rule_paused:["Grafana","C0GENERAL","user","Bob",true]',
-    "rule paused, to the channel": 'rule_paused:["Grafana","C0GENERAL","user","Bob",false]',
-    "channel changed": 'channel_changed:["Bob",["agent","1","Support","","",""]]',
-    **{
-        f"handle {trouble}": f'handle_trouble:["{trouble}","Support","support","help"]'
-        for trouble in ("renamed", "used", "disabled", "removed")
-    },
-    "too few approvers": 'too_few_approvers:["Import","1"]',
-    "file": 'csv_file:["agents.csv","a"]',
-    "run ended": 'run_ended:["Import","completed","2 s","https://x"]',
-    **{
-        f"approval {state} {by} {said}, to {'its asker' if is_asker == 'true' else 'an approver'}":
-        f'approval_ended:["Import","{state}","{by}","{said}","",{is_asker}]'
-        for state, by, said in (("denied", "Bob", "no"), ("changed", "", "user"), ("changed", "Bob", "user"),
-                                ("expired", "", ""))
-        for is_asker in ("true", "false")
-    },
-    "of a later release": "of_a_later_release:x",
-}  # fmt: skip
 _RULES: Final = (
     Rule(1, who=frozenset({"S0OPS"}), may=frozenset({"run"}), channels=frozenset({"C0OPS"})),
     Rule(2, who=frozenset({"guests"}), refuse=True),
@@ -125,10 +79,83 @@ def _explained() -> Iterator[str]:
 
 
 def _notices() -> Iterator[str]:
-    for name, what in _NOTICES.items():
-        yield f"notice | {name} | {_seen(features.words_of(what))}"
+    for name, reply in notices_by_name().items():
+        yield f"notice | {name} | {_seen(reply)}"
     for reply, cause in NOTICES:
         yield f"notice | {cause} | {_seen(reply)}"
+
+
+def notices_by_name() -> dict[str, Reply]:
+    """An example of each reply that a `Notice` carries."""
+    kinds = {"report": REPORT, "schedule": SCHEDULE, "alert": KIND}
+    request = Request(
+        workflow=3, name="Import", team="T", channel="C0GENERAL", asker="U0BOB", asked_at=_MOMENT, until=_MOMENT,
+        digest="", terms="",
+    )  # fmt: skip
+    stored = StoredRequest("1", request, input="", state=WAITING)
+    return {
+        **{
+            reason.partition(":")[0]: failure(errors.NotAllowed(reason))
+            for reason in ("user", "channel", "stranger", "unknown", "rule:You can't run this here.")
+        },
+        "canvas": notices.in_canvas(),
+        "command_missed": notices.command_missed(),
+        "thread_full": notices.thread_full(),
+        "muted": notices.thread_muted(),
+        "not_queued": notices.not_queued(),
+        "limit of a thread, to all": notices.paused("thread", timedelta(seconds=37), is_first=True),
+        "limit of a person": notices.paused("person", timedelta(seconds=120)),
+        "limit of an app": notices.app_paused("Grafana"),
+        "not posted, archived": notices.not_posted("is_archived", "C0GENERAL"),
+        "not posted, other": notices.not_posted("invalid_blocks", "D0BOB"),
+        "edited": notices.edited_too_late("T:C:1.0"),
+        "unmentioned": notices.unmentioned("T:C:1.0"),
+        "not read, two": notices.not_read([notices.NotRead("image", "cup.png"), notices.NotRead("large", "a.zip")]),
+        "not read, all": notices.not_read([notices.NotRead("off")], is_all=True),
+        "answered": answer_shown("Support", "https://x.slack.com/1"),
+        **{
+            f"unfinished {kind}, {step}, {'readable' if is_readable else 'unreadable'}": unfinished(
+                "1", kind, step, command="/stats" if kind == "command" else "", is_readable=is_readable
+            )
+            for kind in ("message", "command", "click", "scheduled_run", "report", "alert")
+            for step in ("queued", "sent", "posting")
+            for is_readable in (True, False)
+        },
+        "unfinished message, menu refused": unfinished("1", "message", is_readable=True, error="is_archived"),
+        **{
+            f"{noun} paused, {reason}, to {'its owner' if is_owner else 'the channel'}": pauses.paused_notice(
+                kind, "daily 9", "C0GENERAL", reason, "Bob", is_owner=is_owner
+            )
+            for noun, kind in kinds.items()
+            for reason in ("user", "project", "is_archived", "invalid_blocks")
+            for is_owner in (True, False)
+        },
+        **{
+            f"{noun} {did}": pauses.changed_notice(kind, "daily 9", "C0GENERAL", "Bob", did)
+            for noun, kind in kinds.items()
+            for did in get_args(pauses.Change)
+        },
+        "rule paused, to its owner": pauses.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=True),
+        "rule paused, to the channel": pauses.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=False),
+        "channel changed": changed_notice([SettingChange("agent", "1", "Support")], "Bob"),
+        **{
+            f"handle {trouble}": handle_changed(trouble, "Support", "support", "help")
+            for trouble in ("renamed", "used", "disabled", "removed")
+        },
+        "too few approvers": approvals.too_few(stored),
+        "file": csv_file(Attachment(name="agents.csv", content="a")),
+        "run ended": run_ended(RunEnded(turn="1", name="Import", status="completed", took="2 s"), "https://x"),
+        **{
+            f"approval {state} {by} {said}, to {'its asker' if is_asker else 'an approver'}": approvals.ended(
+                stored, approvals.Ended(state, by, said), is_asker=is_asker
+            )
+            for state, by, said in (
+                ("denied", "Bob", "no"), ("changed", "", "user"), ("changed", "Bob", "user"), ("expired", "", ""),
+            )
+            for is_asker in (True, False)
+        },
+        "of an earlier release": notices.of_earlier_release(),
+    }  # fmt: skip
 
 
 def _failures() -> Iterator[str]:

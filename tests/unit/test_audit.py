@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+import bridge
 from bridge import errors
 from bridge.cli.audit import REFUSALS, RESULTS, for_programs, result, table, word
 from bridge.cli.names import DisplayNames
@@ -42,7 +44,9 @@ def test_every_failure_has_a_result_for_people() -> None:
 
 
 def test_every_button_and_outcome_has_words_for_people() -> None:
-    outcomes = {f"stop: {one}" for one in StopResult} | {name for one in features.features for name in one.notices}
+    outcomes = {f"stop: {one}" for one in StopResult}
+    for path in Path(bridge.__file__).parent.rglob("*.py"):
+        outcomes.update(re.findall(r'\bwhat(?:=|, reply = )"(\w+)"', path.read_text(encoding="utf-8")))
 
     assert [action_id for action_id in MEANT if f"click {action_id}" not in features.labels] == []
     assert [one for one in outcomes - set(RESULTS) - set(REFUSALS) if re.search(r"[^a-z ]", one)] == []

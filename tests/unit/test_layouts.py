@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bridge.engine import notices
-from bridge.errors import CannotConnect
+from bridge.errors import CannotConnect, NotAllowed
 from bridge.features.agents import layout as agents
 from bridge.features.buttons import workflow_options
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
 from bridge.features.pauses import Kind
-from bridge.features.registry import features
 from bridge.features.schedules.layout import REPORT
 from bridge.features.workflows import forms, layout as workflows, run_card
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
 from support.layouts import results, returns, samples, surfaces
@@ -559,38 +559,41 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
 
 
 @each(
-    ("what", "text"),
+    ("notice", "text"),
     [
-        ("thread_full", "50 messages are already waiting in this thread"),
-        ("muted", "This thread is muted"),
+        (notices.thread_full(), "50 messages are already waiting in this thread"),
+        (notices.thread_muted(), "This thread is muted"),
         (
-            channels.change_notice([channels.SettingChange("agent", "7", "Support")], "Ann"),
+            channels.changed_notice([channels.SettingChange("agent", "7", "Support")], "Ann"),
             "Support now answers mentions in this channel. Changed by Ann.",
         ),
         (
-            channels.change_notice([channels.SettingChange("agent")], "Ann"),
+            channels.changed_notice([channels.SettingChange("agent")], "Ann"),
             "This channel no longer has a default agent. Changed by Ann.",
         ),
         (
-            channels.change_notice([channels.SettingChange("replies", "mentions")], "Ann"),
+            channels.changed_notice([channels.SettingChange("replies", "mentions")], "Ann"),
             "In the threads of this channel, the agent now gets only replies that mention me. Changed by Ann.",
         ),
-        (f"{channels.CHANGED}:[", "The settings of this channel were changed. Changed by someone."),
         (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),
-        ("paused:person", "You're sending messages too fast."),
-        (notices.not_posted("C1", "is_archived"), "⚠️ I couldn't post my answer: the channel is archived."),
+        (notices.paused("person", timedelta(seconds=30)), "You're sending messages too fast."),
+        (notices.not_posted("is_archived", "C1"), "⚠️ I couldn't post my answer: the channel is archived."),
         (
-            notices.not_posted("D1", "restricted_action_of_tomorrow"),
+            notices.not_posted("restricted_action_of_tomorrow", "D1"),
             "⚠️ I couldn't post my answer: I'm not allowed to post",
         ),
-        (notices.not_posted("C1", "of_tomorrow"), "⚠️ I couldn't post my answer: Slack doesn't allow it (of_tomorrow)."),
-        (notices.edited("C1:1.2"), "The agent received this message before you edited it."),
-        ("stranger", "Only members of the bridge's own workspace"),
-        ("of a later release", "You don't have permission to do this here. Ask your admin for access."),
+        (notices.not_posted("of_tomorrow", "C1"), "⚠️ I couldn't post my answer: Slack doesn't allow it (of_tomorrow)."),
+        (notices.edited_too_late("C1:1.2"), "The agent received this message before you edited it."),
+        (failure(NotAllowed("stranger")), "Only members of the bridge's own workspace"),
+        (
+            failure(NotAllowed("of a later release")),
+            "You don't have permission to do this here. Ask your admin for access.",
+        ),
     ],
 )
-def test_a_notice_decided_on_arrival_has_its_text(what: str, text: str) -> None:
-    assert features.words_of(what).text.startswith(text)
+def test_a_notice_has_its_text(notice: Reply, text: str) -> None:
+    assert notice.text.startswith(text)
+    assert Reply.model_validate(notice.stored()) == notice
 
 
 @each(("place", "shown"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (22, "22nd")])

@@ -17,7 +17,7 @@ from bridge.metrics import Metrics
 from bridge.queue.audit import audit_since
 from bridge.queue.inbox import Arrival, Condition, Duplicate, Full, Paused, Put, Queued, Stale
 from bridge.queue.namespace import Namespace
-from bridge.queue.records import VERSION, Conversation, Quota, Taken, Unreadable, Write
+from bridge.queue.records import NEWEST, Conversation, Quota, Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed, TurnChanged
 from support.store import (
@@ -43,7 +43,7 @@ from support.store import (
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("v", str(VERSION + 1)), ("body", "{"), ("step", "asleep"), ("at", ""), ("body", '{"kind": "telepathy"}')],
+    [("v", str(NEWEST + 1)), ("body", "{"), ("step", "asleep"), ("at", ""), ("body", '{"kind": "telepathy"}')],
 )
 async def test_a_record_that_cannot_be_read_is_named(store: Store, redis: Redis, field: str, value: str) -> None:
     turn = await store.conversation()

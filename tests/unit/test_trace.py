@@ -11,7 +11,6 @@ from redis.asyncio import Redis
 
 from bridge.cli.audit import REFUSALS
 from bridge.cli.trace import TraceStep, address_of, for_programs, table
-from bridge.engine.notices import paused
 from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery
@@ -197,7 +196,8 @@ async def test_ignored_messages_are_written_again_after_an_outage(store: Store, 
     ("why", "shown"),
     [
         *((f"refused: {reason}", f"refused: {words}") for reason, words in REFUSALS.items()),
-        (f"refused: {paused('person', timedelta(seconds=9), is_first=True)}", "refused: rate limit"),
+        ("refused: paused:person", "refused: rate limit"),
+        ("refused: paused:person:private:9", "refused: rate limit"),
         ("its author doesn't have access: user", "its author doesn't have access: not in BRIDGE_ALLOWED_USERS"),
         ("posted by an app without a rule here (A1)", "posted by an app without a rule here (A1)"),
     ],

@@ -34,7 +34,7 @@ from slack_bolt.response import BoltResponse
 from bridge.engine.access import Access
 from bridge.engine.activity import action_name
 from bridge.engine.addressing import Addressing
-from bridge.errors import SlackError, StoreUnavailable
+from bridge.errors import NotAllowed, SlackError, StoreUnavailable
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, Respondable, Submission, to_json
 from bridge.json_reader import Json
@@ -42,6 +42,7 @@ from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Duplicate, Inbox
 from bridge.slack.api import Identity, SlackWeb
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.payloads import ABOUT_ANOTHER, MESSAGES, Dispatch, mapping
 
 log = logging.getLogger(__name__)
@@ -116,7 +117,8 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
         team=inbound.team,
         channel=(isinstance(inbound, Submission) and inbound.opened_in) or inbound.channel,
         user=inbound.user,
-        what=why,
+        what=why.partition(":")[0],
+        reply=failure(NotAllowed(why)).stored(),
         of=action_name(inbound, features.commands.fixed_words),
         response_url=inbound.response_url if isinstance(inbound, Respondable) else "",
         thread_ts=getattr(inbound, "thread_ts", ""),

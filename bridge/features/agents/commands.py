@@ -170,15 +170,12 @@ async def _tell_of_handles(deps: Deps) -> None:
         if now.trouble and now.owner:
             project = deps.projects.get(now.project)
             name = await project.catalog.agent_name(now.agent) if project else ""
-            what = layout.handle_trouble(now.trouble, name, change.before.handle, now.handle)
-            notice = Notice.direct(now.team, now.owner, what)
+            reply = layout.handle_changed(now.trouble, name, change.before.handle, now.handle)
+            notice = Notice.direct(now.team, now.owner, layout.HANDLE_TROUBLE, reply.stored())
             told.append(deps.inbox.queues(notice, why="a handle was changed in Slack"))
         await deps.inbox.write(*deps.handles.notes(change, told))
     if changes:
         await deps.handles.changed()
-
-
-agents.notice(layout.HANDLE_TROUBLE)(layout.handle_changed)
 
 
 @agents.button(layout.OPEN_FACE, label="button: Change face")

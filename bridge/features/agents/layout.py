@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from bridge.engine.notices import facts_of, with_facts
 from bridge.features.buttons import NO_FACES, OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
@@ -177,14 +176,8 @@ def no_handle(handle: str, error: str) -> Reply:
     return kit.reply(_NO_HANDLE[error].format(handle=f"@{handle}"))
 
 
-def handle_trouble(trouble: str, agent: str, before: str, now: str) -> str:
-    """Return the `Notice.what` for a handle that changed behind the bridge's back (`handle_changed`)."""
-    return with_facts(HANDLE_TROUBLE, trouble, agent, before, now)
-
-
-def handle_changed(facts: str = "") -> Reply:
-    """Tell the person who set a handle, in a direct message, what has become of it."""
-    trouble, agent, before, now = facts_of(facts, "", "", "", "")
+def handle_changed(trouble: str, agent: str, before: str, now: str) -> Reply:
+    """Tell the person who set a handle, in a direct message, how someone changed it in Slack."""
     whose = f" of {kit.named(agent, 100)}" if agent else ""
     which = f"the handle @{kit.one_line(before, 80)}{whose}" if before else "one of your handles"
     if trouble == "renamed":

@@ -34,10 +34,8 @@ from bridge.features.lookups import before_each_run, opened_here, origin_of, wor
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
-    changed_notice,
     may_start,
     notify_of_pause,
-    pause_notice,
     paused_notice,
     refusal_to_continue,
     require_start,
@@ -66,8 +64,6 @@ _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period be
 
 alerts = Feature("alerts")
 alerts.sets_up(ALERTS)
-alerts.notice("alert_paused")(partial(paused_notice, layout.KIND))
-alerts.notice("alert_changed")(partial(changed_notice, layout.KIND))
 alerts.every(timedelta(minutes=1))(evaluate_all)
 alerts.every(timedelta(hours=1))(check_owners)
 alerts.outcomes |= {
@@ -221,7 +217,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     if before is None:
         turn.stage(*store.add(stored.id, spec, deps.now()))
     else:
-        told = await tells_owner(deps, turn, before.spec, "alert", layout.typed_words(before.spec), did="changed")
+        told = await tells_owner(deps, turn, before.spec, layout.KIND, layout.typed_words(before.spec), did="changed")
         turn.stage(*store.change(stored.id, spec, *told))
     readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
     verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
@@ -271,7 +267,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     called = layout.typed_words(stored.spec)
     match click.action_id:
         case layout.PAUSE:
-            told = await tells_owner(deps, turn, stored.spec, "alert", called, did="paused")
+            told = await tells_owner(deps, turn, stored.spec, layout.KIND, called, did="paused")
             await deps.inbox.write(*store.pause(stored.id, ASKED, *told))
         case layout.RESUME:
             what, cannot = "resumed", "This alert can't be resumed"
@@ -282,7 +278,7 @@ async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
             await deps.inbox.write(*store.resume(stored.id, stored.paused))
         case _:
             what, above = "deleted", f"Deleted: {kit.one_line(called, 200)}."
-            told = await tells_owner(deps, turn, stored.spec, "alert", called, did="deleted")
+            told = await tells_owner(deps, turn, stored.spec, layout.KIND, called, did="deleted")
             await deps.inbox.write(*store.delete(stored.id, *told))
     if click.view:
         return HomeChanged()
@@ -384,8 +380,10 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         return Done("the alert was deleted" if stored is None else "the alert is paused")
     owner, spec = stored.spec.owner, stored.spec
     if refusal := await may_have(deps, spec):
-        pause, about = store.pause(stored.id, refusal), ("alert_paused", layout.typed_words(spec))
-        await notify_of_pause(deps, turn, owner, refusal, about, event=f"paused:{turn.id}", writes=pause)
+        pause, says = store.pause(stored.id, refusal), partial(paused_notice, layout.KIND, layout.typed_words(spec))
+        await notify_of_pause(
+            deps, turn, owner, refusal, what="alert_paused", says=says, event=f"paused:{turn.id}", writes=pause
+        )
         return Done(f"the alert was paused: {refusal}")
     if reached.is_check:
         return Done("its owner has access again")
@@ -430,8 +428,8 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
 @alerts.once_refused(PostedAlert)
 async def alert_refused(deps: Deps, turn: Turn, alert: PostedAlert, error: str) -> None:
     """Pause an alert that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    what = pause_notice("alert", alert.called, turn.channel, error)
-    notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what=what, of="alert")
+    reply = paused_notice(layout.KIND, alert.called, turn.channel, error).stored()
+    notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what="alert_paused", reply=reply, of="alert")
     turn.stage(
         *AlertStore(deps.scripts).pause(alert.alert, error, deps.inbox.queues(notice, why="an alert was paused"))
     )

@@ -60,7 +60,7 @@ async def _tell_of_project(deps: Deps, alert: StoredAlert, *, is_served: bool) -
         await deps.inbox.write(*is_back(key))
         return
     event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
-    await tell_of_removal(deps, alert.spec, KIND.noun, typed_words(alert.spec), key, event=event)
+    await tell_of_removal(deps, alert.spec, KIND, typed_words(alert.spec), key, event=event)
 
 
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:

@@ -42,8 +42,6 @@ from bridge.slack.blockkit.modals import Origin
 OVER: Final = "request over"
 
 approvals = Feature("approvals")
-approvals.notice(layout.ENDED)(layout.ended)
-approvals.notice(layout.TOO_FEW)(layout.too_few)
 approvals.sets_up(APPROVALS_ASKED)
 approvals.outcomes |= {
     "approved": "approved a run",

@@ -73,7 +73,7 @@ def _tells(scripts: Scripts, before: StoredRequest, left: StoredRequest) -> list
     )  # fmt: skip
     writes = [inbox.queues(redraw, why="an approver was erased")]
     if request.asker and request.has_too_few and not before.request.has_too_few:
-        notice = Notice.direct(request.team, request.asker, layout.too_few_notice(left))
+        notice = Notice.direct(request.team, request.asker, layout.TOO_FEW, layout.too_few(left).stored())
         writes.append(inbox.queues(notice, why="too few approvers are left"))
     return writes
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from bridge.engine.notices import facts_of, with_facts
 from bridge.errors import ControlNotUnderstood
 from bridge.features.approvals.request import (
     APPROVED,
@@ -418,17 +417,12 @@ def wanted(shown: Shown, card_link: str, *, is_reminder: bool) -> Reply:
     )
 
 
-def too_few_notice(stored: StoredRequest) -> str:
-    """Return the `Notice.what` for the asker of a request that too few people are left to approve."""
-    return with_facts(TOO_FEW, stored.request.name, stored.id)
-
-
-def too_few(facts: str = "") -> Reply:
+def too_few(stored: StoredRequest) -> Reply:
     """Tell the asker that too few people are left to approve their request."""
-    name, id_ = facts_of(facts, "", "")
+    name = stored.request.name
     text = f"⚠️ Too few people are left to approve your request to run {kit.named(name, 80)}."
     text += " Withdraw it, or ask your admin who may approve it."
-    button = kit.actions(kit.button("Review…", REVIEW, id_, about=name))
+    button = kit.actions(kit.button("Review…", REVIEW, stored.id, about=name))
     return kit.reply(text, kit.section(text), button, audience=Audience.CHANNEL)
 
 
@@ -440,15 +434,10 @@ class Ended(NamedTuple):
     said: str = ""
 
 
-def ended_notice(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> str:
-    """Return the `Notice.what` for the asker of a request that ended, or else for one who approved it."""
-    return with_facts(ENDED, stored.request.name, *how, _beginning(stored), is_asker)
-
-
-def ended(facts: str = "") -> Reply:
+def ended(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> Reply:
     """Tell the asker that their request ended without a run, or an approver that what they approved didn't start."""
-    name, state, by, said, given, is_asker = facts_of(facts, "", EXPIRED, "", "", "", True)
-    what = kit.named(name, 80) if name else "your workflow"
+    (state, by, said), given = how, _beginning(stored)
+    what = kit.named(stored.request.name, 80) if stored.request.name else "your workflow"
     cure = _NEW_REQUEST if by or said in {"", "unknown"} else _ASK_FOR_ACCESS
     because = f": {kit.quoted(said, _REASON)}" if said else ""
     which, cure = (what, f" {cure}") if is_asker else (f"{what}, which you approved,", "")

@@ -262,8 +262,8 @@ class Approvals:
         return (self._tells(deps, stored, asker, layout.Ended(state, by, said)),) if asker else ()
 
     def _tells(self, deps: EngineDeps, stored: StoredRequest, user: str, how: layout.Ended) -> Write:
-        what = layout.ended_notice(stored, how, is_asker=user == stored.request.asker)
-        notice = Notice.direct(stored.request.team, user, what)
+        reply = layout.ended(stored, how, is_asker=user == stored.request.asker)
+        notice = Notice.direct(stored.request.team, user, layout.ENDED, reply.stored())
         return deps.inbox.queues(notice, why="its request for approval ended")
 
 

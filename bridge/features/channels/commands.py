@@ -51,8 +51,6 @@ _NAMED: Final = 3  # apps suggested for a misspelled name
 
 channels = Feature("channels")
 channels.sets_up(*CHANNELS)
-channels.notice(layout.CHANGED)(layout.changed_notice)
-channels.notice(RULE_PAUSED)(layout.rule_paused)
 channels.outcomes |= {
     layout.CHANGED: "announced a settings change",
     RULE_PAUSED: "notified: an app's posts are no longer answered",
@@ -433,8 +431,11 @@ async def change_settings(
                     await deps.access.check(one)
         if not is_own:
             name = await deps.directory.user_name(turn.user)
-            what = layout.change_notice(changes, SOMEONE if name == turn.user else name)
-            notice = Notice(team=turn.team, channel=turn.channel, user=turn.user, what=what, of="notice", is_offer=True)
+            reply = layout.changed_notice(changes, SOMEONE if name == turn.user else name)
+            notice = Notice(
+                team=turn.team, channel=turn.channel, user=turn.user, what=layout.CHANGED, reply=reply.stored(),
+                of="notice", is_offer=True,
+            )  # fmt: skip
             await deps.inbox.put(notice, event=f"default:{turn.id}")
         if await deps.channels.replace(turn.team, turn.channel, stored, settings):
             break

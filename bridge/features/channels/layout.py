@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from bridge.engine.notices import facts_of, with_facts
 from bridge.features.buttons import settings_button
 from bridge.features.channels.settings import MOST_APPS, AppRule, Fixed
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
-from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.senders import WEBHOOKS, sender_id
 
 CHANGED: Final = "channel_changed"
@@ -226,29 +223,7 @@ def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:
     return kit.reply(" ".join(change.in_words(where) for change in changes))
 
 
-def change_notice(changes: Sequence[SettingChange], person: str) -> str:
-    """Return the `Notice.what` for a *person*'s changes (`changed_notice`)."""
-    return with_facts(CHANGED, person, *changes)
-
-
-def changed_notice(facts: str = "") -> Reply:
-    """Notify a channel of changes, and of the person who made them."""
-    try:
-        person, *changes = json.loads(facts)
-        text = " ".join(SettingChange(*map(str, change)).in_words() for change in changes)
-    except (ValueError, TypeError):
-        person, text = kit.SOMEONE, "The settings of this channel were changed."
-    return kit.note(f"{text} Changed by {kit.named(str(person), 60)}.", audience=Audience.CHANNEL)
-
-
-def rule_paused(facts: str = "") -> Reply:
-    """Tell the owner of an app's rule, or its channel, that the rule is paused (`notify_of_pause`)."""
-    app, channel, reason, owner, is_owner = facts_of(facts, "", "", "", "", False)
-    of = kit.named(app, 80) or "an app"
-    who = "" if is_owner else owner or "the person who set this up"
-    fix = "Someone with permission can set it up again there with /agents channel."
-    where: Block = {"type": "channel", "channel_id": channel}
-    why = no_longer(reason, who) or no_longer("unknown", who)
-    start, ending = f"⚠️ I no longer answer posts from {of}", f": {why}. {fix}"
-    place: list[Block | str] = [" in ", where] if is_owner and channel else [" here"]
-    return kit.reply(start + ending, kit.rich(kit.paragraph(start, *place, ending)), audience=Audience.CHANNEL)
+def changed_notice(changes: Sequence[SettingChange], person: str) -> Reply:
+    """Notify a channel of changes, and of the *person* who made them."""
+    text = " ".join(change.in_words() for change in changes)
+    return kit.note(f"{text} Changed by {kit.named(person, 60)}.", audience=Audience.CHANNEL)

@@ -17,7 +17,6 @@ from functools import partial
 from bridge.engine import notices
 from bridge.engine.access import target_of
 from bridge.engine.limits import say_if_near
-from bridge.engine.notices import Unread
 from bridge.engine.picking import is_called, nearest
 from bridge.engine.places import place_of, recipient_of
 from bridge.engine.results import AnswerShown, Done, Outcome, Result, TryLater, Wait
@@ -52,7 +51,7 @@ from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_edited, below_report, edited_post
-from bridge.slack.blockkit.reply import Audience, Speaker
+from bridge.slack.blockkit.reply import Audience, Reply, Speaker
 from bridge.slack.history import ThreadRead
 from bridge.slack.indicators import ANSWERING, Working
 from bridge.slack.parts import Place
@@ -261,12 +260,10 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
             status.now(f"is reading {kit.counted(files, 'file')}")
         whole = await deps.parts.below(text, message.parts)
         if not whole.text:
-            left_out = Unread(missing=whole.missing, is_all=True).model_dump_json()
-            return Outcome(what="not read", reply=notices.not_read_notice(left_out))
+            return Outcome(what="not read", reply=notices.not_read(whole.missing, is_all=True))
         if whole.missing and not message.app:
-            await notify_of_missing_parts(
-                deps, turn, message, Unread(missing=whole.missing, only_names=whole.only_names)
-            )
+            reply = notices.not_read(whole.missing[: notices.MOST_NAMED], only_names=whole.only_names)
+            await notify_of_missing_parts(deps, turn, message, reply)
         text = whole.text
         status.now(ANSWERING)
     text = await deps.context.add_to(turn, message, text, conversation.session, read)
@@ -327,13 +324,14 @@ async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Con
     return await deps.sessions.thread(message.thread) or Conversation(), read
 
 
-async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessage, unread: Unread) -> None:
+async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessage, reply: Reply) -> None:
     """Queue a private notice of a message's unread parts, once per version of the message."""
     notice = Notice(
         team=message.team,
         channel=message.channel,
         user=message.user,
-        what=unread.notice(),
+        what="not_read",
+        reply=reply.stored(),
         of="notice",
         is_offer=True,
         ts=message.ts,

@@ -226,19 +226,20 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         case Void():  # someone deleted the question meanwhile
             return
         case Full():
-            what = "thread_full"
+            what, reply = "thread_full", notices.thread_full()
         case Muted():
-            what = "muted"
+            what, reply = "muted", notices.thread_muted()
         case Paused(limited, wait):
-            what = notices.paused(limited, wait, is_first=False)
+            what, reply = "paused", notices.paused(limited, wait)
         case _:
-            what = "not_queued"
+            what, reply = "not_queued", notices.not_queued()
     to = recipient_of(turn.body)
     notice = Notice(
         team=turn.team,
         channel=to.channel or turn.user,
         user=turn.user,
         what=what,
+        reply=reply.stored(),
         thread_ts=new.thread_ts if to.channel == turn.channel else to.thread_ts,
         response_url=to.response_url,
     )

@@ -12,7 +12,6 @@ from typing import Any
 from bridge.engine import notices
 from bridge.engine.results import AnswerShown, Done, Greeted, Outcome, Result, shown
 from bridge.engine.turn import Turn
-from bridge.engine.unfinished import unfinished_notice
 from bridge.errors import ProjectError
 from bridge.features.buttons import ID
 from bridge.features.conversations import layout
@@ -40,22 +39,6 @@ conversations.outcome_unknown(has_note=False)(unknown_answer)
 conversations.kind(InboundMessage)(answer)
 
 
-conversations.notices |= {
-    "mention_without_text": notices.mention_without_text,
-    "canvas": notices.in_canvas,
-    "command_missed": notices.command_missed,
-    "thread_full": notices.thread_full,
-    "not_queued": notices.not_queued,
-    "muted": notices.thread_muted,
-    "paused": notices.paused_notice,
-    "app_paused": notices.app_paused_notice,
-    "not_posted": notices.not_posted_notice,
-    "unfinished": unfinished_notice,
-    "edited": notices.edited_too_late,
-    "unmentioned": notices.unmentioned_notice,
-    "not_read": notices.not_read_notice,
-    layout.ANSWERED: layout.answer_shown,
-}
 conversations.outcomes |= {
     "menu": "asked which agent",
     layout.ANSWERED: "notified: the answer is there",
@@ -124,8 +107,8 @@ async def notify_when_answered(deps: Deps, turn: Turn, click: Click) -> Result: 
 @conversations.once_posted(AnswerShown)
 async def answer_is_shown(deps: Deps, turn: Turn, about: AnswerShown, ts: str) -> None:
     """Notify the people who wait for the answer."""
-    what = partial(layout.answer_notice, about.agent)
-    await notify_waiters(deps, turn, TurnId(about.turn), what, event=layout.ANSWERED, ts=ts)
+    reply = partial(layout.answer_shown, about.agent)
+    await notify_waiters(deps, turn, TurnId(about.turn), layout.ANSWERED, reply, ts=ts)
 
 
 @conversations.button(notices.STOP, label="button: Stop")

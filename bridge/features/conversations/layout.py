@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.engine.notices import facts_of, notify_or_stop, with_facts
+from bridge.engine.notices import notify_or_stop
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
 from bridge.slack.blockkit.reply import Audience, Block, Reply, Speaker
@@ -37,14 +37,8 @@ def answered_already() -> Reply:
     return kit.note("Your message has been answered.", replaces_original=True)
 
 
-def answer_notice(agent: str, link: str) -> str:
-    """Return the `Notice.what` for an answer that is shown; *link* leads to it (`answer_shown`)."""
-    return with_facts(ANSWERED, agent, link)
-
-
-def answer_shown(facts: str = "") -> Reply:
-    """Tell a person, in a direct message, that their message was answered."""
-    agent, link = facts_of(facts, "", "")
+def answer_shown(agent: str, link: str) -> Reply:
+    """Tell a person, in a direct message, that their message was answered; *link* leads to the answer."""
     text = f"{kit.named(agent, 100) if agent else 'The agent'} is done with your message."
     where: list[Block | str] = [" ", kit.link(link, "Open it")] if link else []
     return kit.reply(text, kit.rich(kit.paragraph(text, *where)), audience=Audience.CHANNEL)

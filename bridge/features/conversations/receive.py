@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, assert_never
 
+from bridge.engine import notices
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.command_line import STOP
 from bridge.engine.decisions import Reason, Received
 from bridge.engine.dispatch import Features
-from bridge.engine.notices import app_paused, edited, paused, unmentioned
 from bridge.engine.picking import is_called
-from bridge.errors import ProjectError, SlackUnreachable
+from bridge.errors import NotAllowed, ProjectError, SlackUnreachable
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
@@ -45,8 +45,10 @@ from bridge.queue.inbox import (
     Void,
 )
 from bridge.queue.keys import TRACE
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
+from bridge.slack.blockkit.reply import Reply
 from bridge.slack.contents import summary
 from bridge.slack.senders import Sender, sender_id
 
@@ -158,7 +160,8 @@ class Receiver:
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
                 return Received("ignored", Reason.NO_ACCESS.about(refusal))
             condition = Condition.NONE if is_addressed else Condition.BOUND
-            return await self._notify(message, refusal, "refused", condition, is_auto=is_auto)
+            reply = failure(NotAllowed(refusal))
+            return await self._notify(message, refusal, reply, "refused", condition, is_auto=is_auto)
         if is_addressed or message.is_root or is_anywhere:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE, agent=agent)
         received = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
@@ -323,8 +326,8 @@ class Receiver:
         if message.was_found:
             return _received(put)
         if put.is_first:
-            what = app_paused(rule.name or message.app_name or message.app)
-            notice = Notice(**_about(message, rule), what=what, of="notice", is_offer=True)
+            reply = notices.app_paused(rule.name or message.app_name or message.app).stored()
+            notice = Notice(**_about(message, rule), what="app_paused", reply=reply, of="notice", is_offer=True)
             hour = int(float(message.ts)) // 3600
             await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{message.rule}:{hour}")
         return Received("ignored", Reason.APP_TOO_FAST.about(message.app))
@@ -337,7 +340,9 @@ class Receiver:
         message = await self._by_its_author(message)
         if message.app:
             return Received("ignored", Reason.NO_RULE.about(message.app))
-        return await self._notify(message, await self.access.refusal(message) or "canvas", "refused")
+        refusal = await self.access.refusal(message)
+        reply = failure(NotAllowed(refusal)) if refusal else notices.in_canvas()
+        return await self._notify(message, refusal or "canvas", reply, "refused")
 
     async def edited(self, message: InboundMessage, *, may_be_new: bool = False) -> Received:
         """Handle an edit: a waiting message gets the new text; if an agent has the earlier one, offer to send the new.
@@ -380,7 +385,9 @@ class Receiver:
                 ) is None:
                     await self.inbox.put_message(
                         Arrival(
-                            inbound=_notice(message, edited(str(message.key)), of="edit", is_offer=True),
+                            inbound=_notice(
+                                message, "edited", notices.edited_too_late(str(message.key)), of="edit", is_offer=True
+                            ),
                             event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
                             thread=message.thread,
                             in_order=False,
@@ -414,7 +421,7 @@ class Receiver:
         if (message.was_found or message.edited_ts) and await self._was_settled(message):
             return _KNOWN
         if message.is_late and line is not None and not message.meant:
-            return await self._notify(message, "command_missed", "missed", condition)
+            return await self._notify(message, "command_missed", notices.command_missed(), "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
             if message.is_mention
@@ -456,7 +463,8 @@ class Receiver:
         match put:
             case Others(is_told):
                 if not is_told:
-                    await self._tell(message, unmentioned(str(message.key)), is_offered=True)
+                    reply = notices.unmentioned(str(message.key))
+                    await self._tell(message, "unmentioned", reply, is_offered=True)
                 return Received("ignored", Reason.OTHERS_WRITE)
             case Queued(turn) if line is not None and line == STOP:
                 # At once, bypassing every queue; the turn that reports the result repeats the stop.
@@ -471,12 +479,12 @@ class Receiver:
             case Void("edited") if message.was_found:
                 return Received("outdated")
             case Muted() if message.is_mention or message.is_direct:  # people who address the bot are notified
-                return await self._notify(message, "muted", "muted")
+                return await self._notify(message, "muted", notices.thread_muted(), "muted")
             case Full():
-                return await self._notify(message, "thread_full", "full")
+                return await self._notify(message, "thread_full", notices.thread_full(), "full")
             case Paused():
-                what = paused(put.limited, put.wait, is_first=put.is_first)
-                return await self._notify(message, what, "paused")
+                reply = notices.paused(put.limited, put.wait, is_first=put.is_first)
+                return await self._notify(message, f"paused:{put.limited}", reply, "paused")
             case _:
                 return _received(put)
 
@@ -505,14 +513,15 @@ class Receiver:
         self,
         message: InboundMessage,
         what: str,
+        reply: Reply,
         decision: Literal["refused", "full", "paused", "muted", "missed"],
         condition: Condition = Condition.NONE,
         *,
         is_auto: bool = False,
     ) -> Received:
-        """Queue a private notice instead of *message*, which counts as seen from then on."""
+        """Queue a *reply* as a private notice instead of *message*, which counts as seen from then on."""
         arrival = Arrival(
-            inbound=_notice(message, what),
+            inbound=_notice(message, what.partition(":")[0], reply),
             event=message.event_id,
             message=message.key,
             thread=message.thread,
@@ -527,17 +536,17 @@ class Receiver:
         put = await self.inbox.put_message(arrival)
         if isinstance(put, Others):  # it wasn't for the bot, so once is enough
             if not put.is_told:
-                await self._tell(message, what)
+                await self._tell(message, what.partition(":")[0], reply)
             return Received("ignored", Reason.NO_ACCESS.about(what))
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
 
-    async def _tell(self, message: InboundMessage, what: str, *, is_offered: bool = False) -> None:
+    async def _tell(self, message: InboundMessage, what: str, reply: Reply, *, is_offered: bool = False) -> None:
         """Tell a person who may have meant the bot why the agent didn't get the reply, at most once in 30 days.
 
         If it *is_offered* to send it, the reply is stored for the notice's button.
         """
         put = await self.inbox.put(
-            _notice(message, what, of="reply", is_offer=True),
+            _notice(message, what, reply, of="reply", is_offer=True),
             event=f"others:{message.key}",
             why="its reply needed a mention",
             writes=self.sessions.tells(message, is_offered=is_offered),
@@ -559,12 +568,13 @@ def _is_last(message: InboundMessage) -> bool:
     return message.retry >= LAST_RETRY or bool(message.edited_ts)
 
 
-def _notice(message: InboundMessage, what: str, *, of: str = "", is_offer: bool = False) -> Notice:
+def _notice(message: InboundMessage, what: str, reply: Reply, *, of: str = "", is_offer: bool = False) -> Notice:
     return Notice(
         team=message.team,
         channel=message.channel,
         user=message.user,
         what=what,
+        reply=reply.stored(),
         of=of,
         is_offer=is_offer,
         ts=message.ts,

@@ -14,12 +14,14 @@ from bridge.engine.access import Access
 from bridge.engine.activity import action_name
 from bridge.engine.results import Outcome, shown
 from bridge.engine.turn import Turn
+from bridge.errors import NotAllowed
 from bridge.features.conversations import stops
 from bridge.features.deps import Deps
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import StopResult
+from bridge.slack.blockkit.failures import failure
 from bridge.slack.parts import Place
 
 Decision = Literal["queued", "duplicate", "refused", "ignored"]
@@ -42,7 +44,8 @@ class Stopping:
                 team=request.team,
                 channel=request.channel,
                 user=request.user,
-                what=refusal,
+                what=refusal.partition(":")[0],
+                reply=failure(NotAllowed(refusal)).stored(),
                 of=action_name(request, {}),
                 thread_ts=request.thread_ts,
             )

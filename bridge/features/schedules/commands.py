@@ -22,9 +22,8 @@ from bridge.features.lookups import agent_by_id, before_each_run, may_read, orig
 from bridge.features.pauses import (
     ASKED,
     REMOVED,
-    changed_notice,
+    Change,
     may_start,
-    pause_notice,
     paused_notice,
     refusal_to_continue,
     require_start,
@@ -73,9 +72,6 @@ _READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_questio
 
 schedules = Feature("schedules")
 schedules.sets_up(SCHEDULES)
-for _kind in (layout.REPORT, layout.SCHEDULE):
-    schedules.notice(f"{_kind.noun}_paused")(partial(paused_notice, _kind))
-    schedules.notice(f"{_kind.noun}_changed")(partial(changed_notice, _kind))
 schedules.slots(due)
 schedules.labels |= {
     "report, by hand": "report (Post now)",
@@ -339,9 +335,9 @@ async def _target(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
         return None
 
 
-async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, did: str) -> list[Write]:
+async def _tells_owner(deps: Deps, turn: Turn, stored: StoredTask, target: str, did: Change) -> list[Write]:
     called = layout.titled(stored, target, layout.words_of(stored))
-    return await tells_owner(deps, turn, stored.spec, layout.kind_of(stored).noun, called, did=did)
+    return await tells_owner(deps, turn, stored.spec, layout.kind_of(stored), called, did=did)
 
 
 async def _schedule(
@@ -531,9 +527,9 @@ async def task_posted(deps: Deps, turn: Turn, task: PostedTask, ts: str) -> None
 @schedules.once_refused(PostedTask)
 async def post_refused(deps: Deps, turn: Turn, posted: PostedReport | PostedTask, error: str) -> None:
     """Pause a task that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    id_, noun = (posted.report, "report") if isinstance(posted, PostedReport) else (posted.task, "schedule")
-    what = pause_notice(noun, posted.called, turn.channel, error)
+    id_, kind = (posted.report, layout.REPORT) if isinstance(posted, PostedReport) else (posted.task, layout.SCHEDULE)
     stored = await store_of(deps).get(id_)
     owner = stored.spec.owner if stored else turn.user
-    notice = Notice(team=turn.team, channel=owner, user=owner, what=what, of="report")
+    what, reply = f"{kind.noun}_paused", paused_notice(kind, posted.called, turn.channel, error).stored()
+    notice = Notice(team=turn.team, channel=owner, user=owner, what=what, reply=reply, of="report")
     turn.stage(*store_of(deps).pause(id_, error, deps.inbox.queues(notice, why="a schedule was paused")))

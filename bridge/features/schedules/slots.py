@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, Literal
 
 from bridge.engine.access import UNREACHABLE
@@ -17,10 +18,10 @@ from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
 from bridge.engine.rules import Asked, Starter
 from bridge.engine.turn import Turn
-from bridge.errors import ProjectError, RecordNotUnderstood
+from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
-from bridge.features.pauses import NO_CLOCK, notify_of_pause, tell_of_removal, why_not_start
+from bridge.features.pauses import NO_CLOCK, notify_of_pause, paused_notice, tell_of_removal, why_not_start
 from bridge.features.schedules.layout import kind_of, titled, words_of
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -35,6 +36,7 @@ from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice, Report, ScheduledTask
 from bridge.queue.scripting import epoch_ms
+from bridge.slack.blockkit.failures import failure
 
 log = logging.getLogger(__name__)
 
@@ -102,12 +104,8 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
     if slot.is_asked_for and (refusal := await _refusal_of_asker(deps, slot, stored.spec)):
         return Done(f"refused: {refusal}")
     if deps.projects.get(stored.spec.project) is None:
-        noun, called, key = (
-            kind_of(stored).noun,
-            titled(stored, "", words_of(stored)),
-            deps.scripts.keys.report(stored.id),
-        )
-        await tell_of_removal(deps, stored.spec, noun, called, key, event=f"removed:{turn.id}")
+        called, key = titled(stored, "", words_of(stored)), deps.scripts.keys.report(stored.id)
+        await tell_of_removal(deps, stored.spec, kind_of(stored), called, key, event=f"removed:{turn.id}")
         return Done("its project was removed")
     return stored
 
@@ -125,9 +123,9 @@ async def _refusal_of_asker(deps: Deps, slot: Report | ScheduledTask, spec: Spec
     wanted = await rights_for(deps, spec, user=slot.user, by="person")
     refusal = await why_not_start(deps, slot.user, spec, *wanted)
     if refusal and refusal not in UNREACHABLE:
-        await deps.inbox.write(
-            deps.inbox.queues(Notice.direct(slot.team, slot.user, refusal), why="they may no longer start it")
-        )
+        reply = failure(NotAllowed(refusal)).stored()
+        notice = Notice.direct(slot.team, slot.user, refusal, reply)
+        await deps.inbox.write(deps.inbox.queues(notice, why="they may no longer start it"))
     return refusal
 
 
@@ -151,8 +149,9 @@ async def rights_for(deps: Deps, spec: Spec, *, user: str = "", by: Starter = "s
 async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:
     """Pause a task for a *reason*, and tell its owner and its channel once."""
     pause, owner = store_of(deps).pause(stored.id, reason), stored.spec.owner
-    about = f"{kind_of(stored).noun}_paused", titled(stored, await target_of(deps, stored), words_of(stored))
-    await notify_of_pause(deps, turn, owner, reason, about, event=f"paused:{turn.id}", writes=pause)
+    kind, called = kind_of(stored), titled(stored, await target_of(deps, stored), words_of(stored))
+    what, says = f"{kind.noun}_paused", partial(paused_notice, kind, called)
+    await notify_of_pause(deps, turn, owner, reason, what=what, says=says, event=f"paused:{turn.id}", writes=pause)
     return Done(f"its schedule was paused: {reason}")
 
 

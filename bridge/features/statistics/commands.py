@@ -16,7 +16,7 @@ from bridge.features.deps import Deps
 from bridge.features.reach import look_for_outages
 from bridge.features.statistics.agents import agents_reply, exposed
 from bridge.features.statistics.aggregating import WorkStore
-from bridge.features.statistics.layout import CSV_FILE, csv_file, csv_notice, with_below
+from bridge.features.statistics.layout import CSV_FILE, csv_file, with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click, Notice
 from bridge.project.connection import ProjectConnection
@@ -26,7 +26,6 @@ from bridge.slack.blockkit.folding import name_key
 _USUALLY: Final = timedelta(days=7)
 
 stats = Feature("stats")
-stats.notice(CSV_FILE)(csv_file)
 stats.outcomes |= {"csv_file": "sent a file"}
 
 
@@ -80,7 +79,7 @@ async def show_agents(deps: Deps, turn: Turn, *, since: str = "", csv: bool = Fa
     if csv and share:
         return reply.model_copy(update={"files": (file,)})
     if csv:
-        notice = Notice.direct(turn.team, turn.user, csv_notice(file), of="answer")
+        notice = Notice.direct(turn.team, turn.user, CSV_FILE, csv_file(file).stored(), of="answer")
         turn.stage(deps.inbox.queues(notice, why="someone asked for a file"))
     return reply
 

@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from bridge.engine.notices import facts_of, with_facts
 from bridge.features.statistics.numbers import (
     GROUPS,
     NUMBERS,
@@ -441,15 +440,9 @@ def work_card(
     return shown.model_copy(update={"audience": audience})
 
 
-def csv_notice(file: Attachment) -> str:
-    """Return the `Notice.what` for a *file* that someone asked for (`csv_file`)."""
-    return with_facts(CSV_FILE, file.name, file.content)
-
-
-def csv_file(facts: str = "") -> Reply:
+def csv_file(file: Attachment) -> Reply:
     """Send a file to the person who asked for it, in a direct message: only there can it be private."""
-    name, content = facts_of(facts, "agents.csv", "")
-    return kit.reply("Here's the file you asked for.", files=[Attachment(name=name, content=content)])
+    return kit.reply("Here's the file you asked for.", files=[file])
 
 
 def work_sentence(

@@ -31,7 +31,6 @@ from bridge.slack.blockkit.reply import Block, Reply
 
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
-workflows.notice(run_card.ENDED)(run_card.run_ended)
 workflows.outcomes[run_card.ENDED] = "notified: run ended"
 
 

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
-from bridge.engine.notices import facts_of, with_facts
 from bridge.engine.results import RunEnded
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import RUN_FORM, run_value
@@ -110,16 +109,10 @@ def ended_already() -> Reply:
     return kit.reply("This run has already ended.")
 
 
-def end_notice(ended: RunEnded, link: str) -> str:
-    """Return the `Notice.what` for a run that has ended; *link* leads to its card (`run_ended`)."""
-    return with_facts(ENDED, ended.name, ended.status, ended.took, link)
-
-
-def run_ended(facts: str = "") -> Reply:
-    """Tell a person, in a direct message, that a run has ended."""
-    name, status, took, link = facts_of(facts, "", FINISHED, "", "")
-    sign, called = status_icon(status), kit.one_line(name, 120) or kit.NO_NAME
-    ending = f" · {kit.one_line(status, 100)}" + (f" · {took}" if took else "")
+def run_ended(ended: RunEnded, link: str) -> Reply:
+    """Tell a person, in a direct message, that a run has ended; *link* leads to its card."""
+    sign, called = status_icon(ended.status), kit.one_line(ended.name, 120) or kit.NO_NAME
+    ending = f" · {kit.one_line(ended.status, 100)}" + (f" · {kit.one_line(ended.took, 60)}" if ended.took else "")
     where: list[Block | str] = [" · ", kit.link(link, "open the card")] if link else []
     title = kit.rich(kit.paragraph(f"{sign} ", kit.words(called, bold=True), ending, *where))
     return kit.reply(f"{sign} {called}{ending}", title, audience=Audience.CHANNEL)

@@ -228,7 +228,7 @@ async def results_of(scripts: Scripts, turn: TurnId) -> tuple[Any, Any]:
 
 async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> None:
     """Notify each person who waits for a run (`notify_waiters`); *ts* is its card's."""
-    await notify_waiters(deps, turn, TurnId(ended.turn), partial(run_card.end_notice, ended), event="run_ended", ts=ts)
+    await notify_waiters(deps, turn, TurnId(ended.turn), run_card.ENDED, partial(run_card.run_ended, ended), ts=ts)
 
 
 async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any, *, by: str = "") -> run_card.Run:

@@ -355,7 +355,7 @@ end
 local function look_at_head(id, consumer, times_delivered, how)
   local key = turn_key(id)
   local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
-  if tonumber(seen[1] or '0') > VERSION then return {'newer', id} end
+  if tonumber(seen[1] or '0') > NEWEST then return {'newer', id} end
   local conversation, record = redis.call('HGETALL', thread_key(seen[2] or '')), {}
   if how[2] == '1' then
     first_look(record, consumer, how[1], seen[4], seen[3])
@@ -396,7 +396,7 @@ local function make(write)
   elseif how == 'left' then answer = redis.call('PTTL', key)
   elseif how == 'queue' then -- a turn in its own lane, once
     if redis.call('EXISTS', key) == 1 then return 0 end
-    answer = redis.call('HSET', key, 'v', VERSION, 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
+    answer = redis.call('HSET', key, 'v', write[10], 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
       'body', write[8], 'came', write[9])
     redis.call('RPUSH', box_key(write[5]), write[4])
     activate(write[5])

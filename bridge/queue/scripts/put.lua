@@ -102,7 +102,7 @@ if is_again then read_again() end
 local first, overtaken, entry, woken = nil, 0, nil, nil
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(lane, tonumber(ts), unread) end
 local ahead = length - overtaken
-local record = {'v', VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind, 'came', a.came}
+local record = {'v', a.v, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind, 'came', a.came}
 for name, value in pairs({
   version = a.version, ts = ts ~= '' and ts, overtakes = first and overtaken, behind = ahead > 0 and ahead,
   starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent

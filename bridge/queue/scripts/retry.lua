@@ -7,7 +7,7 @@
 local turn, now, limit, new = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local key, dead = turn_key(turn), dead_key()
 if not redis.call('ZSCORE', dead, turn) then return {'unknown'} end
-local seen = redis.call('HMGET', key, 'step', 'lane', 'body', 'died', 'was', 'outcome', 'retries')
+local seen = redis.call('HMGET', key, 'step', 'lane', 'body', 'died', 'was', 'outcome', 'retries', 'v')
 local lane, body, died, outcome = seen[2], seen[3], seen[4], seen[6]
 if seen[1] ~= 'dead' or not lane or not body then
   redis.call('ZREM', dead, turn)
@@ -21,7 +21,7 @@ local how, queued = 'queued', turn
 if died == 'sent' or (died == 'posting' and (seen[5] == 'unknown' or not outcome)) then
   how, queued = 'asking', new
   local copied = redis.call('HMGET', key, 'thread', 'kind', 'starts', 'searches')
-  redis.call('HSET', turn_key(new), 'v', VERSION, 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
+  redis.call('HSET', turn_key(new), 'v', seen[8], 'lane', lane, 'step', 'queued', 'at', now, 'body', body,
     'thread', copied[1] or '', 'kind', copied[2] or '', 'of', turn)
   for i, name in ipairs({'starts', 'searches'}) do
     if copied[i + 2] then redis.call('HSET', turn_key(new), name, 1) end

@@ -24,7 +24,7 @@ CHANNEL: Final = "channel"
 
 
 class Carried(BaseModel, frozen=True):
-    """A value that a button, a form or Home carries, and Slack returns when it's used; or the facts of a notice."""
+    """A value that a button, a form or Home carries, and Slack returns when it's used."""
 
     @classmethod
     def parse(cls, value: str) -> Self:

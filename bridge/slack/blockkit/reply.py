@@ -64,3 +64,7 @@ class Reply(BaseModel, frozen=True):
     speaker: Speaker | None = None
     audience: Audience = Audience.PRIVATE
     replaces_original: bool = False  # this reply replaces the message whose button was clicked
+
+    def stored(self) -> dict[str, Any]:
+        """Return its stored form, for a `bridge.inbound.Notice`."""
+        return self.model_dump(mode="json", exclude_defaults=True)
