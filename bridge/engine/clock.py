@@ -12,12 +12,11 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final, assert_never
+from typing import Final
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import Job, Slot, SlotsDue
 from bridge.errors import BridgeError, StoreUnavailable
-from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience
 
@@ -77,15 +76,10 @@ class Clock:
         inbox, claimed = self._deps.inbox, "skipped"
         if slot.body is not None:
             put = await inbox.put(slot.body, event=slot.id, why="it's due", writes=slot.writes)
-            claimed = type(put).__name__
-            match put:
-                case Queued() | Stale():  # if it's stale, another process was faster
-                    log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
-                    return
-                case Duplicate():
-                    pass
-                case _:
-                    assert_never(put)
+            claimed = put.end
+            if claimed != "duplicate":  # if it's stale, another process was faster
+                log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
+                return
         await inbox.write(*slot.writes)  # its turn was queued before, but a failover lost the schedule's update
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 

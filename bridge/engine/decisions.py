@@ -16,6 +16,7 @@ from bridge.engine.notices import why_not_posted
 from bridge.errors import BridgeError, NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
 from bridge.queue.deliveries import NOT_YET
+from bridge.queue.inbox import NotStored
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
 from bridge.slack.payloads import app_of, text
@@ -545,6 +546,22 @@ class Received:
 
     decision: Decision
     reason: str = ""
+
+
+NOT_QUEUED: Final[Mapping[NotStored, Received]] = {
+    "duplicate": Received("duplicate"),
+    "full": Received("full"),
+    "paused": Received("paused"),
+    "muted": Received("ignored", Reason.MUTED),
+    "unbound": Received("unbound", Reason.NO_CONVERSATION),
+    "deleted": Received("ignored", Reason.DELETED),
+    "edited": Received("ignored", Reason.EDITED_AWAY),
+    "newer": Received("early", Reason.NEW_TEXT_COMES),
+    "early": Received("early", Reason.ROOT_COMES),
+    "deferred": Received("deferred", Reason.READ_AGAIN),
+    "others": Received("ignored", Reason.OTHERS_WRITE),
+}
+"""The decision about a message that the inbox didn't store, by its end there; it's never ``stale`` or a ``menu``."""
 
 
 @dataclass(frozen=True, slots=True)

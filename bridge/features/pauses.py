@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal, Protocol, assert_never
+from typing import Final, Literal, Protocol
 
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, TryLater, shown
@@ -21,7 +21,6 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
-from bridge.queue.inbox import Duplicate, Queued, Stale
 from bridge.queue.records import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, no_longer
@@ -224,12 +223,7 @@ async def tell_of_removal(deps: Deps, one: SetUp, kind: Kind, called: str, key: 
     what, noun = f"{kind.noun}_paused", kind.noun
     notice = Notice(team=one.team, channel=one.owner, user=one.owner, what=what, reply=reply, of=noun)
     once = only_if(key, {"v": "1", "gone": ""}, ("field", key, 0, "gone", "1"))
-    put = await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)
-    match put:
-        case Queued() | Duplicate() | Stale():  # if it's stale, they were told before
-            return
-        case _:
-            assert_never(put)
+    await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)  # stale: told before
 
 
 async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | None:
@@ -308,9 +302,4 @@ async def notify_of_pause(
             team=turn.team, channel=place, user=owner, what=what, reply=reply, of="notice", is_offer=True
         )  # fmt: skip
         own_writes = writes if place == places[-1] else ()
-        put = await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)
-        match put:
-            case Queued() | Duplicate() | Stale():  # if it's stale, it was paused meanwhile, and they were told
-                pass
-            case _:
-                assert_never(put)
+        await deps.inbox.put(notice, event=f"{event}:{place}", why="it was paused", writes=own_writes)

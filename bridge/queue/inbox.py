@@ -10,7 +10,7 @@ processes are claimed once their lease expires.
 Slack retries refused messages, so they may arrive out of order. A late message goes before newer ones that no worker
 has started on. A message that didn't become a turn, because it was deleted or edited, may leave a mark (`voids` in
 ``scripts/prelude.lua``). A message that depends on a refused one is refused too, or its thread is read from
-Slack's history (`Early`, `Deferred`); see `bridge.queue.deliveries`.
+Slack's history (``early``, ``deferred``); see `bridge.queue.deliveries`.
 
 If this process has a free worker, `put` and the following take are one step (`hand_to`). If Redis's answer to such a
 put is lost, the worker finds out whether the put ran (`settle`); if it didn't, it never will, and Slack retries the
@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -57,87 +57,40 @@ class Condition(StrEnum):
 class Queued:
     """Stored as *turn*, after *waiting* other turns. *ahead* also counts the turn being worked on."""
 
+    end: ClassVar[Literal["queued"]] = "queued"
     turn: TurnId
     waiting: int
     ahead: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """The message was already received, and became turn *of*."""
-
-    of: TurnId
-
-
-@dataclass(frozen=True, slots=True)
-class Full:
-    """Too many are waiting in this thread; nothing was stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unbound:
-    """The thread isn't bound; nothing was stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Muted:
-    """The thread is muted; nothing was stored."""
+NotStored = Literal[
+    "duplicate",  # it was received before, and became turn *fact*
+    "full",  # too many are waiting in this thread
+    "muted",  # the thread is muted
+    "paused",  # its thread or person (*fact*) reached a limit for *wait*; *is_first*: it's the first that this refuses
+    "deleted",  # the message was deleted
+    "edited",  # it was edited, and its later text isn't for an agent
+    "newer",  # Slack will resend a refused message that must arrive first: this one's newer text
+    "early",  # the same: the thread's root
+    "deferred",  # the thread is unread: the reply is found there, below its refused root, in Slack's history
+    "unbound",  # the thread isn't bound
+    "others",  # it needs a mention, as people talk among themselves; *is_first*: its author got no notice of that yet
+    "stale",  # the ``if`` that the writes start with no longer holds
+    "menu",  # the thread waits for a choice in the menu *fact* (a ``ts``), and the message may be one
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Paused:
-    """The *limited* (``thread`` or ``person``) reached its limit; nothing was stored.
+class NotQueued:
+    """Nothing was stored, because of *end*; its facts are beside each."""
 
-    The pause ends in *wait*. *is_first*: this is the first message it refuses.
-    """
-
-    limited: str
-    wait: timedelta
-    is_first: bool
+    end: NotStored
+    fact: str = ""
+    wait: timedelta = timedelta(0)
+    is_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Void:
-    """The message was *deleted*, or *edited* and its later text isn't for an agent; nothing was stored."""
-
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Early:
-    """Slack will resend a refused message that must arrive first: the thread's *root*, or this one's newer *text*."""
-
-    before: str
-
-
-@dataclass(frozen=True, slots=True)
-class Deferred:
-    """The reply's thread is marked as unread: it's found there, below its refused root, in Slack's history."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """The ``if`` that the writes start with no longer holds; nothing was stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Others:
-    """The agent is talking with someone else, or others have written since, so a reply needs a mention.
-
-    *is_told*: its author got a notice of that in this thread before.
-    """
-
-    is_told: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """The thread waits for a choice in the *menu* (a ``ts``), and the message may be one; nothing was stored."""
-
-    menu: str
-
-
-Put = Queued | Duplicate | Full | Muted | Paused | Void | Early | Unbound | Deferred | Others | Stale | Choosing
+Put = Queued | NotQueued
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +100,12 @@ class Arrival:
     *condition* is about *thread*, which is also the turn's lane with *in_order*; otherwise the turn gets its own.
     *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis that
     runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread and its
-    person, and is `Paused` at their limit. With *is_auto* it counts only if the agent is talking with its author
-    (`Others`). If it *may_choose* and the thread waits for a choice of its agent, the result is `Choosing`. *version*
+    person, and is ``paused`` at their limit. With *is_auto* it counts only if the agent is talking with its author, or
+    is for ``others``. If it *may_choose* and the thread waits for a choice of its agent, that's the ``menu``. *version*
     is when the message got this text, if that isn't its first; *is_last*: Slack won't resend it. An *app*'s post counts
     for that app in its channel, and for no person. A message that *was_found* in Slack's history doesn't wait until its
     thread has been read. *why* is for the trace. *writes* are made in the same step if the turn is queued; if the first
-    is an ``if`` that doesn't hold, the result is `Stale`.
+    is an ``if`` that doesn't hold, it's ``stale``.
     """
 
     inbound: Inbound
@@ -178,10 +131,12 @@ Requeued = Literal["queued", "already", "gone", "full"]
 """The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
 
 
-def _paused(limits: Sequence[Quota], answer: Sequence[Any]) -> Paused:
-    """Read the answer of a script about a limit that's used up."""
-    _paused, number, wait, first = answer
-    return Paused(limits[int(number) - 1].called, timedelta(milliseconds=max(0, int(wait))), str(first) == "1")
+def _not_queued(limits: Sequence[Quota], answer: Sequence[Any]) -> NotQueued:
+    """Read a script's answer: an end, and its facts."""
+    facts: list[Any] = [*answer, *("", "", 0, 0)[len(answer) :]]
+    end, fact, wait, is_first = facts
+    fact = limits[int(fact) - 1].called if end == "paused" else str(fact)
+    return NotQueued(end, fact, timedelta(milliseconds=max(0, int(wait))), is_first=int(is_first) == 1)
 
 
 class Inbox:
@@ -215,16 +170,6 @@ class Inbox:
         """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""
         self._free_worker = free_worker
 
-    @overload
-    async def put(
-        self, inbound: Inbound, *, event: str = "", within: timedelta | None = None, why: str = ""
-    ) -> Queued | Duplicate: ...
-
-    @overload
-    async def put(
-        self, inbound: Inbound, *, event: str, why: str, writes: Sequence[Write]
-    ) -> Queued | Duplicate | Stale: ...
-
     async def put(
         self,
         inbound: Inbound,
@@ -233,12 +178,12 @@ class Inbox:
         within: timedelta | None = None,
         why: str = "",
         writes: Sequence[Write] = (),
-    ) -> Queued | Duplicate | Stale:
-        """Store *inbound* in a lane of its own, as `put_message` does. Raises `StoreUnavailable`."""
-        put = await self.put_message(Arrival(inbound=inbound, event=event, within=within, why=why, writes=writes))
-        if not isinstance(put, Queued | Duplicate | Stale):
-            raise TypeError(put)  # the other results are about threads
-        return put
+    ) -> Put:
+        """Store *inbound* in a lane of its own, as `put_message` does, unless it's a ``duplicate`` or ``stale``.
+
+        Raises `StoreUnavailable`.
+        """
+        return await self.put_message(Arrival(inbound=inbound, event=event, within=within, why=why, writes=writes))
 
     async def put_message(self, arrival: Arrival) -> Put:
         """Store what arrived. Raises `StoreUnavailable`."""
@@ -270,20 +215,10 @@ class Inbox:
         match answer:
             case ["queued", waiting, ahead, *_handed]:
                 return Queued(turn, int(waiting), int(ahead))
-            case ["duplicate", of]:
-                return Duplicate(TurnId(of))
             case ["late"]:
                 raise StoreUnavailable("late")
-            case ["paused", *_facts]:
-                return _paused(limits, answer)
-            case ["others", is_told]:
-                return Others(is_told=str(is_told) == "1")
-            case ["void", because]:
-                return Void(str(because))
-            case ["menu", ts]:
-                return Choosing(str(ts))
             case _:
-                return _WITHOUT_DETAILS[answer[0]]
+                return _not_queued(limits, answer)
 
     def _as_json(
         self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, worker: str | None
@@ -383,7 +318,7 @@ class Inbox:
         )
 
     async def overhear(self, message: InboundMessage) -> None:
-        """Record that a person wrote *message* in a thread, for someone other than the bot (`Others`)."""
+        """Record that a person wrote *message* in a thread, for someone other than the bot: see ``others``."""
         await self._scripts.run("overhear", str(message.thread), message.ts, message.user, confirmed=True)
 
     async def ask_edited(self, message: str, *, by: TurnId, user: str = "") -> Requeued:
@@ -395,13 +330,13 @@ class Inbox:
         how: Requeued = answer[0]
         return how
 
-    async def follow_up(self, arrival: Arrival) -> Requeued | Paused:
+    async def follow_up(self, arrival: Arrival) -> Requeued | NotQueued:
         """Queue the new text of a message whose earlier text an agent received, once, within its limits."""
         limits, turn = self._limits(arrival), new_turn_id()
         how = (WAITING_LIMIT, epoch_ms(self._now()), milliseconds(TRACE), arrival.version, as_json(counted(limits)))
         answer = await self._scripts.run("ask_edited", str(arrival.message), turn, *how, confirmed=True)
         if answer[0] == "paused":
-            return _paused(limits, answer)
+            return _not_queued(limits, answer)
         queued: Requeued = answer[0]
         return queued
 
@@ -548,17 +483,6 @@ def _noticing_a_wipe() -> Iterator[None]:
         if "NOGROUP" in str(exc):
             raise StoreWiped from exc
         raise
-
-
-_WITHOUT_DETAILS: dict[str, Put] = {
-    "full": Full(),
-    "muted": Muted(),
-    "newer": Early("text"),
-    "early": Early("root"),
-    "deferred": Deferred(),
-    "stale": Stale(),
-    "unbound": Unbound(),
-}
 
 
 def _held(entries: Any) -> list[Held]:

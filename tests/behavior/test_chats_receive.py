@@ -12,7 +12,7 @@ from bridge.errors import SlackUnreachable
 from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table
 from bridge.playground.emulator.sample import BOB, OTHER_BOT, RANDOM, STRANGER
-from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.inbox import NotQueued, Queued
 from support.harness import NOT_NOW, Harness
 from support.store import BOT, CHANNEL, LANE, ROOT, START, THREAD, USER, message, ts
 
@@ -304,7 +304,7 @@ async def test_a_command_has_its_own_lane_and_is_deduplicated(harness: Harness) 
 
     assert put == QUEUED
     assert taken.record.lane == own_lane(taken.record.id)
-    assert await harness.store.put(message("x")) == Duplicate(taken.record.id)
+    assert await harness.store.put(message("x")) == NotQueued("duplicate", taken.record.id)
     assert isinstance(await harness.store.put(message("y", "1700000090.000100")), Queued)
 
 

@@ -25,7 +25,7 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.inbox import NotQueued, Queued
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
 from bridge.queue.redis.connection import connect
 from bridge.queue.turn import LEASE, TurnChanged, TurnStopped
@@ -159,7 +159,7 @@ class InboxMachine(RuleBasedStateMachine):
 
         assert isinstance(first, Queued)
         if twice:
-            assert self.do(self.store.put(words, agent=AGENT)) == Duplicate(first.turn)
+            assert self.do(self.store.put(words, agent=AGENT)) == NotQueued("duplicate", first.turn)
         turn = Turn(first.turn, words)
         thread.written.append(turn)
         thread.box.append(turn)
@@ -196,7 +196,7 @@ class InboxMachine(RuleBasedStateMachine):
     def deliver_again(self, data: st.DataObject) -> None:
         turn = self.choose(data)
 
-        assert self.do(self.store.put(turn.message)) == Duplicate(turn.id)
+        assert self.do(self.store.put(turn.message)) == NotQueued("duplicate", turn.id)
 
     # Processes
 

@@ -82,7 +82,7 @@ def test_the_reasons_of_the_source_are_in_the_table() -> None:
     sources = [(CODE / path).read_text(encoding="utf-8") for path in DECIDING]
     used = {
         node.attr
-        for source in [*sources, inspect.getsource(decisions.not_written)]
+        for source in [*sources, inspect.getsource(decisions)]
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Reason"
     }

@@ -13,7 +13,7 @@ from bridge.errors import NamespaceTaken, StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
-from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.inbox import NotQueued, Queued
 from bridge.queue.namespace import Namespace
 from bridge.queue.records import InDoubt, Offer, Step, Taken
 from bridge.queue.redis.connection import connect
@@ -199,7 +199,7 @@ async def test_settling_twice_changes_nothing(redis: Redis) -> None:
 async def test_slacks_retry_finds_the_queued_turn(redis: Redis) -> None:
     store, _, _, doubt = await a_lost_reply(redis)
 
-    assert await store.put(message("more", ts(1)), by="a") == Duplicate(doubt.turn)
+    assert await store.put(message("more", ts(1)), by="a") == NotQueued("duplicate", doubt.turn)
 
 
 async def test_a_lane_taken_over_by_another_worker_is_not_ours(redis: Redis) -> None:

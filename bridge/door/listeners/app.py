@@ -40,7 +40,7 @@ from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, Respondab
 from bridge.json_reader import Json
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
-from bridge.queue.inbox import Duplicate, Inbox
+from bridge.queue.inbox import Inbox
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.payloads import ABOUT_ANOTHER, MESSAGES, Dispatch, mapping
@@ -104,7 +104,7 @@ class Intake:
             stored = inbound if refusal is None else _refused(inbound, refusal)
             put = await self.inbox.put(stored, event=identity, within=STORE_WITHIN)
         outcome = "queued" if refusal is None else "refused"
-        self.metrics.event(inbound.kind, "duplicate" if isinstance(put, Duplicate) else outcome)
+        self.metrics.event(inbound.kind, "duplicate" if put.end == "duplicate" else outcome)
 
 
 def _refused(inbound: Inbound, why: str) -> Inbound:

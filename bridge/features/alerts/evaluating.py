@@ -30,7 +30,6 @@ from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
 from bridge.inbound import AlertEdge
 from bridge.project.connection import ProjectConnection
-from bridge.queue.inbox import Duplicate
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message
 
@@ -96,9 +95,9 @@ async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings:
     writes = store.ends(alert, now) if changes == "ends" else store.begins(alert, now)
     event = f"alert:{alert.id}:{epoch_ms(body.since)}:{changes}"
     put = await deps.inbox.put(body, event=event, why="its condition was evaluated", writes=writes)
-    if isinstance(put, Duplicate):  # it was queued before, but a failover lost the alert's state
+    if put.end == "duplicate":  # it was queued before, but a failover lost the alert's state
         await deps.inbox.write(*writes)
-    log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": type(put).__name__})
+    log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": put.end})
 
 
 async def _settle_unknown(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
@@ -112,7 +111,8 @@ async def _settle_unknown(deps: Deps, alert: StoredAlert, verdict: Evaluation, r
             said=verdict.said, thread_ts=alert.post if alert.since else "", is_unknown=True,
         )  # fmt: skip
         event, writes = f"alert:{alert.id}:{epoch_ms(since)}:unknown", store.unknown(alert, since, is_told=True)
-        if isinstance(await deps.inbox.put(body, event=event, why="it can't be evaluated", writes=writes), Duplicate):
+        put = await deps.inbox.put(body, event=event, why="it can't be evaluated", writes=writes)
+        if put.end == "duplicate":
             await deps.inbox.write(*writes)
 
 

@@ -18,7 +18,7 @@ from bridge.engine.questions import Question, TypedText, remove_notice
 from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import ControlNotUnderstood, NotAllowed, ProjectRemoved, SlackError, TooOften
+from bridge.errors import ControlNotUnderstood, NotAllowed, ProjectRemoved, SlackError
 from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
@@ -26,20 +26,7 @@ from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, Inbound, InboundMessage, Notice, TriggeredRun
 from bridge.project.models import Agent
-from bridge.queue.inbox import (
-    Arrival,
-    Condition,
-    Duplicate,
-    Full,
-    Muted,
-    Paused,
-    Put,
-    Queued,
-    Requeued,
-    Stale,
-    Void,
-)
-from bridge.slack.blockkit import failures
+from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued, Requeued
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import MessageTag
 
@@ -221,15 +208,13 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         )
     )
     match put:
-        case Queued() | Duplicate():
+        case Queued() | NotQueued("duplicate" | "deleted" | "edited"):  # someone deleted the question meanwhile
             return
-        case Void():  # someone deleted the question meanwhile
-            return
-        case Full():
+        case NotQueued("full"):
             what, reply = "thread_full", notices.thread_full()
-        case Muted():
+        case NotQueued("muted"):
             what, reply = "muted", notices.thread_muted()
-        case Paused(limited, wait):
+        case NotQueued("paused", limited, wait):
             what, reply = "paused", notices.paused(limited, wait)
         case _:
             what, reply = "not_queued", notices.not_queued()
@@ -289,7 +274,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
             writes=question.uses(),  # the first of the two buttons counts
         )
     )
-    if isinstance(put, Stale):
+    if put.end == "stale":
         return await question.answered() or shown(notices.already_used(), "already")
     return _put_by_button(put, notices.slip_settled("" if is_text else meant))
 
@@ -318,15 +303,15 @@ async def _with_project(deps: Deps, turn: Turn, slip: notices.Slip, *, is_text: 
 def _put_by_button(put: Put, queued: Reply) -> Outcome:
     """Say what became of a message that a button has put: *queued*, or the reason why it wasn't."""
     match put:
-        case Queued() | Duplicate():
+        case Queued() | NotQueued("duplicate"):
             return shown(queued, "queued")
-        case Paused():
-            return shown(failures.failure(TooOften(put.limited, put.wait)), "paused")
-        case Full():
+        case NotQueued("paused", limited, wait):
+            return shown(notices.paused(limited, wait), "paused")
+        case NotQueued("full"):
             return shown(notices.thread_full(), "full")
-        case Muted():
+        case NotQueued("muted"):
             return shown(notices.thread_muted(), "muted")
-        case Void():
+        case NotQueued("deleted" | "edited"):
             return shown(notices.message_gone(), "gone")
         case _:
             return shown(notices.no_conversation(), "gone")

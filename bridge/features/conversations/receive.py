@@ -10,13 +10,13 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, assert_never
+from typing import Literal, Protocol
 
 from bridge.engine import notices
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.command_line import STOP
-from bridge.engine.decisions import Reason, Received
+from bridge.engine.decisions import NOT_QUEUED, Reason, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.picking import is_called
 from bridge.errors import NotAllowed, ProjectError, SlackUnreachable
@@ -25,25 +25,7 @@ from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
-from bridge.queue.inbox import (
-    Arrival,
-    Choosing,
-    Condition,
-    Deferred,
-    Duplicate,
-    Early,
-    Full,
-    Inbox,
-    Muted,
-    Others,
-    Paused,
-    Put,
-    Queued,
-    Requeued,
-    Stale,
-    Unbound,
-    Void,
-)
+from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued, Requeued
 from bridge.queue.keys import TRACE
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key
@@ -266,7 +248,7 @@ class Receiver:
             received = Received("known" if how == "known" else "edited" if how == "edited" else "unknown")
         elif how == "asked":
             found = await self.inbox.follow_up(arrival)
-            received = await self._paused(message, rule, found) if isinstance(found, Paused) else _FOLLOWS[found]
+            received = await self._paused(message, rule, found) if isinstance(found, NotQueued) else _FOLLOWS[found]
         elif run and rule.edits and not message.is_late:
             again = replace(arrival, message=None, event=f"edit:{message.key}:{message.edited_ts}")
             received = await self._put_of_app(message, rule, again)
@@ -319,9 +301,9 @@ class Receiver:
     async def _put_of_app(self, message: InboundMessage, rule: AppRule, arrival: Arrival) -> Received:
         """Queue what an app's *message* starts."""
         put = await self.inbox.put_message(arrival)
-        return await self._paused(message, rule, put) if isinstance(put, Paused) else _received(put)
+        return await self._paused(message, rule, put) if put.end == "paused" else _received(put)
 
-    async def _paused(self, message: InboundMessage, rule: AppRule, put: Paused) -> Received:
+    async def _paused(self, message: InboundMessage, rule: AppRule, put: NotQueued) -> Received:
         """Say that an app posts too fast, at most once an hour."""
         if message.was_found:
             return _received(put)
@@ -450,8 +432,8 @@ class Receiver:
             may_choose=not (message.is_root or message.parts) if line is None else in_order,
         )
         put = await self.inbox.put_message(arrival)
-        if isinstance(put, Choosing):
-            if line is None and (choice := await self._choice(message, put.menu)):
+        if put.end == "menu":
+            if line is None and (choice := await self._choice(message, put.fact)):
                 arrival = Arrival(
                     inbound=choice, event=message.event_id, message=message.key, thread=message.thread,
                     in_order=False, condition=Condition.BOUND, version=message.edited_ts,
@@ -461,8 +443,8 @@ class Receiver:
             # A command doesn't wait for the choice.
             put = await self.inbox.put_message(replace(arrival, in_order=line is None, may_choose=False))
         match put:
-            case Others(is_told):
-                if not is_told:
+            case NotQueued("others"):
+                if put.is_first:
                     reply = notices.unmentioned(str(message.key))
                     await self._tell(message, "unmentioned", reply, is_offered=True)
                 return Received("ignored", Reason.OTHERS_WRITE)
@@ -474,17 +456,17 @@ class Receiver:
                 if ahead and line is None and self.on_queued is not None and not message.was_found:
                     self.on_queued(message, turn, ahead)
                 return Received("queued")
-            case Full() | Paused() if message.was_found:
+            case NotQueued("full" | "paused") if message.was_found:
                 return _received(put)
-            case Void("edited") if message.was_found:
+            case NotQueued("edited") if message.was_found:
                 return Received("outdated")
-            case Muted() if message.is_mention or message.is_direct:  # people who address the bot are notified
+            case NotQueued("muted") if message.is_mention or message.is_direct:  # who addresses the bot is notified
                 return await self._notify(message, "muted", notices.thread_muted(), "muted")
-            case Full():
+            case NotQueued("full"):
                 return await self._notify(message, "thread_full", notices.thread_full(), "full")
-            case Paused():
-                reply = notices.paused(put.limited, put.wait, is_first=put.is_first)
-                return await self._notify(message, f"paused:{put.limited}", reply, "paused")
+            case NotQueued("paused", limited, wait):
+                reply = notices.paused(limited, wait, is_first=put.is_first)
+                return await self._notify(message, f"paused:{limited}", reply, "paused")
             case _:
                 return _received(put)
 
@@ -534,8 +516,8 @@ class Receiver:
             is_auto=is_auto,
         )
         put = await self.inbox.put_message(arrival)
-        if isinstance(put, Others):  # it wasn't for the bot, so once is enough
-            if not put.is_told:
+        if put.end == "others":  # it wasn't for the bot, so once is enough
+            if put.is_first:
                 await self._tell(message, what.partition(":")[0], reply)
             return Received("ignored", Reason.NO_ACCESS.about(what))
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
@@ -545,17 +527,12 @@ class Receiver:
 
         If it *is_offered* to send it, the reply is stored for the notice's button.
         """
-        put = await self.inbox.put(
+        await self.inbox.put(
             _notice(message, what, reply, of="reply", is_offer=True),
             event=f"others:{message.key}",
             why="its reply needed a mention",
             writes=self.sessions.tells(message, is_offered=is_offered),
         )
-        match put:
-            case Queued() | Duplicate() | Stale():  # if it's stale, they were told meanwhile
-                pass
-            case _:
-                assert_never(put)
 
 
 def _about(message: InboundMessage, rule: AppRule) -> dict[str, str]:
@@ -583,35 +560,7 @@ def _notice(message: InboundMessage, what: str, reply: Reply, *, of: str = "", i
 
 
 def _received(put: Put) -> Received:
-    match put:
-        case Queued():
-            return Received("queued")
-        case Duplicate():
-            return Received("duplicate")
-        case Full():
-            return Received("full")
-        case Paused():
-            return Received("paused")
-        case Muted():
-            return Received("ignored", Reason.MUTED)
-        case Unbound():
-            return Received("unbound", Reason.NO_CONVERSATION)
-        case Void("deleted"):
-            return Received("ignored", Reason.DELETED)
-        case Void():
-            return Received("ignored", Reason.EDITED_AWAY)
-        case Early("text"):
-            return Received("early", Reason.NEW_TEXT_COMES)
-        case Early():
-            return Received("early", Reason.ROOT_COMES)
-        case Deferred():
-            return Received("deferred", Reason.READ_AGAIN)
-        case Others():
-            return Received("ignored", Reason.OTHERS_WRITE)
-        case Stale() | Choosing():
-            raise TypeError(put)  # neither is possible here
-        case _:
-            assert_never(put)
+    return Received("queued") if isinstance(put, Queued) else NOT_QUEUED[put.end]
 
 
 _FOLLOWS: dict[Requeued, Received] = {

@@ -30,7 +30,6 @@ from bridge.features.reach import statistics_now
 from bridge.features.record_store import asked
 from bridge.inbound import IncidentChange
 from bridge.project.connection import ProjectConnection
-from bridge.queue.inbox import Duplicate
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.records import Write, only_if
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
@@ -129,9 +128,9 @@ async def _settle(deps: Deps, name: str, stored: StoredIncident | None, changed:
     )  # fmt: skip
     event = f"incident:{name}:{epoch_ms(now)}:{changed.does}"
     put = await deps.inbox.put(body, event=event, why="the bridge looked for incidents", writes=writes)
-    if isinstance(put, Duplicate):  # it was queued before, but a failover lost the incident's state
+    if put.end == "duplicate":  # it was queued before, but a failover lost the incident's state
         await deps.inbox.write(*writes)
-    log.warning("incident", extra={"incident": name, "does": changed.does, "put": type(put).__name__})
+    log.warning("incident", extra={"incident": name, "does": changed.does, "put": put.end})
 
 
 def writes_of(

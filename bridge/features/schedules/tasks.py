@@ -8,7 +8,6 @@ a turn of its own (`ScheduledRun`), which the workflows answer. Both are started
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import assert_never
 
 from bridge.engine.results import Done, NewThread, Outcome, PostedTask, Result
 from bridge.engine.turn import Turn
@@ -22,10 +21,11 @@ from bridge.features.schedules.slots import later, opened, paused
 from bridge.features.schedules.store import store_of
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
+from bridge.ids import TurnId
 from bridge.inbound import ScheduledRun, ScheduledTask
 from bridge.project.models import Agent, Workflow
 from bridge.queue.audit import named
-from bridge.queue.inbox import Duplicate, Queued
+from bridge.queue.inbox import Queued
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 
@@ -60,12 +60,10 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
             workflow=id_, input=filled(spec.input, values), called=stored.called, skipped=stored.skipped,
             numbers=numbers,
         )  # fmt: skip
-        match await deps.inbox.put(run, event=f"run:{turn.id}", why="its slot is due"):
-            case Queued(turn=queued) | Duplicate(of=queued):
-                await deps.inbox.write(*store_of(deps).starts(run.task, queued, after=turn.id))
-                return Done("its run is queued")
-            case other:
-                assert_never(other)
+        put = await deps.inbox.put(run, event=f"run:{turn.id}", why="its slot is due")
+        queued = put.turn if isinstance(put, Queued) else TurnId(put.fact)  # of a duplicate
+        await deps.inbox.write(*store_of(deps).starts(run.task, queued, after=turn.id))
+        return Done("its run is queued")
     text = str(filled(spec.text, values))
     posted = PostedTask(
         task=stored.id, called=titled(stored, known.name, words_of(stored)), slot=due.slot, thread_ts=due.thread_ts,

@@ -1,8 +1,8 @@
 -- Mark a message as seen AND queue its turn, or neither. A late message goes before newer ones that no worker has started.
 -- ARGV: the arrival as JSON (`Inbox.put_message`), its turn's body.
 -- Returns {'queued', turns waiting before it, all turns before it including the running one}, and if a worker got a lane,
---          its entry, the lane, and the head if that's this turn; or the name of another result of `bridge.queue.inbox`, and
---          its facts. 'late': it mustn't be stored any more.
+--          its entry, the lane, and the head if that's this turn; or another end and its facts (`NotQueued`): the fact, the
+--          wait in ms, and 1 if it's the first. 'late': it mustn't be stored any more.
 -- A command's first use after a pause costs ten times as much as its second: hence as few different commands as possible.
 local a, body = cjson.decode(ARGV[1]), ARGV[2]
 local turn, lane, message, thread, condition = a.turn, a.lane, a.message or '', a.thread or '', a.condition
@@ -18,7 +18,7 @@ local unread = known[5] -- its thread has yet to be read
 if known[1] then return {'late'} end
 local since, is_pending = voids(known[3])
 if since and (tonumber(a.version) or 0) < since then
-  if a.was_found or not is_pending then return {'void', since == math.huge and 'deleted' or 'edited'} end
+  if a.was_found or not is_pending then return {since == math.huge and 'deleted' or 'edited'} end
   if not a.is_last then return {'newer'} end
 end
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
@@ -69,7 +69,7 @@ end
 if a.speaker and is_muted then return unless_queued('muted') end
 local partner = not talk.several and (speaker or a.author)
 if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, partner) then
-  return unless_queued('others', talk['told:' .. a.author] and '1' or '0')
+  return unless_queued('others', '', 0, talk['told:' .. a.author] and 0 or 1)
 end
 if waiting >= a.limit then return unless_queued('full') end
 local limits = a.limits or {}
