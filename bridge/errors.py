@@ -1,6 +1,6 @@
 """The bridge's errors, as classes with facts as attributes.
 
-Their sentences for people are in `bridge.slack.blockkit.failures`; a test makes sure that each class has one.
+What each means is a row in `bridge.ends.failures`; a test makes sure that each class has one.
 docs/reference/messages.md lists them with their causes.
 
 ::

@@ -378,7 +378,7 @@ class MessagesTabOpened(_Inbound):
 class Shortcut(Interaction):
     """A used shortcut: *name* is its callback_id. A message shortcut has the message's *text*, *parts* and *author*.
 
-    *not_written* is the reason why nobody wrote that message (`bridge.engine.decisions`). *text* has Slack's escapes. A
+    *not_written* is the reason why nobody wrote that message (`bridge.ends.messages`). *text* has Slack's escapes. A
     global shortcut has no channel, so it can only show a form. *refusal* is the reason if the person may not use it.
     """
 

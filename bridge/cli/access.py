@@ -12,6 +12,7 @@ from bridge.cli.running import slack_of
 from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
 from bridge.config import Config, ProjectSettings
 from bridge.config_tables import Act
+from bridge.ends.refusals import PERMISSIONS
 from bridge.engine.access import Access, target_of
 from bridge.engine.picking import pick
 from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, has_file, rules_of
@@ -40,7 +41,7 @@ _TO_DO_BY_RULES: Final[tuple[tuple[str, Act], ...]] = (
     ("see the trace", "trace"),
 )
 _NO_GUESTS: Final = "guests can't, unless listed in BRIDGE_RUNNERS"
-_CURE_OF_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
+_CURE_OF_READING: Final = PERMISSIONS["unknown"].mend
 _NO_MENTION: Final = {
     "auto": "only while the agent is talking with them and nobody else has written since",
     "all": "every reply goes to the thread's agent",
@@ -53,17 +54,6 @@ _KINDS: Final = {
     "bot": "a bot",
     "deactivated": "deactivated",
     "stranger": "from another company",
-}
-_WHY_NOT: Final = {
-    "stranger": ("not a member of the app's workspace", ""),
-    "deactivated": ("this account is deactivated", ""),
-    "bot": ("this is a bot, not a person", ""),
-    "user": ("not in BRIDGE_ALLOWED_USERS", "add them there, or remove the setting to allow everyone"),
-    "channel": (
-        "this channel isn't in BRIDGE_ALLOWED_CHANNELS",
-        "add it there, or remove the setting to allow every channel",
-    ),
-    "unknown": ("Slack doesn't give enough information about this person", _CURE_OF_READING),
 }
 
 
@@ -147,7 +137,7 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
         refusal = await access.refusal(command)
     except SlackError:
         refusal = "unknown"
-    if refusal == "stranger" and person is not None and person.kind in _WHY_NOT:
+    if refusal == "stranger" and person is not None and person.kind in PERMISSIONS:
         refusal = person.kind  # they aren't at home either
     if refusal is not None:
         actions = ("talk", "use commands", *(label for label, _act in _TO_DO))
@@ -213,10 +203,9 @@ async def _channel(web: SlackWeb, channel: str) -> tuple[Row, bool, bool]:
 
 
 def _refused(actions: Sequence[str], reason: str, person_row: Row) -> list[Row]:
-    detail, cure = _WHY_NOT[reason]
-    if reason == "unknown" and person_row.state == FAILURE:
-        cure = person_row.cure
-    return [Row(AREA, action, FAILURE, detail, cure) for action in actions]
+    row = PERMISSIONS[reason]
+    cure = person_row.cure if reason == "unknown" and person_row.state == FAILURE else row.mend
+    return [Row(AREA, action, FAILURE, row.checked, cure) for action in actions]
 
 
 async def _row(access: Access, asking: Asking, label: str, act: Act, person_row: Row) -> Row:

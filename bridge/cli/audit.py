@@ -9,8 +9,8 @@ from typing import Final
 from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import columns, form_for, moment, out, to_json, with_known_project
 from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_time
-from bridge.engine import decisions
-from bridge.engine.decisions import ENDS
+from bridge.ends import refusals
+from bridge.ends.messages import ENDS
 from bridge.features.registry import features
 from bridge.queue.audit import AuditEntry, audit_since
 from bridge.queue.scripting import Scripts
@@ -23,7 +23,7 @@ _AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
 RESULTS: Final = {**features.outcomes, **{name: end.word for name, end in ENDS.items() if end.word}}
 """Outcomes in words for people, by the stored name; other names are readable as they are."""
 
-REFUSALS: Final = {name: refusal.word for name, refusal in decisions.REFUSALS.items()}
+REFUSALS: Final = {name: refusal.word for name, refusal in refusals.REFUSALS.items()}
 """The same for messages that were refused on arrival."""
 
 

@@ -7,20 +7,14 @@ from datetime import timedelta
 from typing import Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
+from bridge.ends.failures import FAILURES, WRONG_ADDRESS
 from bridge.errors import (
     BridgeError,
-    Busy,
-    CannotConnect,
-    CircuitOpen,
     ConfigurationError,
-    ConnectionLost,
-    Forbidden,
     Moved,
     NamespaceTaken,
     NotFound,
-    NotSignedIn,
     NotUnderstood,
-    Outage,
     ProjectError,
     ServiceRefused,
     SlackAmbiguous,
@@ -29,7 +23,6 @@ from bridge.errors import (
     SlackRefused,
     SlackUnreachable,
     StoreUnavailable,
-    TimedOut,
 )
 from bridge.queue.redis.refusals import in_words
 from bridge.slack.api import CALL_SECONDS
@@ -56,7 +49,6 @@ _NO_CONNECTION: Final = {
     "ConnectionTimeoutError": "timed out",
     "TimeoutError": "timed out",
 }
-_WRONG_ADDRESS: Final = "check PROJECT_BASE_URL: it's the service's own address, such as https://project.example.com"
 _LATER: Final = "check the service, then run the check again"
 
 
@@ -111,7 +103,7 @@ def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
         case SlackUnreachable(retry_after=timedelta()):
             detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
         case SlackUnreachable():
-            detail = _no_connection(error.detail)
+            detail = f"can't connect ({_NO_CONNECTION.get(error.detail, error.detail)})"
             cure = "make sure this machine can reach Slack, directly or through a proxy (HTTPS_PROXY)"
         case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
             detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
@@ -134,42 +126,18 @@ def project_trouble(operation: str, error: ProjectError) -> Row:
     message = str(error)
     if isinstance(error, ServiceRefused):  # the service's message, which the client has cut and cleaned
         message = f"{error.status}: “{error.said}”" if error.said else str(error.status)
-    cure = _LATER
+    row = FAILURES[type(error).__name__]
+    detail, cure = row.checked, row.mend or _LATER
     match error:
-        case CannotConnect():
-            detail = _no_connection(error.detail)
-            cure = "make sure the service is running and PROJECT_BASE_URL and the proxy (HTTPS_PROXY) are right"
-        case CircuitOpen():
-            detail = "skipped: the service failed too often just now"
-        case TimedOut() | ConnectionLost():
-            detail = f"no complete answer ({error.detail})"
         case NotUnderstood(problem=problem) if problem.startswith("not JSON but text/html"):
-            detail, cure = f"got a web page instead of JSON ({error.detail})", _WRONG_ADDRESS
-        case NotUnderstood():
-            detail = f"unexpected response: {error.detail}"
-            cure = "PROJECT_BASE_URL may point to another service, or the service has a bug"
-        case NotSignedIn():
-            detail, cure = f"the key was rejected ({message})", "copy this project's PROJECT_API_KEY again"
-        case Forbidden():
-            detail, cure = f"the key isn't allowed to do this ({message})", "allow it for this project's key"
+            detail, cure = "got a web page instead of JSON ({detail})", WRONG_ADDRESS
         case NotFound(is_page=True):
-            detail, cure = f"the address shows a web page ({message})", _WRONG_ADDRESS
-        case NotFound():
-            detail, cure = f"nothing found at this address ({message})", _WRONG_ADDRESS
-        case Busy() | Outage():
-            detail = f"the service is unavailable ({message})"
-        case Moved(status=status, to=to):
-            detail = (
-                f"the address redirects {f'to {to}' if to else 'elsewhere'} ({status}), and the key isn't sent along"
-            )
-            cure = f"set PROJECT_BASE_URL to {to}" if to else _WRONG_ADDRESS
-        case ServiceRefused():
-            detail = f"the request was refused ({message})"
-        case _:
-            detail = f"the request failed ({message})"
-    return Row(PROJECT, operation, FAILURE, detail, cure)
-
-
-def _no_connection(detail: str) -> str:
-    """Describe why there's no connection; *detail* is the name of aiohttp's error."""
-    return f"can't connect ({_NO_CONNECTION.get(detail, detail)})"
+            detail = "the address shows a web page ({message})"
+        case Moved(to=to) if to:
+            cure = f"set PROJECT_BASE_URL to {to}"
+    facts = {
+        "message": message, "detail": error.detail, "why": _NO_CONNECTION.get(error.detail, error.detail),
+        "status": getattr(error, "status", ""),
+        "where": f"to {error.to}" if isinstance(error, Moved) and error.to else "elsewhere",
+    }  # fmt: skip
+    return Row(PROJECT, operation, FAILURE, detail.format_map(facts), cure)

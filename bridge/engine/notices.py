@@ -8,6 +8,9 @@ from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from bridge.ends import failures
+from bridge.ends.messages import OTHERS
+from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
@@ -20,19 +23,6 @@ SEND_IT_AGAIN: Final = "Send again"
 SEND_IT_NOW: Final = "Send now"
 MAY_HAVE_ARRIVED: Final = "⚠️ No answer came back, and I can't tell whether the agent received your message."
 MAY_REPEAT: Final = "Sending it again may repeat the work."
-_WHY_NOT_POSTED: Final = {
-    "channel_not_found": "I'm not in the channel, or it no longer exists",
-    "ekm_access_denied": "your organization's admins have suspended posting",
-    "is_archived": "the channel is archived",
-    "missing_scope": "the app is missing a permission",
-    "not_in_channel": "I'm not in the channel",
-    "restricted_action": "I'm not allowed to post in the channel",
-    "restricted_action_non_threadable_channel": "the channel doesn't allow replies in threads",
-    "restricted_action_read_only_channel": "the channel is read-only",
-    "restricted_action_thread_locked": "the thread is locked",
-    "restricted_action_thread_only_channel": "the channel only allows replies in threads",
-}
-
 _WHY: Final = {
     "beginning": "only the beginning of Slack's transcript was sent",
     "broken": "I couldn't find any text in it",
@@ -94,9 +84,7 @@ def not_posted(error: str, channel: str = "") -> Reply:
 
 def why_not_posted(error: str) -> str:
     """Say in a phrase why Slack rejects a post with *error*."""
-    base = "restricted_action" if error.startswith("restricted_action") else error
-    named = f"Slack doesn't allow it ({kit.one_line(error, 60)})"
-    return _WHY_NOT_POSTED.get(error) or _WHY_NOT_POSTED.get(base, named)
+    return failures.why_not_posted(error) or f"Slack doesn't allow it ({kit.one_line(error, 60)})"
 
 
 def _with_channel(text: str, channel: str, ending: str = "") -> Block:
@@ -189,26 +177,22 @@ def slip_settled(meant: str) -> Reply:
 
 def in_canvas() -> Reply:
     """Explain to a person who mentioned the bot in a canvas why it doesn't answer."""
-    return kit.reply("I can't answer in a canvas. Mention me in a channel, or send me a direct message.")
+    return kit.reply(REFUSALS["canvas"].told)
 
 
 def command_missed() -> Reply:
     """Say that a command found after an outage isn't run."""
-    return kit.reply(
-        "I was offline when you typed this command, so I didn't run it. Type it again if you still need it."
-    )
+    return kit.reply(MISSED.told)
 
 
 def thread_full() -> Reply:
     """Reject a message because too many are waiting."""
-    waiting = f"{WAITING_LIMIT} messages are already waiting in this thread"
-    return kit.reply(f"{waiting}, so this one wasn't queued. Send it again later.")
+    return kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
 
 
 def thread_muted() -> Reply:
     """Say that a message wasn't sent, because its thread is muted."""
-    text = "This thread is muted, so your message wasn't sent to the agent. Type !unmute to change that."
-    return kit.reply(text, kit.with_code(text, "!unmute"))
+    return kit.reply(MUTED.told, kit.with_code(MUTED.told, "!unmute"))
 
 
 def paused(limited: str, wait: timedelta, *, is_first: bool = False) -> Reply:
@@ -335,8 +319,7 @@ def sent_edited() -> Reply:
 
 def unmentioned(key: str) -> Reply:
     """Say that the agent didn't get the reply with this *key*, and offer to send it."""
-    text = "Your reply wasn't sent to the agent, because others are writing in this thread, too."
-    return kit.ask(text, kit.button("Send it", SEND_REPLY, key), small="Mention me when a reply is for the agent.")
+    return kit.ask(OTHERS.said, kit.button("Send it", SEND_REPLY, key), small=OTHERS.cure)
 
 
 def sent_reply() -> Reply:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, Protocol
 
+from bridge.ends.failures import why_no_longer_posted
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.rules import Asked
@@ -23,7 +24,7 @@ from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.records import Write, only_if
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import CANNOT_POST, NOT_ALLOWED, no_longer
+from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 log = logging.getLogger(__name__)
@@ -47,8 +48,6 @@ REMOVED: Final = "project"
 """The reason of what doesn't happen until its project is served again."""
 
 _WHY: Final = {
-    **CANNOT_POST,
-    "missing_scope": "the app is missing a permission",
     REMOVED: "I'm no longer connected to its project",
     NO_CLOCK: "the bridge's server doesn't know its time zone",
     GONE: "its agent or workflow no longer exists",
@@ -56,6 +55,7 @@ _WHY: Final = {
 _TITLE: Final = 240
 _SOON: Final = 2.0  # seconds; how long a list waits to learn what to offer
 _ITS_OWNER: Final = "its owner"
+_NOT_ALLOWED: Final = "Slack didn't allow it"
 _BACK: Final = "It continues once your admin adds the project back."
 
 
@@ -97,11 +97,11 @@ def is_back(key: str) -> tuple[Write, ...]:
 
 def paused_because(reason: str) -> str:
     """Return the state of what's paused for a *reason*, in a list."""
-    return "paused" if reason == ASKED else f"paused: {_why(reason, _ITS_OWNER) or NOT_ALLOWED}"
+    return "paused" if reason == ASKED else f"paused: {_why(reason, _ITS_OWNER) or _NOT_ALLOWED}"
 
 
 def _why(reason: str, owner: str) -> str:
-    return _WHY.get(reason) or no_longer(reason, owner)
+    return _WHY.get(reason) or why_no_longer_posted(reason) or no_longer(reason, owner)
 
 
 def paused_notice(
@@ -113,7 +113,7 @@ def paused_notice(
     """
     why = _why(reason, "" if is_owner else owner or _ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
-    why = why or f"{NOT_ALLOWED} ({kit.one_line(reason, 60)})"
+    why = why or f"{_NOT_ALLOWED} ({kit.one_line(reason, 60)})"
     which = f"One of your {kind.noun}s" if is_owner else f"A {kind.noun}"
     if called:
         which = f"{'Your' if is_owner else 'The'} {kind.noun} {kit.quoted(called, _TITLE)}"

@@ -30,9 +30,6 @@ from bridge.queue.keys import MARKED, PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_W
 from bridge.queue.records import Delivery
 from bridge.queue.scripting import Scripts, epoch_ms
 
-NOT_YET: Final = "not yet: "
-"""The prefix of a reason if the message may still become a turn, when Slack resends it."""
-
 _GATHER: Final = 0.05  # seconds; deliveries within this time share a round trip
 _MOST_WAITING: Final = 1000
 _DAY: Final = 86_400  # seconds

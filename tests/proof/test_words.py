@@ -17,7 +17,7 @@ import pytest
 from pydantic.fields import FieldInfo
 
 import bridge
-from bridge.engine import decisions
+from bridge.ends import messages as ends, refusals
 from bridge.settings import Settings
 from bridge.slack.blockkit.reply import Reply, View
 from support.layouts import LAYOUTS, results, returns, surfaces
@@ -65,13 +65,9 @@ WORDED = [
     CODE / "cli/manifest.py",
 ]
 MEANINGS = [
-    *(one.meaning for one in decisions.Reason),
-    *(one.value for one in decisions.State),
-    *(
-        meaning
-        for table in (decisions.DECISIONS, decisions.REFUSALS, decisions.ENDS, decisions.DEATHS)
-        for meaning in table.values()
-    ),
+    *(one.meaning for one in ends.Reason),
+    *(one.value for one in ends.State),
+    *(meaning for table in (ends.DECISIONS, refusals.REFUSALS, ends.ENDS, ends.DEATHS) for meaning in table.values()),
 ]
 OPERATORS = [
     *sorted((CODE / "cli").glob("*.py")),

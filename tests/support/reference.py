@@ -17,8 +17,7 @@ from pydantic import BaseModel
 from bridge.cli import COMMANDS, command_of, program
 from bridge.config import DefaultProjectTable, ProjectTable
 from bridge.config_tables import AgentTable, ApproveTable, AppTable, ChannelTable, LimitTable, RuleTable
-from bridge.engine import decisions
-from bridge.engine.decisions import Meaning
+from bridge.ends import End, messages as ends, refusals
 from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
@@ -163,11 +162,11 @@ def messages() -> str:
 
 def outcomes() -> str:
     """Everything that can happen to a message: what is said, and what helps."""
-    tables: dict[str, Iterable[Meaning]] = {
-        "Waiting, replied to, or unknown": [one.value for one in decisions.State],
-        "Not for an agent": [one.meaning for one in decisions.Reason],
-        "Refused on arrival": decisions.REFUSALS.values(),
-        "Ended": (*decisions.ENDS.values(), *decisions.REQUESTS.values(), *decisions.DEATHS.values()),
+    tables: dict[str, Iterable[End]] = {
+        "Waiting, replied to, or unknown": [one.value for one in ends.State],
+        "Not for an agent": [one.meaning for one in ends.Reason],
+        "Refused on arrival": refusals.REFUSALS.values(),
+        "Ended": (*ends.ENDS.values(), *ends.REQUESTS.values(), *ends.DEATHS.values()),
     }
     parts, said = [], set[str]()
     for title, meanings in tables.items():
@@ -175,7 +174,7 @@ def outcomes() -> str:
         new = [row for row in rows.items() if row[0] not in said]
         said |= rows.keys()
         parts.append(f"## {title}\n\n{_table(('It says', 'What helps'), new)}")
-    counted = [(f"`{name}`", one.happened) for name, one in decisions.DECISIONS.items()]
+    counted = [(f"`{name}`", one.happened) for name, one in ends.DECISIONS.items()]
     parts.append(
         f"## Decisions on arrival\n\n`bridge_events_total` counts them.\n\n{_table(('Outcome', 'Means'), counted)}"
     )

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from bridge import errors
-from bridge.cli import access
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
 from bridge.config_tables import ACTS
-from bridge.engine import decisions, notices, rules
-from bridge.engine.decisions import Meaning
+from bridge.ends import End, failures as ends_of_errors, messages as ends, refusals
+from bridge.engine import notices, rules
 from bridge.engine.results import RunEnded
 from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.engine.unfinished import unfinished
@@ -62,11 +61,11 @@ def sentences() -> str:
 
 def _explained() -> Iterator[str]:
     """What `!why`, the trace and the audit say about a message."""
-    tables: dict[str, Mapping[Any, Meaning]] = {
-        "decision": decisions.DECISIONS, "refusal": decisions.REFUSALS, "end": decisions.ENDS,
-        "request": decisions.REQUESTS, "death": decisions.DEATHS,
-        "reason": {one.value: one.meaning for one in decisions.Reason},
-        "state": {one.name: one.value for one in decisions.State},
+    tables: dict[str, Mapping[Any, End]] = {
+        "decision": ends.DECISIONS, "refusal": refusals.REFUSALS, "end": ends.ENDS,
+        "request": ends.REQUESTS, "death": ends.DEATHS,
+        "reason": {one.value: one.meaning for one in ends.Reason},
+        "state": {one.name: one.value for one in ends.State},
     }  # fmt: skip
     for table, rows in tables.items():
         for name, one in rows.items():
@@ -161,16 +160,16 @@ def notices_by_name() -> dict[str, Reply]:
 def _failures() -> Iterator[str]:
     for error in EXAMPLES:
         yield f"failure | {type(error).__name__}: {error} | {_seen(failure(error))}"
-    for reason in failures._NOT_ALLOWED:
+    for reason in (name for name, row in refusals.PERMISSIONS.items() if row.said or row.happened):
         yield f"failure | not allowed: {reason} | {_seen(failure(errors.NotAllowed(reason)))}"
-    for reason in failures._NO_LONGER:
+    for reason in (name for name, row in refusals.PERMISSIONS.items() if row.no_longer):
         yield f"no longer | {reason} | {no_longer(reason)} | {no_longer(reason, 'Bob')}"
     for error in EXAMPLES:
         if isinstance(error, errors.ProjectError):
             yield f"happened | {type(error).__name__}: {error} | {failures.what_happened(error, 'Support')}"
-    for reason in pauses._WHY:
+    for reason in (*(name for name, row in ends_of_errors._REFUSED.items() if row[1]), *pauses._WHY):
         yield f"paused | {reason} | {pauses.paused_because(reason)}"
-    for error_name in notices._WHY_NOT_POSTED:
+    for error_name in ends_of_errors._REFUSED:
         yield f"not posted | {error_name} | {notices.why_not_posted(error_name)}"
     for why, words in notices._WHY.items():
         yield f"not read | {why} | {words}"
@@ -227,8 +226,9 @@ def _of_operators() -> Iterator[str]:
         yield f"check | {type(slack).__name__}: {slack} | {row.detail} | {row.cure}"
     for reason in ("away", "loading", "full", "read-only", "refused"):
         yield f"redis | {reason} | {' | '.join(in_words(errors.StoreUnavailable(reason)))}"
-    for reason, (why, cure) in access._WHY_NOT.items():
-        yield f"access | {reason} | {why} | {cure}"
+    for reason, row in refusals.PERMISSIONS.items():
+        if row.checked:
+            yield f"access | {reason} | {row.checked} | {row.mend}"
 
 
 def _of_rules() -> Iterator[str]:

@@ -11,20 +11,12 @@ from typing import get_args
 
 import bridge
 from bridge import errors
+from bridge.ends import messages, refusals
+from bridge.ends.messages import DEATHS, DECISIONS, ENDS, REQUESTS, Decision, Reason, State
+from bridge.ends.refusals import ACCESS, REFUSALS
 from bridge.engine import decisions
-from bridge.engine.decisions import (
-    DEATHS,
-    DECISIONS,
-    ENDS,
-    REFUSALS,
-    REQUESTS,
-    Decision,
-    Reason,
-    State,
-)
 from bridge.features.approvals import request
 from bridge.features.approvals.store import DRAFT
-from bridge.slack.blockkit import failures
 from support.tables import each
 
 CODE = Path(bridge.__file__).parent
@@ -39,7 +31,7 @@ OF_MESSAGES = [
 ALL = {
     f"{table}: {name}": meaning
     for table in ("DECISIONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS")
-    for name, meaning in vars(decisions)[table].items()
+    for name, meaning in (vars(messages) | vars(refusals))[table].items()
 }
 ALL |= {f"Reason: {one.name}": one.meaning for one in Reason} | {f"State: {one.name}": one.value for one in State}
 SENTENCE = re.compile(r"[A-Z](?:[^.?!]|[?!.](?! [A-Z]))*[.?]")
@@ -100,15 +92,10 @@ def test_each_refusal_has_its_meaning() -> None:
         if isinstance(node, ast.expr)
         for text in literals(node)
     }
-    of_access = set(failures._NOT_ALLOWED) - {
-        "default", "face", "report", "runner", "schedule", "alert", "not_yours", "not_your_schedule", "not_your_alert",
-        "approve", "own_approval", "not_your_request", "unanswered", "left",
-    }  # fmt: skip  # for other inputs
-
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified
-    assert (notified | of_access | {"paused"}) - set(REFUSALS) == set()
+    assert (notified | set(ACCESS) | {"paused"}) - set(REFUSALS) == set()
     others = {"paused", "not_queued"}
-    assert [name for name in REFUSALS if name.partition(":")[0] not in {*of_access, *notified, *others}] == []
+    assert [name for name in REFUSALS if name.partition(":")[0] not in {*ACCESS, *notified, *others}] == []
 
 
 def test_each_end_without_a_reply_has_its_meaning() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from bridge.door.listeners.messages import CanvasMention, Deleted, Edited, Ignored, Parsed, parse
-from bridge.engine.decisions import Reason
+from bridge.ends.messages import Reason
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage, MessageFile
 from support.payloads import NAMED_BY_APP, NAMED_BY_WEBHOOK

@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from bridge.engine import decisions
-from bridge.engine.decisions import Explanation, Reason, State, explain, not_written
+from bridge.ends import End
+from bridge.ends.messages import Reason, State
+from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
+from bridge.engine.decisions import Explanation, explain, not_written
 from bridge.engine.feature import Feature
 from bridge.engine.results import Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -162,10 +164,8 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     elif found is None:
         found = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
-    if found.meaning is decisions.ENDS["NotAllowed"] and (
-        rule := deps.access.not_listed(message.user, message.channel)
-    ):
-        found = replace(found, meaning=decisions.REFUSALS[rule], refusal=rule)
+    if found.meaning is NOT_ALLOWED and (rule := deps.access.not_listed(message.user, message.channel)):
+        found = replace(found, meaning=REFUSALS[rule], refusal=rule)
     reference = ""
     if await deps.access.may(turn, "settings"):
         words = [f"Turn {found.turn.id}"] if found.turn else []
@@ -237,8 +237,8 @@ async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
     return None if is_theirs else Reason.OTHERS_WRITE
 
 
-def _shown(deps: Deps, found: Explanation | decisions.Meaning, **more: Any) -> Outcome:
-    if isinstance(found, decisions.Meaning):
+def _shown(deps: Deps, found: Explanation | End, **more: Any) -> Outcome:
+    if isinstance(found, End):
         found = Explanation(found)
     cure = found.meaning.cure.replace("/agents", f"/{deps.command_prefix}agents")
     cure = cure.replace("/workflows", f"/{deps.command_prefix}workflows")

@@ -16,7 +16,7 @@ _BUTTONS: Final = {
     "now": (notices.SEND_IT_NOW, notices.SEND_AGAIN),
     "new text": ("Send new text", notices.SEND_EDITED),
 }
-"""The label and the action of each button in the table (`bridge.engine.decisions`)."""
+"""The label and the action of each button in the table (`bridge.ends`)."""
 
 _OPEN: Final = "Open my reply"
 _OPENS: Final = re.compile(r"Open (?:my|its) reply|\b(?:the menu|its card)\b", re.IGNORECASE)  # what a link may lead to

@@ -1,7 +1,7 @@
-"""The sentence for each class of `bridge.errors`.
+"""The sentence for each class of `bridge.errors`: from its row in `bridge.ends`, or made of the error's facts.
 
-Sentences with facts are in `sentence`, the others in `_SENTENCES`; a test ensures that no class is missing. Sentences
-are plain text: `failure` makes a reply of one, and `bridge.slack.blockkit.kit` escapes it elsewhere.
+A test ensures that no class is missing. Sentences are plain text: `failure` makes a reply of one, and
+`bridge.slack.blockkit.kit` escapes it elsewhere.
 """
 
 from __future__ import annotations
@@ -11,37 +11,13 @@ from datetime import timedelta
 from typing import Final
 
 from bridge import errors
+from bridge.ends import refusals
+from bridge.ends.failures import FAILURES
+from bridge.ends.refusals import THREAD_TOO_FAST, TOO_FAST
 from bridge.errors import BridgeError
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
-_SENTENCES: Final[dict[type, str]] = {
-    BridgeError: "Sorry, that didn't work. Try again in a moment.",
-    errors.ConfigurationError: "The bridge isn't fully set up. Let your admin know.",
-    errors.ProjectError: "The project service couldn't do this. Try again in a moment.",
-    errors.CannotConnect: "The project service is unavailable. Try again in a minute.",
-    errors.NotSignedIn: "The project service rejected the bridge's key. Let your admin know.",
-    errors.Outage: "The project service is unavailable. Try again in a few minutes.",
-    errors.SlackError: "Slack couldn't do this. Try again in a moment.",
-    errors.SlackUnreachable: "Slack is unreachable or rate-limiting us. Try again in a minute.",
-    errors.SlackTokenRefused: "Slack no longer accepts my credentials. Ask your admin to reinstall the app.",
-    errors.SlackAmbiguous: "I can't tell whether Slack received this. Check before you try again.",
-    errors.ThreadGone: "The thread's first message was deleted, so I couldn't post there.",
-    errors.SlackGone: "The bridge lost its connection to Slack and is restarting.",
-    errors.StoreError: (  # of any kind
-        "The bridge's database is unavailable, so nothing was done. Try again in a minute."
-    ),
-    errors.NamespaceTaken: "The bridge's database belongs to another bot. Let your admin know.",
-    errors.LaneLost: "Another bridge process is handling this. You don't need to do anything.",
-    errors.ProjectNotChosen: "Which project is this about?",
-    errors.ControlNotUnderstood: (
-        "Another version of the bridge made this, and I can't read it, so nothing was done. Use a newer message, or "
-        "type the command."
-    ),
-    errors.RecordNotUnderstood: (
-        "Another version of the bridge saved this data, and I can't read it. Let your admin know."
-    ),
-}
 _CHANGES: Final = {
     "send_message": ("your message", "Change it and try again, or ask your admin."),
     "run_workflow": ("this run", "Check your input and try again, or ask your admin."),
@@ -65,64 +41,10 @@ _LISTS: Final = {
 }
 """What each operation reads."""
 
-_NOT_ALLOWED: Final = {
-    "stranger": "Only members of the bridge's own workspace can use it.",
-    "channel": "The bridge isn't enabled in this channel. Ask your admin to enable it.",
-    "user": "You don't have access to the bridge. Ask your admin to add you.",
-    "face": "You don't have permission to change agents' faces. Ask your admin for access.",
-    "default": "You don't have permission to change channel settings. Ask your admin for access.",
-    "report": "You don't have permission to schedule reports. Ask your admin for access.",
-    "alert": "You don't have permission to set up alerts. Ask your admin for access.",
-    "runner": "You don't have permission to run workflows here. Ask your admin for access.",
-    "schedule": "You don't have permission to schedule anything here. Ask your admin for access.",
-    "not_your_schedule": "Only the person who scheduled this, or someone with permission to run workflows, can change "
-    "it.",
-    "not_yours": "Only the person who scheduled this report, or someone with permission to run workflows, can "
-    "change it.",
-    "not_your_alert": "Only the person who set up this alert, or someone with permission to run workflows, can change "
-    "it.",
-    "left": "You aren't in that channel, so you can't do this there.",
-    "approve": "You can't approve or deny this. Ask those whom its card names.",
-    "own_approval": "You asked for this, so someone else has to approve it.",
-    "not_your_request": "Only the person who asked for this can withdraw it.",
-    "rule": "The rules here don't allow this. Ask your admin for access.",
-    "unanswered": "Slack didn't answer when I checked whether you may do this, so nothing was done. Try again in a "
-    "minute.",
-    "unknown": "Slack couldn't confirm who you are, so nothing was done. Try again in a minute, and tell your admin if "
-    "it keeps happening.",
-}
-_NO_LONGER: Final = {
-    "channel": "the bridge is no longer enabled in that channel",
-    "user": "{who} no longer {has} access to the bridge",
-    "runner": "{who} no longer {has} permission to run workflows",
-    "approve": "{who} no longer {has} permission to approve runs",
-    "rule": "the rules no longer let {who} do this",
-    "deactivated": "{who} no longer {has} an active account",
-    "stranger": "{who} {is_} no longer in this workspace",
-    "left": "{who} {is_} no longer in that channel",
-    "unknown": "Slack doesn't say whether {who} still {has} access",
-}
-"""Why something set up earlier may no longer happen (`bridge.engine.access.Access.refusal_now`)."""
-
-CANNOT_POST: Final = {
-    "is_archived": "its channel is archived",
-    "channel_not_found": "I'm no longer in its channel",
-    "not_in_channel": "I'm no longer in its channel",
-    "restricted_action": "I'm not allowed to post in its channel",
-}
-"""Why Slack no longer takes the posts of something set up earlier, by Slack's error."""
-
-NOT_ALLOWED: Final = "Slack didn't allow it"
-"""The same for any other error."""
-
 _TOO_OFTEN: Final = {
-    "thread": "This thread is getting messages too fast, so new ones don't reach the agent.",
-    "person": "You're sending messages too fast.",
-    "runs": "You've reached your hourly limit of workflow runs, so nothing was started.",
-}
-_TOO_MANY_REQUESTS: Final = {
-    "person": "Too many of your requests are waiting for approval. Withdraw some with /approvals, then ask again.",
-    "everyone": "Too many requests are waiting for approval. Ask again when some of them are decided.",
+    "thread": THREAD_TOO_FAST.said,
+    "person": TOO_FAST.said,
+    "runs": "You've reached your hourly limit of workflow runs, so nothing was started. Try again {soon}.",
 }
 _EXPECTED: Final = {
     "often": "a schedule, such as every Tuesday and Thursday at 07:15",
@@ -195,8 +117,7 @@ def no_longer(reason: str, owner: str = "") -> str:
 
     ``""`` if *reason* isn't about access.
     """
-    who, has, is_ = (kit.named(owner, 80), "has", "is") if owner else ("you", "have", "are")
-    return _NO_LONGER.get(reason, "").format(who=who, has=has, is_=is_)
+    return refusals.no_longer(reason, kit.named(owner, 80) if owner else "")
 
 
 def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Reply:
@@ -235,7 +156,7 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
 def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for each failure with facts
     """Say what went wrong, in plain text that isn't escaped."""
     match error:
-        case errors.ProjectError() if type(error) not in _SENTENCES:
+        case errors.ProjectError() if not isinstance(error, errors.Outage):
             return _project_sentence(error)
         case errors.SlackRefused(needed=""):
             return (
@@ -289,19 +210,27 @@ def sentence(error: BridgeError) -> str:  # noqa: C901, PLR0912 - a case for eac
         case errors.NotAllowed(reason="rule", said=str() as said) if said:
             return said
         case errors.NotAllowed():
-            return _NOT_ALLOWED.get(
-                error.reason, "You don't have permission to do this here. Ask your admin for access."
-            )
+            return refusals.not_allowed(error.reason)
         case errors.TooManyRequests():
-            return _TOO_MANY_REQUESTS.get(error.what, _TOO_MANY_REQUESTS["everyone"])
+            if error.what == "person":
+                return (
+                    "Too many of your requests are waiting for approval. Withdraw some with /approvals, then ask again."
+                )
+            return _row(error)
         case errors.TooOften():
-            why = _TOO_OFTEN.get(error.what, _TOO_OFTEN["person"])
+            why = _TOO_OFTEN.get(error.what, TOO_FAST.said)
             if error.limit:
                 done = "started" if error.about.startswith("workflow ") else "sent"
-                why = f"{error.limit[0].upper()}{error.limit[1:]} is used up, so nothing was {done}."
-            return f"{why} Try again {_soon(max(error.wait, timedelta(seconds=1)))}."
+                why = (
+                    f"{error.limit[0].upper()}{error.limit[1:]} is used up, so nothing was {done}. Try again {{soon}}."
+                )
+            return why.replace("{soon}", _soon(max(error.wait, timedelta(seconds=1))))
         case _:
-            return next(_SENTENCES[base] for base in type(error).__mro__ if base in _SENTENCES)
+            return _row(error)
+
+
+def _row(error: BridgeError) -> str:
+    return FAILURES[type(error).__name__].told
 
 
 def _not_sure(error: errors.NotSure) -> str:
@@ -318,7 +247,7 @@ def _project_sentence(error: errors.ProjectError) -> str:
     is_change = error.operation in _CHANGES
     match error:
         case errors.CircuitOpen(rejects_key=True):
-            return _SENTENCES[errors.NotSignedIn]
+            return FAILURES["NotSignedIn"].told
         case errors.CircuitOpen():
             return f"The project service is unavailable. Try again {_soon(error.retry_in)}."
         case errors.TimedOut():
@@ -359,7 +288,7 @@ def _project_sentence(error: errors.ProjectError) -> str:
         case errors.ServiceRefused():
             return _refused(error, *_CHANGES.get(error.operation, ("this", "Let your admin know.")))
         case _:
-            return _SENTENCES[errors.ProjectError]
+            return _row(error)
 
 
 def _refused(error: errors.ServiceRefused, what: str, cure: str) -> str:

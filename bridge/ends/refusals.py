@@ -1,0 +1,141 @@
+"""Who isn't allowed what, and which messages aren't accepted: rows by the reason that's stored and logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bridge.ends import End
+
+_ASK: Final = "Ask your admin for access."
+_READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
+
+
+MUTED: Final = End(
+    "This thread is muted, so this message wasn't sent to the agent.", "Type !unmute to change that.",
+    word="thread is muted",
+)  # fmt: skip
+FULL: Final = End(
+    "Too many messages were already waiting in this thread, so this one wasn't queued.", "Send it again later.",
+    word="queue full",
+    said="{waiting} messages are already waiting in this thread, so this one wasn't queued. Send it again later.",
+)  # fmt: skip
+TOO_FAST: Final = End(
+    "You were sending messages too fast, so this one wasn't queued.", "Wait a minute, and send it again.",
+    is_public=False, word="rate limit", said="You're sending messages too fast. Try again {soon}.",
+)  # fmt: skip
+THREAD_TOO_FAST: Final = End(
+    "This thread was getting messages too fast, so this one wasn't queued.", "Wait a minute, and send it again.",
+    word="rate limit",
+    said="This thread is getting messages too fast, so new ones don't reach the agent. Try again {soon}.",
+)  # fmt: skip
+MISSED: Final = End(
+    "I was offline when you typed this command, so I didn't run it.", "Type it again if you still need it.",
+    is_public=False, word="found too late, not run",
+)  # fmt: skip
+NOT_ALLOWED: Final = End(
+    "This message's author no longer has access here.", _ASK, word="no permission",
+    said=f"You don't have permission to do this here. {_ASK}",
+)  # fmt: skip
+"""A refusal whose reason isn't known, or not about messages."""
+
+ACCESS: Final[Mapping[str, End]] = {
+    "user": End(
+        "You don't have access to the bridge.", "Ask your admin to add you.",
+        is_public=False, word="not in BRIDGE_ALLOWED_USERS", no_longer="{who} no longer {has} access to the bridge",
+        checked="not in BRIDGE_ALLOWED_USERS", mend="add them there, or remove the setting to allow everyone",
+    ),
+    "channel": End(
+        "The bridge isn't enabled in this channel.", "Ask your admin to enable it.",
+        word="not in BRIDGE_ALLOWED_CHANNELS", no_longer="the bridge is no longer enabled in that channel",
+        checked="this channel isn't in BRIDGE_ALLOWED_CHANNELS",
+        mend="add it there, or remove the setting to allow every channel",
+    ),
+    "stranger": End(
+        "Only members of the bridge's own workspace can use it.", "Ask one of them to write to me.",
+        is_public=False, word="from another workspace", said="Only members of the bridge's own workspace can use it.",
+        no_longer="{who} {is_} no longer in this workspace", checked="not a member of the app's workspace",
+    ),
+    "unknown": End(
+        "Slack couldn't confirm who you are, so nothing was done.",
+        "Try again in a minute, and tell your admin if it keeps happening.",
+        is_public=False, word="Slack didn't say where they're from",
+        no_longer="Slack doesn't say whether {who} still {has} access",
+        checked="Slack doesn't give enough information about this person", mend=_READING,
+    ),
+    "rule": End(  # in its own words, if they're known
+        "The rules here don't allow this.", _ASK,
+        is_public=False, word="refused by a rule", no_longer="the rules no longer let {who} do this",
+    ),
+}  # fmt: skip
+"""Each reason for which a message, too, isn't accepted."""
+
+PERMISSIONS: Final[Mapping[str, End]] = {
+    **ACCESS,
+    "face": End("You don't have permission to change agents' faces.", _ASK),
+    "default": End("You don't have permission to change channel settings.", _ASK),
+    "report": End("You don't have permission to schedule reports.", _ASK),
+    "alert": End("You don't have permission to set up alerts.", _ASK),
+    "runner": End(
+        "You don't have permission to run workflows here.", _ASK,
+        no_longer="{who} no longer {has} permission to run workflows",
+    ),
+    "schedule": End("You don't have permission to schedule anything here.", _ASK),
+    **{
+        reason: End("", "", said=f"Only the person who {did}, or someone with permission to run workflows, can "
+                        "change it.")
+        for reason, did in (
+            ("not_your_schedule", "scheduled this"), ("not_yours", "scheduled this report"),
+            ("not_your_alert", "set up this alert"),
+        )
+    },
+    "left": End(
+        "", "", said="You aren't in that channel, so you can't do this there.",
+        no_longer="{who} {is_} no longer in that channel",
+    ),
+    "approve": End(
+        "You can't approve or deny this.", "Ask those whom its card names.",
+        no_longer="{who} no longer {has} permission to approve runs",
+    ),
+    "own_approval": End("", "", said="You asked for this, so someone else has to approve it."),
+    "not_your_request": End("", "", said="Only the person who asked for this can withdraw it."),
+    "unanswered": End(
+        "Slack didn't answer when I checked whether you may do this, so nothing was done.", "Try again in a minute."
+    ),
+    "deactivated": End(
+        "", "", no_longer="{who} no longer {has} an active account", checked="this account is deactivated",
+    ),
+    "bot": End("", "", checked="this is a bot, not a person"),
+}  # fmt: skip
+"""Each reason of `bridge.errors.NotAllowed`, and of what was set up earlier and may no longer happen."""
+
+REFUSALS: Final[Mapping[str, End]] = {
+    **ACCESS,
+    "canvas": End(
+        "I can't answer in a canvas.", "Mention me in a channel, or send me a direct message.", word="in a canvas"
+    ),
+    "command_missed": MISSED,
+    "thread_full": FULL,
+    "not_queued": End(
+        "I couldn't queue this message.", "Send it again in a minute.", is_public=False, word="message not queued"
+    ),
+    "muted": MUTED,
+    "paused": TOO_FAST,
+    "paused:thread": THREAD_TOO_FAST,
+}
+"""Each refusal of a message on arrival, by the name of the notice about it."""
+
+
+def not_allowed(reason: str) -> str:
+    """Say to a person that they may not do this, for a *reason* of `bridge.errors.NotAllowed`."""
+    return (PERMISSIONS.get(reason) or NOT_ALLOWED).told
+
+
+def no_longer(reason: str, who: str = "") -> str:
+    """Return a clause that says why what *who* set up may no longer happen; without a name, it's for them.
+
+    ``""`` if *reason* isn't about access.
+    """
+    named, has, is_ = (who, "has", "is") if who else ("you", "have", "are")
+    row = PERMISSIONS.get(reason)
+    return row.no_longer.format(who=named, has=has, is_=is_) if row else ""
