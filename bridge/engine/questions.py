@@ -28,15 +28,15 @@ from bridge.slack.blockkit import kit
 log = logging.getLogger(__name__)
 
 
-async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str) -> None:
-    """Remove the notice that *turn* was queued again, which has ended. Repeatable. Raises `StoreUnavailable`."""
-    if not (notice := await deps.inbox.queued_notice(turn)):
+async def remove_notice(deps: EngineDeps, turn: TurnId, channel: str, notice: str = "") -> None:
+    """Remove the *notice* that *turn* was queued again, which has ended. Repeatable. Raises `StoreUnavailable`."""
+    if not (notice := notice or await deps.inbox.drafts.noted(turn)):
         return
     try:
         await deps.slack.remove(channel, notice)
     except SlackError as exc:
         log.info("can't remove a notice", extra={"detail": exc.detail})
-    await deps.inbox.forget_notice(turn)
+    await deps.inbox.drafts.forget_note(turn)
 
 
 @dataclass(frozen=True, slots=True)

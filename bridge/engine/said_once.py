@@ -1,16 +1,12 @@
-"""What people are told once: a greeting, that the service is down, that an answer is late, what was found too old."""
+"""What people are told once: a greeting, that the service is down, that an answer is late."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.queue.keys import GREETED, GREETING, LATE, SEEN, TRACE, milliseconds
-from bridge.queue.records import Write
 from bridge.queue.scripting import Scripts
-
-_MOST_OFFERED = 500
 
 
 class SaidOnce:
@@ -46,20 +42,6 @@ class SaidOnce:
     async def may_say_that_it_works(self, turn: TurnId) -> bool:
         """Whether to tell a message's person that *turn* is still at work: once, even if the turn runs again."""
         return bool(await self._redis.set(self._keys.still_working(turn), "1", nx=True, px=milliseconds(TRACE)))
-
-    async def may_offer(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should offer the messages of *thread* that were found too old: no other turn does."""
-        return await self._claim(self._keys.offer(thread), turn, TRACE)
-
-    def offers(self, thread: ThreadKey, turn: TurnId) -> Write:
-        """Return the write that adds *turn*, whose message is too old, to the offer in *thread*."""
-        return ("push", self._keys.offered(thread), milliseconds(TRACE), turn, _MOST_OFFERED)
-
-    async def take_offer(self, thread: ThreadKey) -> list[TurnId]:
-        """List the turns offered in *thread*, oldest first; from now on another turn may offer."""
-        found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
-        await self._redis.delete(self._keys.offer(thread))
-        return [TurnId(turn) for turn in reversed(found)]
 
     async def _claim(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
         """Claim *key* for *turn*; True again if the turn runs again."""

@@ -334,10 +334,9 @@ class Turns:
         message = turn.body
         if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
-        said_once, thread = self.deps.said_once, message.thread
-        is_first = await said_once.may_offer(thread, turn.id)
-        turn.stage(said_once.offers(thread, turn.id))
-        if is_first:
+        drafts, thread = self.deps.inbox.drafts, message.thread
+        turn.stage(drafts.offers(thread, turn.id))
+        if not await drafts.is_offered(thread):
             return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
         return Done("too old", keeps_text=True)
 

@@ -1,6 +1,6 @@
 """Dead letters: turns that couldn't be finished, stored with their text for 30 days.
 
-`retry` queues a dead letter again at the end of its lane, in one script, once per death. The rest depends on the
+`retry` puts a dead letter at the end of its lane again, once per death (`bridge.queue.drafts`). The rest depends on the
 turn's step: a recorded outcome is posted, a request that was never sent starts over, and a request that may have been
 sent is deliberately sent again, as a new turn.
 """
@@ -10,25 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from bridge.errors import RecordNotUnderstood
-from bridge.ids import TurnId, new_turn_id
-from bridge.inbound import WAITING_LIMIT, from_json
+from bridge.ids import TurnId
+from bridge.inbound import from_json
+from bridge.queue.drafts import Drafts, How
 from bridge.queue.keys import TRACE, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms
-
-
-class Retried(StrEnum):
-    """The result of a retry."""
-
-    QUEUED = "queued"  # the turn starts over
-    SHOWING = "showing"  # its recorded outcome is posted; nothing is sent
-    ASKING = "asking"  # the request is sent again in a new turn; it may have arrived the first time
-    UNKNOWN = "unknown"  # there's no such dead letter
-    GONE = "gone"  # its text has expired; it was removed from the list
-    FULL = "full"  # too many are waiting in its lane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +62,10 @@ class DeadLetters:
             records = await pipe.execute()
         return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
 
-    async def retry(self, turn: TurnId) -> tuple[Retried, int]:
-        """Queue a dead letter again; returns the result, and how many turns wait before it."""
-        answer = await self._scripts.run(
-            "retry", turn, epoch_ms(self._now()), WAITING_LIMIT, new_turn_id(), milliseconds(TRACE), confirmed=True
-        )
-        return Retried(answer[0]), int(answer[1]) if len(answer) > 1 else 0
+    async def retry(self, turn: TurnId) -> tuple[How, int]:
+        """Queue a dead letter again; returns what became of it (`Resent`), and how many turns wait before it."""
+        resent = await Drafts(self._scripts, self._now).put(turn, by="", is_retry=True)
+        return resent.how, resent.waiting
 
     async def drop(self, turn: TurnId) -> bool:
         """Discard a dead letter and delete its text; False if there's no such letter."""

@@ -31,8 +31,9 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, from_json, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
+from bridge.queue.drafts import Drafts, Resent
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.records import Delivery, Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
@@ -127,10 +128,6 @@ class Arrival:
     writes: Sequence[Write] = ()
 
 
-Requeued = Literal["queued", "already", "gone", "full"]
-"""The results of queueing a text again: another click *already* did, it's *gone* (expired), or too many are waiting."""
-
-
 def _not_queued(limits: Sequence[Quota], answer: Sequence[Any]) -> NotQueued:
     """Read a script's answer: an end, and its facts."""
     facts: list[Any] = [*answer, *("", "", 0, 0)[len(answer) :]]
@@ -164,6 +161,7 @@ class Inbox:
         self._passed = PassedOver(scripts)
         self._free_worker: Callable[[], Offer | None] | None = None  # no worker here yet
         self.stops = Stops(scripts, now=now)
+        self.drafts = Drafts(scripts, now)
         self.refusals = Refusals(scripts, now)
 
     def hand_to(self, free_worker: Callable[[], Offer | None]) -> None:
@@ -299,7 +297,7 @@ class Inbox:
     ) -> str:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
-        ``asked``: an agent has the earlier text; the new one is stored for `ask_edited`. ``known``: this text or a
+        ``asked``: an agent has the earlier text; the new one is stored as a draft. ``known``: this text or a
         later one is stored. ``late``: it's too late for another reason. ``unknown``: the message isn't a turn, perhaps
         because this edit overtook it. With *is_for_nobody*, its new text isn't for an agent, so earlier texts that
         Slack may still deliver are void. It may wait as a *run*.
@@ -313,6 +311,7 @@ class Inbox:
                 message.edited_ts,
                 marked,
                 (run or message).kind,
+                milliseconds(TRACE),
                 confirmed=True,
             )
         )
@@ -321,24 +320,11 @@ class Inbox:
         """Record that a person wrote *message* in a thread, for someone other than the bot: see ``others``."""
         await self._scripts.run("overhear", str(message.thread), message.ts, message.user, confirmed=True)
 
-    async def ask_edited(self, message: str, *, by: TurnId, user: str = "") -> Requeued:
-        """Queue the new text of the *message* whose earlier text an agent received, once; see `again`."""
-        now, turn = epoch_ms(self._now()), new_turn_id()
-        answer = await self._scripts.run(
-            "ask_edited", message, turn, WAITING_LIMIT, now, milliseconds(TRACE), by, "", user, confirmed=True
-        )
-        how: Requeued = answer[0]
-        return how
-
-    async def follow_up(self, arrival: Arrival) -> Requeued | NotQueued:
+    async def follow_up(self, arrival: Arrival) -> Resent | NotQueued:
         """Queue the new text of a message whose earlier text an agent received, once, within its limits."""
-        limits, turn = self._limits(arrival), new_turn_id()
-        how = (WAITING_LIMIT, epoch_ms(self._now()), milliseconds(TRACE), arrival.version, as_json(counted(limits)))
-        answer = await self._scripts.run("ask_edited", str(arrival.message), turn, *how, confirmed=True)
-        if answer[0] == "paused":
-            return _not_queued(limits, answer)
-        queued: Requeued = answer[0]
-        return queued
+        limits = self._limits(arrival)
+        resent = await self.drafts.put(str(arrival.message), by=arrival.version, limits=limits)
+        return _not_queued(limits, ["paused", *resent.facts]) if resent.how == "paused" else resent
 
     async def withdraw(
         self, message: MessageKey, *, thread: ThreadKey | None = None, is_young: bool = False
@@ -365,46 +351,6 @@ class Inbox:
         for at in range(0, len(parked), _BATCH):
             count += int(await self._scripts.run("discard_expired", newest, *parked[at : at + _BATCH]))
         return count
-
-    async def again(self, turn: TurnId, *, by: TurnId, user: str = "") -> Requeued:
-        """Queue a finished turn's text again, once: the turn *by* of the first click, of *user*, may repeat this."""
-        now = epoch_ms(self._now())
-        answer = await self._scripts.run("again", turn, new_turn_id(), WAITING_LIMIT, now, by, user, confirmed=True)
-        how: Requeued = answer[0]
-        return how
-
-    async def body_of(self, earlier: str) -> Inbound | None:
-        """Return what `again` or `ask_edited` would queue for a turn or a message; None if it's gone.
-
-        Raises `StoreUnavailable` and `RecordNotUnderstood`.
-        """
-        keys, redis = self._scripts.keys, self._scripts.redis
-        turn, field, message = earlier, "body", earlier.split(":")
-        if len(message) == len(MessageKey._fields):
-            turn, field = str(await redis.get(keys.seen_message(MessageKey(*message))) or ""), "edited"
-        text = await redis.hget(keys.turn(TurnId(turn)), field)
-        return from_json(str(text)) if text else None
-
-    async def queued_as(self, earlier: str) -> TurnId:
-        """Return the turn that was queued by `again` for a turn, or by `ask_edited` for a message."""
-        keys, redis = self._scripts.keys, self._scripts.redis
-        if ":" in earlier:
-            return TurnId(str(await redis.get(keys.seen_message(MessageKey(*earlier.split(":")))) or ""))
-        return TurnId(str(await redis.hget(keys.turn(TurnId(earlier)), "again") or ""))
-
-    async def note_queued(self, turn: TurnId, notice: str) -> bool:
-        """Store the *notice* (a ``ts`` or a response_url) that *turn* was queued; False if that has already ended."""
-        keys, redis = self._scripts.keys, self._scripts.redis
-        await redis.set(keys.queued_notice(turn), notice, px=milliseconds(TRACE))
-        return await redis.hget(keys.turn(turn), "step") in {"queued", "sent", "posting"}
-
-    async def queued_notice(self, turn: TurnId) -> str:
-        """Return what `note_queued` stored, or ``""``."""
-        return str(await self._scripts.redis.get(self._scripts.keys.queued_notice(turn)) or "")
-
-    async def forget_notice(self, turn: TurnId) -> None:
-        """Delete what `note_queued` stored."""
-        await self._scripts.redis.delete(self._scripts.keys.queued_notice(turn))
 
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
         """Return the recorded outcome of a turn that was stopped before its post, or whose post is in doubt.

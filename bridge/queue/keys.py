@@ -133,7 +133,6 @@ class Keys:
                             erased="key")
     passed = Key[str, str, int]("passed:<team>:<channel>:<day>", "list", TRACE,
                                 f"messages that didn't become turns, and why: the last {PASSED_IN_A_DAY:,}")
-    queued_notice = Key[str]("queued_notice:<turn>", "string", TRACE, "the notice that a turn was queued again")
     thread = Key[ThreadKey]("thread:<thread>", "hash", "BRIDGE_SESSION_DAYS",
                             "project, agent, session, speaker, last heard, muted, who wrote last, an edited root",
                             erased="parts")
@@ -144,7 +143,6 @@ class Keys:
     unread_thread = Key[ThreadKey]("unread_thread:<thread>", "string", UNREAD_THREAD,
                                    "a thread that has yet to be read: the refused messages, or the outage")
     late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
-    offer = Key[ThreadKey]("offer:<thread>", "string", TRACE, "the turn that offers to send messages that are too old")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
     bound = Key[str, InProject]("bound:<team>:<session>", "hash", "BRIDGE_SESSION_DAYS",
                           "thread → agent, direct message owner", erased="parts")
@@ -152,8 +150,9 @@ class Keys:
                              "a greeted person, or the turn that greets them")
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
                                    "a thread with the notice that the service is down, or the turn that posts it")
-    unsent = Key[MessageKey | str]("unsent:<message>", "string", TRACE,
-                             "a reply that wasn't for the agent, until its author has it sent", erased="key")
+    draft = Key[MessageKey | str]("draft:<message>", "hash", TRACE,
+                                  "a text that a button may send: see `bridge.queue.drafts`", erased="key")
+    unsent = Key[MessageKey | str]("unsent:<message>", "string", TRACE, "a draft of an earlier release", erased="key")
     told = Key[PersonKey]("told:<person>", "hash", TOLD, "when they were told that replies need a mention")
     last_project = Key[PersonKey]("project:<person>", "string", RECENT, "the project of their direct messages")
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")

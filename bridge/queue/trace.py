@@ -139,6 +139,12 @@ async def owner_of(scripts: Scripts) -> Owner | None:
     return Owner(team, workspace or "") if team else None
 
 
+async def _has_draft(scripts: Scripts, message: MessageKey, turn: str, fields: dict[str, str]) -> bool:
+    """Whether *message*, whose *turn* has these *fields*, has a new text that a button may send."""
+    found: Any = await scripts.redis.hmget(scripts.keys.draft(message), ["body", "of"])
+    return "edited" in fields or bool(found[0] and found[1] == turn)
+
+
 async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
     """Find everything about *message*, a person's or the bridge's own. Raises `StoreUnavailable`."""
     keys = scripts.keys
@@ -159,7 +165,7 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
             "is_parked": is_parked,
             "is_held": is_held,
             "has_text": "body" in fields,
-            "has_new_text": "edited" in fields,
+            "has_new_text": await _has_draft(scripts, message._replace(ts=fields.get("ts") or message.ts), id_, fields),
             "approval": await redis.hget(keys.approval(id_), "state") or "",
             "menu": (parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
             "waits_for_reading": "unread" in fields

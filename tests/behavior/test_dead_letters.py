@@ -12,7 +12,6 @@ from bridge.engine.results import Outcome
 from bridge.ids import TurnId
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import DM_ALICE
-from bridge.queue.dead import Retried
 from bridge.queue.records import Step
 from bridge.queue.trace import trace_of
 from bridge.slack.parts import Place
@@ -36,7 +35,7 @@ async def undelivered_answer(harness: Harness) -> TurnId:
 
 async def test_a_retry_posts_a_recorded_answer_without_asking(harness: Harness) -> None:
     turn = await undelivered_answer(harness)
-    assert await letters(harness.store).retry(turn) == (Retried.SHOWING, 0)
+    assert await letters(harness.store).retry(turn) == ("showing", 0)
 
     await harness.work("b")
 
@@ -72,7 +71,7 @@ async def test_a_dead_letter_is_queued_once_however_often_asked(harness: Harness
 
     await harness.work()
 
-    assert answers == [(Retried.SHOWING, 0), (Retried.UNKNOWN, 0), (Retried.UNKNOWN, 0)]
+    assert answers == [("showing", 0), ("unknown", 0), ("unknown", 0)]
     assert len(harness.seen.texts) == 1
 
 
@@ -120,10 +119,10 @@ async def test_a_message_resent_by_a_button_is_not_retried(harness: Harness) -> 
     await process.journal.sent(taken)
     outcome = Outcome(what="unknown", reply=notices.outcome_unknown(turn), keeps_text=True)
     await process.journal.outcome(taken, outcome.model_dump_json(), what=outcome.what)
-    await process.inbox.again(turn, by=TurnId("click"))
+    await process.inbox.drafts.put(turn, by=TurnId("click"))
     await process.journal.bury(taken.held, turn, reason="begun again and again")
 
-    assert await letters(harness.store).retry(turn) == (Retried.GONE, 0)
+    assert await letters(harness.store).retry(turn) == ("gone", 0)
     await harness.work()
 
     assert harness.service.messages == ["what is it?"]

@@ -56,6 +56,26 @@ async def test_the_button_sends_the_new_text_and_removes_the_offer(harness: Harn
     assert not await harness.store.contains_text("in May &amp; June")
 
 
+@pytest.mark.parametrize("is_rolling", [False, True])
+async def test_a_text_that_an_earlier_release_stored_is_sent_once(
+    harness: Harness, redis: Redis, *, is_rolling: bool
+) -> None:
+    await answered(harness)
+    await edited(harness, "how many in April?", edited_ts=ts(8))
+    key = message(ts=REPLY).key
+    draft, turn = f"{{test}}:draft:{key}", str(await redis.get(f"{{test}}:seen:m:{key}"))
+    text = str(await redis.hget(draft, "body")).replace("April", "May")
+    await redis.hset(f"{{test}}:turn:{turn}", mapping={"edited": text, "edited_version": ts(9)})
+    if not is_rolling:
+        await redis.delete(draft)
+
+    await harness.press(SEND_EDITED, works=False)
+    await pressed(harness)
+
+    assert harness.service.messages[2:] == ["how many in May?"]
+    assert not await harness.store.contains_text("how many in May?")
+
+
 async def test_a_button_pressed_twice_sends_once(harness: Harness) -> None:
     await answered(harness)
     await edited(harness, "how many in May?")
@@ -122,9 +142,9 @@ async def test_an_edited_command_is_neither_repeated_nor_offered(harness: Harnes
 async def test_the_new_text_is_stored_for_a_week(harness: Harness, redis: Redis) -> None:
     await answered(harness)
     await edited(harness, "how many in May?")
-    turn = str(await redis.get(f"{{test}}:seen:m:{message(ts=REPLY).key}"))
-    assert 6.9 < await harness.store.days_left(f"turn:{turn}") <= 7
-    await redis.delete(f"{{test}}:turn:{turn}")
+    draft = f"draft:{message(ts=REPLY).key}"
+    assert 6.9 < await harness.store.days_left(draft) <= 7
+    await redis.delete(f"{{test}}:{draft}")
 
     await pressed(harness)
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from bridge.engine.notices import SEND_REPLY
+from bridge.ids import MessageKey
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, OTHER_BOT, SLACKBOT
 from support.harness import Harness
+from support.store import TEAM
 
 HEY = f"<@{BRIDGE}> "
 NOT_SENT = "Your reply wasn't sent to the agent, because others are writing in this thread, too."
@@ -266,6 +268,18 @@ async def test_the_button_sends_the_reply_once(talk: Talk) -> None:
 async def test_the_button_sends_the_current_text(talk: Talk) -> None:
     await talk.happens((ALICE, f"{HEY}hello"), (BOB, "and mien?"))
     await talk.edit("and mien?", "and mine?")
+
+    await talk.harness.press(SEND_REPLY, user=BOB)
+
+    assert talk.asked[1:] == ["and mine?"]
+
+
+async def test_the_button_sends_a_reply_that_an_earlier_release_stored(talk: Talk) -> None:
+    await talk.happens((ALICE, f"{HEY}hello"), (BOB, "and mine?"))
+    keys, redis = talk.harness.store.scripts.keys, talk.harness.store.scripts.redis
+    message = MessageKey(TEAM, GENERAL, talk.posted["and mine?"])
+    await redis.set(keys.unsent(message), str(await redis.hget(keys.draft(message), "body")), ex=60)
+    await redis.delete(keys.draft(message))
 
     await talk.harness.press(SEND_REPLY, user=BOB)
 

@@ -117,7 +117,7 @@ async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> N
     harness.service.chats = [httpx.Response(500)]
     old = await harness.store.queue()
     await harness.work()
-    await harness.store.process().inbox.again(old, by=TurnId("click"))
+    await harness.store.process().inbox.drafts.put(old, by=TurnId("click"))
     harness.store.clock.time = START + timedelta(seconds=5)
     await harness.work()
 

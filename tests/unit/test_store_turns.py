@@ -296,7 +296,7 @@ async def test_a_button_works_before_its_notice_is_recorded(store: Store) -> Non
     taken = await process.take()
     await process.journal.outcome(taken, "{}", what="unknown")
 
-    assert await process.inbox.again(turn, by=TurnId("click")) == "queued"
+    assert (await process.inbox.drafts.put(turn, by=TurnId("click"))).how == "queued"
 
     assert (await process.take(taken.held)).record.body == message("my secret words"), (
         "the next worker can still read it"
@@ -313,10 +313,10 @@ async def test_a_full_thread_resends_nothing_until_it_has_room(store: Store) -> 
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))
 
-    assert await store.process().inbox.again(turn, by=TurnId("click")) == "full"
+    assert (await store.process().inbox.drafts.put(turn, by=TurnId("click"))).how == "full"
     process = store.process()
     await process.journal.done(await process.take())
-    assert await process.inbox.again(turn, by=TurnId("click")) == "queued"
+    assert (await process.inbox.drafts.put(turn, by=TurnId("click"))).how == "queued"
     assert len(await store.box(LANE)) == 50
 
 
@@ -551,11 +551,13 @@ async def test_withdrawing_a_message_after_the_parked_one_keeps_it_parked(store:
 
 async def test_a_message_is_resent_once_however_often_requested(store: Store) -> None:
     turn = await unanswered(store, "my secret words")
-    await store.process().inbox.again(turn, by=TurnId("click"))
+    await store.process().inbox.drafts.put(turn, by=TurnId("click"))
     before = await store.dump()
 
-    assert await store.process().inbox.again(turn, by=TurnId("click")) == "queued", "the click's turn runs again"
-    assert await store.process().inbox.again(turn, by=TurnId("another click")) == "already"
+    assert (await store.process().inbox.drafts.put(turn, by=TurnId("click"))).how == "queued", (
+        "the click's turn runs again"
+    )
+    assert (await store.process().inbox.drafts.put(turn, by=TurnId("another click"))).how == "already"
 
     assert await store.dump() == before
     process = store.process()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from typing import assert_never
 
 from bridge.engine import notices
 from bridge.engine.addressing import misspelled_first
@@ -24,9 +23,10 @@ from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by_id
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id, thread_lane
-from bridge.inbound import Click, Inbound, InboundMessage, Notice, TriggeredRun
+from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project.models import Agent
-from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued, Requeued
+from bridge.queue.drafts import Draft, Resent
+from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import MessageTag
 
@@ -42,15 +42,26 @@ async def discard_expired(deps: Deps) -> None:
         log.info("messages that waited too long for a decision were discarded", extra={"threads": count})
 
 
+_SENT = {
+    notices.SEND_AGAIN: notices.sent_again,
+    notices.SEND_EDITED: notices.sent_edited,
+    notices.SEND_REPLY: notices.sent_reply,
+}
+
+
 @conversations.button(notices.SEND_AGAIN, label="button: Send again")
-async def send_again(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Queue an earlier turn's message again, at the end of its thread."""
-    await _check_may_send(deps, turn, await deps.inbox.body_of(click.value))
-    how = await deps.inbox.again(TurnId(click.value), by=turn.id, user=turn.user)
-    reply = notices.sent_again()
+@conversations.button(notices.SEND_EDITED, label="button: Send new text")
+@conversations.button(notices.SEND_REPLY, label="button: Send it")
+async def send_draft(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Queue an earlier message again, its new text, or a reply that the agent didn't get, at the end of its thread."""
+    draft = await deps.inbox.drafts.get(click.value)
+    await _check_may_send(deps, turn, draft)
+    reply = _SENT[click.action_id]()
+    if draft is not None and draft.is_reply and isinstance(draft.body, InboundMessage):
+        return _put_by_button(await _put_reply(deps, draft.body), reply)
     if click.is_ephemeral:
         reply = reply.model_copy(update={"audience": Audience.PRIVATE})
-    return await _queued_again(deps, how, reply, click.value)
+    return _resent(await deps.inbox.drafts.put(click.value, by=turn.id, user=turn.user), reply)
 
 
 @conversations.button(notices.SEND_THEM, label="button: Send them")
@@ -58,31 +69,17 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue a thread's messages that were too old when found, once, in their original order."""
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
     await check_may_ask(deps, turn, thread)
-    offered = await deps.said_once.take_offer(thread)
-    results = [await deps.inbox.again(found, by=turn.id, user=turn.user) for found in offered]
+    drafts = deps.inbox.drafts
+    results = [await drafts.put(one, by=turn.id, user=turn.user) for one in await drafts.offered(thread)]
     for how in ("full", "queued", "already"):
-        if count := results.count(how):
-            last = offered[len(results) - 1 - results[::-1].index(how)]
-            return await _queued_again(deps, how, notices.sent_them(count), last)
-    return await _queued_again(deps, "gone", notices.message_gone(), "")
+        if same := [result for result in results if result.how == how]:
+            return _resent(same[-1], notices.sent_them(len(same)))
+    return _resent(Resent("gone"), notices.message_gone())
 
 
-@conversations.button(notices.SEND_EDITED, label="button: Send new text")
-async def send_edited(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Queue the new text of a message that was edited too late."""
-    await _check_may_send(deps, turn, await deps.inbox.body_of(click.value))
-    how = await deps.inbox.ask_edited(click.value, by=turn.id, user=turn.user)
-    return await _queued_again(deps, how, notices.sent_edited(), click.value)
-
-
-@conversations.button(notices.SEND_REPLY, label="button: Send it")
-async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:
+async def _put_reply(deps: Deps, message: InboundMessage) -> Put:
     """Queue a reply that the agent didn't get, once, with its current text."""
-    message = await deps.sessions.unsent(click.value)
-    if message is None:
-        return shown(notices.message_gone(), "gone")
-    await _check_may_send(deps, turn, message)
-    put = await deps.inbox.put_message(
+    return await deps.inbox.put_message(
         Arrival(
             inbound=message,
             event=f"reply:{message.key}",
@@ -94,16 +91,16 @@ async def send_reply(deps: Deps, turn: Turn, click: Click) -> Result:
             why="its author had it sent",
         )
     )
-    return _put_by_button(put, notices.sent_reply())
 
 
-async def _check_may_send(deps: Deps, turn: Turn, said: Inbound | None) -> None:
-    """Raise `NotAllowed` unless *turn*'s person may have what was *said* earlier sent now, perhaps by someone else.
+async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
+    """Raise `NotAllowed` unless *turn*'s person may have a *draft* sent now, perhaps one of someone else.
 
     What it starts is judged for them once more when it's acted on (`Turn.causer`).
     """
-    if said is None or said.user == turn.user:
+    if draft is None or draft.body.user == turn.user:
         return
+    said = draft.body
     if said.channel != turn.channel:
         wanted = deps.access.asked(turn, "ask", ANY_AGENT, channel=said.channel)
         reason = await deps.access.refusal_now(turn.user, said.channel, wanted)
@@ -129,23 +126,21 @@ async def check_may_ask(deps: Deps, turn: Turn, thread: ThreadKey, agent: int | 
 async def queued_shown(deps: Deps, turn: Turn, queued: QueuedAgain, ts: str) -> None:
     """Have the notice removed once the queued turn ends, which it may have done already."""
     notice, again = ts or turn.response_url, TurnId(queued.turn)
-    if notice and again and not await deps.inbox.note_queued(again, notice):
-        await remove_notice(deps, again, turn.channel)
+    if notice and again and not await deps.inbox.drafts.note(again, notice):
+        await remove_notice(deps, again, turn.channel, notice)
 
 
-async def _queued_again(deps: Deps, how: Requeued, reply: Reply, earlier: str) -> Outcome:
-    match how:
+def _resent(resent: Resent, queued: Reply) -> Outcome:
+    """Say what became of a draft that a button has put: *queued*, or the reason why it wasn't."""
+    match resent.how:
         case "queued":
-            after = (QueuedAgain(turn=await deps.inbox.queued_as(earlier)),)
-            return Outcome(what="sent again", reply=reply, after=after)
+            return Outcome(what="sent again", reply=queued, after=(QueuedAgain(turn=resent.turn or ""),))
         case "already":
             return shown(notices.already_used(), "already")
         case "full":
             return shown(notices.thread_full(), "full")
-        case "gone":
-            return shown(notices.message_gone(), "gone")
         case _:
-            assert_never(how)
+            return shown(notices.message_gone(), "gone")
 
 
 @conversations.button(notices.SHOW, label="button: Show it")
@@ -350,8 +345,9 @@ async def send_again_in_home(deps: Deps, turn: Turn, click: Click) -> Result:
     if channel and shown_at:
         await _press(deps, turn, notices.SEND_AGAIN, again, at=ThreadKey(turn.team, channel, root), ts=shown_at)
     else:
-        await _check_may_send(deps, turn, await deps.inbox.body_of(again))
-        await deps.inbox.again(TurnId(again), by=turn.id, user=turn.user)
+        draft = await deps.inbox.drafts.get(again)
+        await _check_may_send(deps, turn, draft)
+        await deps.inbox.drafts.put(again, by=turn.id, user=turn.user)
     return HomeChanged()
 
 

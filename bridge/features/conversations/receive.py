@@ -26,7 +26,8 @@ from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
-from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued, Requeued
+from bridge.queue.drafts import How
+from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued
 from bridge.queue.keys import TRACE
 from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key
@@ -249,7 +250,7 @@ class Receiver:
             received = Received("known" if how == "known" else "edited" if how == "edited" else "unknown")
         elif how == "asked":
             found = await self.inbox.follow_up(arrival)
-            received = await self._paused(message, rule, found) if isinstance(found, NotQueued) else _FOLLOWS[found]
+            received = await self._paused(message, rule, found) if isinstance(found, NotQueued) else _FOLLOWS[found.how]
         elif run and rule.edits and not message.is_late:
             again = replace(arrival, message=None, event=f"edit:{message.key}:{message.edited_ts}")
             received = await self._put_of_app(message, rule, again)
@@ -532,7 +533,7 @@ class Receiver:
             _notice(message, what, reply, of="reply", is_offer=True),
             event=f"others:{message.key}",
             why="its reply needed a mention",
-            writes=self.sessions.tells(message, is_offered=is_offered),
+            writes=self.sessions.tells(message, *(self.inbox.drafts.keeps(message) if is_offered else ())),
         )
 
 
@@ -564,7 +565,7 @@ def _received(put: Put) -> Received:
     return Received("queued") if isinstance(put, Queued) else NOT_QUEUED[put.end]
 
 
-_FOLLOWS: dict[Requeued, Received] = {
+_FOLLOWS: dict[How, Received] = {
     "queued": Received("queued"),
     "already": Received("known"),
     "gone": Received("known"),

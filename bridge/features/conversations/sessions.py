@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from bridge.ids import InProject, PersonKey, ThreadKey, thread_lane
-from bridge.inbound import InboundMessage, from_json, to_json
-from bridge.queue.keys import SEEN, TOLD, TRACE, milliseconds
-from bridge.queue.records import VERSION, Conversation, Write
+from bridge.inbound import InboundMessage
+from bridge.queue.keys import SEEN, TOLD, milliseconds
+from bridge.queue.records import VERSION, Conversation, Write, only_if
 from bridge.queue.scripting import Scripts, or_empty
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import with_escapes
@@ -129,28 +129,19 @@ class Sessions:
         now = kit.cut(with_escapes(message.text, message.parts), _MOST_OF_A_ROOT)
         return (("if", conversation, 0, 1, "v", str(VERSION)), ("field", conversation, 0, "root", now))
 
-    def tells(self, message: InboundMessage, *, is_offered: bool) -> tuple[Write, ...]:
+    def tells(self, message: InboundMessage, *kept: Write) -> tuple[Write, ...]:
         """Return the writes with a notice that the agent didn't get a reply, at most one in 30 days per person.
 
-        If it *is_offered* to send it, the reply is stored.
+        The reply is stored by *kept*, if it's offered to send it.
         """
         told = self._keys.told(PersonKey(message.team, message.user))
-        return (
-            ("if", told, 0, 3, "at", ""),
+        return only_if(
+            told,
+            {"at": ""},
             ("field", told, milliseconds(TOLD), "at", message.ts),
             ("field", self._keys.thread(message.thread), self._session_ms, f"told:{message.user}", "1"),
-            *((self.offers(message),) if is_offered else ()),
+            *kept,
         )
-
-    def offers(self, message: InboundMessage) -> Write:
-        """Return the write that stores a reply that the agent didn't get, for a button that sends it."""
-        return ("set", self._keys.unsent(message.key), milliseconds(TRACE), to_json(message))
-
-    async def unsent(self, message: str) -> InboundMessage | None:
-        """Return the reply *message* (a `MessageKey`) that `tells` stored, if it's still there."""
-        stored = await self._redis.get(self._keys.unsent(message))
-        found = from_json(str(stored)) if stored else None
-        return found if isinstance(found, InboundMessage) else None
 
     async def restart(self, thread: ThreadKey) -> None:
         """Drop the session, so that the next message starts a new one with the same agent."""

@@ -191,7 +191,7 @@ async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, found: Expl
     conversation = await deps.sessions.thread(message.thread)
     if conversation is None or conversation.is_muted:
         return ""
-    await deps.inbox.write(deps.sessions.offers(message))
+    await deps.inbox.write(*deps.inbox.drafts.keeps(message))
     return "send"
 
 

@@ -1,17 +1,18 @@
 -- Store the new text of an edited message. If the message is waiting, the new text will be sent. If an agent already has
--- the earlier text, the new one is stored in the turn's record, for a button (`ask_edited`). An edit that arrives late or
+-- the earlier text, the new one is stored as a draft (`bridge.queue.drafts`). An edit that arrives late or
 -- twice changes nothing. If the message isn't a turn yet, nothing is stored: the edit may become that turn (`put`). Only
 -- if its new text was found not to be for an agent are the earlier ones void, so that nothing is lost without a decision.
--- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or '', kind.
+-- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or '', kind,
+--       a draft's lifetime (ms).
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
-local mark, version = seen_message_key(ARGV[1]), tonumber(ARGV[3]) or 0
+local mark, draft, version = seen_message_key(ARGV[1]), draft_key(ARGV[1]), tonumber(ARGV[3]) or 0
 local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
-  local unsent = redis.call('GET', unsent_key(ARGV[1])) -- a button may send it
-  if unsent and (tonumber(cjson.decode(unsent).edited_ts) or 0) <= version then
-    redis.call('SET', unsent_key(ARGV[1]), ARGV[2], 'KEEPTTL')
+  local reply = redis.call('HMGET', draft, 'body', 'version') -- a button may send it
+  if reply[1] and (tonumber(reply[2] or '') or 0) <= version then
+    redis.call('HSET', draft, 'body', ARGV[2], 'version', ARGV[3])
   end
   if version > 0 and ARGV[4] ~= '' then
     redis.call('SET', mark, '=' .. ARGV[3], 'PX', ARGV[4])
@@ -21,8 +22,8 @@ if not turn or since then
   return 'unknown'
 end
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'step', 'kind', 't_sent', 'lane', 'version', 'edited_version', 'deleted')
-if seen[7] then return 'late' end
+local seen = redis.call('HMGET', key, 'step', 'kind', 't_sent', 'lane', 'version', 'deleted', 'thread')
+if seen[6] then return 'late' end
 local before = tonumber(seen[5] or '') or 0
 if version < before or (version > 0 and version == before and seen[1] ~= 'queued') then return 'known' end
 if seen[1] ~= 'queued' then
@@ -30,8 +31,10 @@ if seen[1] ~= 'queued' then
   local is_chat = seen[1] and seen[2] == 'message' and string.sub(seen[4] or '', 1, 2) == 't:'
     and (seen[3] or (cjson.decode(ARGV[2]).app or '') ~= '')
   if not is_chat then return 'late' end
-  if version < (tonumber(seen[6] or '') or 0) then return 'known' end
-  redis.call('HSET', key, 'edited', ARGV[2], 'edited_version', ARGV[3])
+  if version < (tonumber(redis.call('HGET', draft, 'version') or '') or 0) then return 'known' end
+  redis.call('HDEL', draft, 'again', 'again_by')
+  redis.call('HSET', draft, 'body', ARGV[2], 'version', ARGV[3], 'lane', seen[4], 'thread', seen[7] or '', 'of', turn)
+  redis.call('PEXPIRE', draft, ARGV[6])
   return 'asked'
 end
 if seen[2] ~= ARGV[5] then return 'unknown' end -- the message was refused, and only the notice about that waits

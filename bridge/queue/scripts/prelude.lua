@@ -257,7 +257,7 @@ local function delete_turn(turn, what)
   local is_queued = seen[1] == 'queued'
   redis.call('HSET', key, 'deleted', what)
   if seen[1] == 'done' or seen[1] == 'dead' then -- no button sends or shows it again
-    redis.call('HDEL', key, 'body', 'note', 'outcome', 'edited', 'edited_version')
+    redis.call('HDEL', key, 'body', 'note', 'outcome', 'edited')
     redis.call('ZREM', dead_key(), turn)
     return 'late'
   end
@@ -284,6 +284,7 @@ end
 -- none), since Slack may resend it; during a catch-up, which may already have read the message, it always does.
 local function withdraw(message, lifetime, thread)
   local mark = seen_message_key(message)
+  redis.call('DEL', draft_key(message), unsent_key(message))
   local turn = redis.call('GET', mark)
   local is_turn = turn and not voids(turn)
   thread = is_turn and redis.call('HGET', turn_key(turn), 'thread') or thread
@@ -294,7 +295,6 @@ local function withdraw(message, lifetime, thread)
   if result then return result end
   if lifetime == '' and is_catching_up() then lifetime = 1000 * YOUNG end
   if lifetime ~= '' then redis.call('SET', mark, '=', 'PX', lifetime) end
-  redis.call('DEL', unsent_key(message))
   return 'unknown'
 end
 
@@ -432,6 +432,11 @@ local function apply(writes)
   return answers
 end
 
+-- Limits, where those of a project count in that one.
+local function of_project(limits, project)
+  for _, limit in ipairs(limits) do limit[1] = limit[5] and project ~= '' and limit[1] .. ':' .. project or limit[1] end
+  return limits
+end
 -- Limits, each {counter, most, window (ms), amount}: the number of the first that's used up, and its counter; or nil.
 -- A window begins with its first count, and is named by that: `since`.
 local function used_up(limits)

@@ -72,8 +72,7 @@ if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, par
   return unless_queued('others', '', 0, talk['told:' .. a.author] and 0 or 1)
 end
 if waiting >= a.limit then return unless_queued('full') end
-local limits = a.limits or {}
-for _, limit in ipairs(limits) do limit[1] = limit[5] and project ~= '' and limit[1] .. ':' .. project or limit[1] end
+local limits = of_project(a.limits or {}, project)
 local number, counter = used_up(limits)
 if number then
   local is_first = redis.call('HSETNX', counter, 'told', 1) -- this is the first one that it refuses
