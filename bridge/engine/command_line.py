@@ -5,15 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
+from bridge.engine.choices import Choices, Option
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
-from bridge.engine.notices import command_gone, help_card, help_lines
+from bridge.engine.notices import help_card, help_lines
 from bridge.engine.picking import likeness, pick
-from bridge.engine.questions import Question, TypedText
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
@@ -21,7 +20,6 @@ from bridge.errors import (
     BadUsage,
     BridgeError,
     CommandError,
-    ControlNotUnderstood,
     NoSuch,
     NotSure,
     ProjectError,
@@ -29,12 +27,11 @@ from bridge.errors import (
     UnknownCommand,
     UnknownOption,
 )
-from bridge.inbound import Click, InboundMessage
+from bridge.inbound import InboundMessage
 from bridge.queue.audit import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
-from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.mrkdwn import addressed, bang, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
@@ -112,18 +109,6 @@ class Typed(NamedTuple):
         return outcome.model_copy(update={"reply": public})
 
 
-class Meant(Carried):
-    """The value of a button that carries out a command: the *id* that was meant, and where the text after it begins.
-
-    The *turn* stored what was typed.
-    """
-
-    usage: str = ""
-    id: int = 0
-    turn: str = ""
-    at: int = 0
-
-
 class CommandLine:
     """All *commands*. Raises TypeError if two of them conflict."""
 
@@ -141,13 +126,16 @@ class CommandLine:
         self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
         self._needs = {one.form["action_id"]: one.needs for one in self.commands if one.form and one.needs}
 
-    async def answer(self, line: str, deps: EngineDeps, turn: Turn) -> Result:
-        """Carry out a *line* such as ``/workflows show 3``. Raises `BridgeError`, and what `Turn.once` raises."""
+    async def answer(self, line: str, deps: EngineDeps, turn: Turn, *, item: int | None = None) -> Result:
+        """Carry out a *line* such as ``/workflows show 3``; if it leaves out the workflow or agent, that's *item*.
+
+        Raises `BridgeError`, and what `Turn.once` raises.
+        """
         try:
             first = split(line, _MOST_TYPED)[1:2] if deps.projects.is_several else []
             if first and first[0][0].startswith("@"):  # the door has removed the name of one that exists
                 raise _no_such_project(first[0][1][1:], turn, _start(deps, turn))
-            return await self._carry_out(await self._read(line, deps, turn), deps, turn)
+            return await self._carry_out(await self._read(line, deps, turn, item), deps, turn)
         except CommandError as exc:
             needs = self._needs.get(exc.form["action_id"]) if exc.form is not None else None
             if needs and not await deps.access.may(turn, needs, ANY_WORKFLOW if needs == "run" else None):
@@ -168,21 +156,6 @@ class CommandLine:
             raise
         return typed.completed(result)
 
-    async def meant(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
-        """Carry out the command that a person confirmed, once. If it fails, the question can be answered again."""
-        meant, question = Meant.parse(click.value), Question(deps, turn, click)
-        command = next((one for one in self.commands if one.usage == meant.usage), None)
-        if command is None:
-            raise ControlNotUnderstood(click.action_id)
-        if answered := await question.answered():
-            return answered
-        typed = await TypedText(deps.scripts).of(turn, meant.turn)
-        if typed is None:
-            return shown(command_gone(), "gone")
-        found = await self._values(command, typed[meant.at :], turn, _start(deps, turn), meant=meant.id)
-        carried_out = partial(self._carry_out, found, deps, turn)
-        return await question.settled(carried_out, found.about.split(maxsplit=2)[-1])
-
     async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Form:
         """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.
 
@@ -191,10 +164,15 @@ class CommandLine:
         error.form, name = command.form, error.kind
         following = [one.name for one in command.parameters][1:]
         error.of_rest = following[0] if following else ""
-        await TypedText(deps.scripts).store(turn, typed)
-        for action_id, (id_, called, rest) in zip(MEANT, error.options, strict=False):
-            value = Meant(usage=command.usage, id=id_, turn=turn.id, at=len(typed) - len(rest)).model_dump_json()
-            error.buttons = (*error.buttons, kit.button(kit.one_line(called, kit.BUTTON_TEXT), action_id, value))
+        options = []
+        for id_, called, rest in error.options:
+            line = " ".join([*command.path, kit.escape(typed[len(typed) - len(rest) :])])
+            options.append(Option(label=called, line=f"/{line}", item=id_))
+        values = await Choices(deps.scripts).ask(turn, *options)
+        error.buttons = tuple(
+            kit.button(kit.one_line(option.label, kit.BUTTON_TEXT), action_id, value)
+            for action_id, option, value in zip(MEANT, options, values, strict=False)
+        )
         id_, _name, rest = error.options[0]
         if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
             raise error
@@ -203,7 +181,7 @@ class CommandLine:
         view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
         return Form(view, failure(error), error.about)
 
-    async def _read(self, line: str, deps: EngineDeps, turn: Turn) -> Typed | Result:
+    async def _read(self, line: str, deps: EngineDeps, turn: Turn, item: int | None) -> Typed | Result:
         """Parse a line such as ``/workflows show 3``, or return its help. Raises `CommandError`."""
         start = _start(deps, turn)
         names: dict[str, str] = {}
@@ -224,14 +202,14 @@ class CommandLine:
             if HELP in said and (reply := self._help(said, start)):
                 return reply
             match = self._match(typed)
-        if match is None and (item := await self._item(unshared, turn)):
-            match, is_shared = item, bool(given)
+        if match is None and (named_item := await self._item(unshared, turn)):
+            match, is_shared = named_item, bool(given)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
             raise self._not_understood(typed, start)
         try:
-            return await self._values(*match, turn, start, is_shared=is_shared)
+            return await self._values(*match, turn, start, item=item, is_shared=is_shared)
         except NotSure as exc:
             return await self._ask(exc, match[1], match[0], deps, turn)
         except CommandError as exc:
@@ -247,12 +225,12 @@ class CommandLine:
         turn: Turn,
         start: str,
         *,
-        meant: int | None = None,
+        item: int | None = None,
         is_shared: bool = False,
     ) -> Typed:
         """Return the parameters' values, and the line's subject for the audit. Raises `CommandError`.
 
-        *meant* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
+        *item* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
         """
         rest, given = _without(rest, command.options)
         values: dict[str, Any] = {name: name in given for name in command.options}
@@ -260,15 +238,15 @@ class CommandLine:
         about = guessed = ""  # never the text
         for place, parameter in enumerate(command.parameters):
             name, is_last = parameter.name, place == len(command.parameters) - 1
-            if not rest and not (meant is not None and place == 0):
+            if not rest and not (item is not None and place == 0):
                 if parameter.is_required:
                     raise command.usage_error(start)
                 break
             if name in {"workflow", "agent"}:
-                if meant is not None and place == 0:
-                    one = await turn.project.catalog.item(name, meant)
+                if item is not None and place == 0:
+                    one = await turn.project.catalog.item(name, item)
                     if one is None:
-                        raise NoSuch(name, str(meant))
+                        raise NoSuch(name, str(item))
                 else:
                     known = await turn.project.catalog.candidates(name, rest)
                     picked = pick(name, rest, known, takes_rest=not is_last, acts=not command.is_read_only)

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 
 from bridge.config_tables import Act
+from bridge.engine.addressing import misspelled_first
+from bridge.engine.choices import Choices, Option
 from bridge.engine.command_line import MEANT, CommandLine
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import (
@@ -19,18 +21,25 @@ from bridge.engine.feature import (
     RegisteredShortcut,
     place_of_form,
 )
-from bridge.engine.notices import Slip, command_gone, did_you_mean, not_queued, of_earlier_release
+from bridge.engine.notices import command_gone, did_you_mean, not_queued, of_earlier_release
 from bridge.engine.projects import ASK, CHOOSE, remember
-from bridge.engine.questions import Question, TypedText
+from bridge.engine.questions import Question
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
 from bridge.engine.turn import Turn
-from bridge.errors import BridgeError, ControlNotUnderstood, NotAllowed, ProjectNotChosen, SlackError, StoreError
+from bridge.errors import (
+    BridgeError,
+    ControlNotUnderstood,
+    NotAllowed,
+    ProjectNotChosen,
+    ProjectRemoved,
+    SlackError,
+    StoreError,
+)
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import Place
 
@@ -96,59 +105,68 @@ class Features:
             if isinstance(result, Form) and turn.project_key == ASK:  # its menus depend on the project
                 raise ProjectNotChosen  # noqa: TRY301 - as if a handler had raised it
         except ProjectNotChosen as exc:
-            asked = self._asked_by(deps, turn)
-            await TypedText(deps.scripts).store(turn, asked)
+            await Choices(deps.scripts).ask(turn, self._asked_by(deps, turn))
             options = [kit.option(one.name, f"{one.id}:{turn.id}") for one in deps.projects]
             exc.form, exc.buttons = None, (kit.select(CHOOSE, "Choose a project", options),)
             raise
         return result
 
-    def _asked_by(self, deps: EngineDeps, turn: Turn) -> str:
-        """Return the command line that *turn* carries out, or else its button's action ID and value."""
+    def _asked_by(self, deps: EngineDeps, turn: Turn) -> Option:
+        """Return the command line that *turn* carries out, or else the press of its button."""
         match turn.body:
             case SlashCommand(command=command, text=text):
-                return f"{command} {text}"
+                return Option(line=f"{command} {text}")
             case InboundMessage() as message:
-                return self.commands.line_of(message, deps.bot_user) or ""
+                return Option(line=self.commands.line_of(message, deps.bot_user) or "")
             case body:
-                return f"{getattr(body, 'action_id', '')} {getattr(body, 'value', '')}"
+                return Option(control=getattr(body, "action_id", ""), value=getattr(body, "value", ""))
 
-    async def _in_project(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
-        """Do, once, what a person did before they chose the project for it."""
+    async def _picked(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
+        """Do, once, what a person picked: the command they meant, or what they did before they chose a project."""
         question = Question(deps, turn, click)
         if answered := await question.answered():
             return answered
-        asked = await TypedText(deps.scripts).of(turn, click.value.partition(":")[2])
-        if asked is None:
+        is_project, value = click.action_id == CHOOSE, click.value
+        if is_project:
+            value = f"0:{value.partition(':')[2]}"
+        elif ":" not in value:
+            raise ControlNotUnderstood(click.action_id)
+        option = await Choices(deps.scripts).picked(turn, value)
+        if option is None:
             return shown(command_gone(), "gone")
-        if turn.channel.startswith("D"):
+        if is_project and turn.channel.startswith("D"):
             await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
-        action_id, _, value = asked.partition(" ")
-        if asked.startswith("/"):
-            act = partial(self.commands.answer, asked, deps, turn)
+        if option.line:
+            act = partial(self.commands.answer, option.line, deps, turn, item=option.item)
         else:
-            pressed = click.model_copy(update={"action_id": action_id, "value": value})
+            pressed = click.model_copy(update={"action_id": option.control, "value": option.value})
             act = partial(self._press, deps, turn, pressed)
-        return await question.settled(act, turn.project.name)
+        return await question.settled(act, option.label or turn.project.name)
 
     async def _slip(self, message: InboundMessage, line: str, deps: EngineDeps, turn: Turn) -> Outcome | None:
         """Ask what was meant if a command's *line*, or the name of a project before it, seems to be misspelled."""
-        about: Any = {"m": message.ts, "t": message.thread_ts, "a": message.is_mention}
         if message.meant:
-            await TypedText(deps.scripts).store(turn, message.model_dump_json())
-            slip = Slip(word="", command=message.meant, turn=turn.id, **about)
-            return shown(did_you_mean(f"@{message.meant}", slip.model_dump_json()), what="slip")
-        if meant := self.commands.meant_by(line):
-            slip = Slip(word=addressed(message.text, deps.bot_user)[1].strip()[1:], command=meant, **about)
-            return shown(did_you_mean(f"!{meant}", slip.model_dump_json()), what="slip")
-        return None
+            found = misspelled_first(message.text, deps.projects, bot_user=deps.bot_user)
+            if found is None or found.project.id != message.meant:
+                raise ProjectRemoved(message.meant)
+            word = f"@{message.meant}"
+            changed = {"text": found.rest, "project": found.project.key, "names_project": True, "meant": ""}
+        elif command := self.commands.meant_by(line):
+            word = f"!{command}"
+            changed = {"text": word}
+        else:
+            return None
+        meant = Option(label=word, message=message.model_copy(update=changed))
+        project = "" if message.project == ASK else message.project  # as for a text that's no command
+        text = message.model_copy(update={"source": "word", "meant": "", "project": project})
+        return shown(
+            did_you_mean(word, *await Choices(deps.scripts).ask(turn, meant, Option(message=text))), what="slip"
+        )
 
     async def _press(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
         """Answer a click on a button, or a choice in a menu."""
-        if click.action_id in MEANT:
-            return await self.commands.meant(deps, turn, click)
-        if click.action_id == CHOOSE:
-            return await self._in_project(deps, turn, click)
+        if click.action_id in {CHOOSE, *MEANT}:
+            return await self._picked(deps, turn, click)
         if click.action_id not in self._buttons:
             raise ControlNotUnderstood(click.action_id)
         result: Result = await self._buttons[click.action_id](deps, turn, click)

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from pydantic import BaseModel, ValidationError
-
 from bridge.ends import failures
 from bridge.ends.messages import OTHERS
 from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS
@@ -133,37 +131,14 @@ def not_read(missing: Sequence[NotRead], *, is_all: bool = False, only_names: bo
     return kit.reply(text, kit.context(first), listed, *map(kit.context, last))
 
 
-class Slip(BaseModel, frozen=True):
-    """The value of a button below `did_you_mean`: the *word* typed, and the similar *command*, or project's ID.
-
-    *m* and *t* are the ``ts`` of the message and its thread; *a*: the message mentions the bot. The *turn* stored a
-    message that seems to misspell a project's name.
-    """
-
-    word: str
-    command: str
-    m: str
-    t: str = ""
-    a: bool = False
-    turn: str = ""
-
-    @classmethod
-    def parse(cls, value: str) -> Slip | None:
-        """Read a button's value; None if it's from another version."""
-        try:
-            return cls.model_validate_json(value)
-        except ValidationError:
-            return None
-
-
-def did_you_mean(meant: str, slip: str) -> Reply:
-    """Ask whether a command (``!stop``) or a project (``@orders``) was *meant*; the buttons carry the *slip*.
+def did_you_mean(meant: str, as_meant: str, as_text: str) -> Reply:
+    """Ask whether a command (``!stop``) or a project (``@orders``) was *meant*; the others are the buttons' values.
 
     Until then, nothing is sent.
     """
     meant = kit.one_line(meant, 40)
     use = SLIP_PROJECT if meant.startswith("@") else SLIP_COMMAND
-    run, send = kit.button(f"Use {meant}", use, slip), kit.button("Send as text", SLIP_TEXT, slip)
+    run, send = kit.button(f"Use {meant}", use, as_meant), kit.button("Send as text", SLIP_TEXT, as_text)
     text = f"Did you mean {meant}? Nothing was sent to the agent."
     return kit.reply(text, kit.with_code(text, meant), kit.actions(run, send))
 

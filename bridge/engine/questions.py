@@ -17,12 +17,11 @@ from bridge.engine.places import recipient_of
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, SlackError, StoreError
-from bridge.ids import MessageKey, PersonKey, TurnId
+from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click
 from bridge.project.models import Workflow
-from bridge.queue.keys import ANSWERED, TYPED, milliseconds
+from bridge.queue.keys import ANSWERED, milliseconds
 from bridge.queue.records import Write, only_if
-from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit import kit
 
 log = logging.getLogger(__name__)
@@ -121,24 +120,3 @@ class Question:
             except SlackError as exc:
                 log.info("can't replace a question that was answered", extra={"detail": exc.detail})
         return result
-
-
-class TypedText:
-    """The text that a question is about, as typed, until its person has answered. May raise `StoreUnavailable`."""
-
-    def __init__(self, scripts: Scripts) -> None:
-        self._redis = scripts.redis
-        self._keys = scripts.keys
-
-    async def store(self, turn: Turn, text: str) -> None:
-        """Store the *text* for the buttons of the question that *turn* asks."""
-        await self._redis.set(self._keys.typed(PersonKey(turn.team, turn.user), turn.id), text, px=milliseconds(TYPED))
-
-    async def of(self, turn: Turn, asked_by: str) -> str | None:
-        """Return the text that *turn*'s person typed for the turn *asked_by*, or None."""
-        found = await self._redis.get(self._keys.typed(PersonKey(turn.team, turn.user), asked_by))
-        return None if found is None else str(found)
-
-    def is_used(self, turn: Turn, asked_by: str) -> Write:
-        """Return the write that deletes the text stored by the turn *asked_by*."""
-        return ("delete", self._keys.typed(PersonKey(turn.team, turn.user), asked_by), 0)

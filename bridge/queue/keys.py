@@ -174,8 +174,8 @@ class Keys:
                                "their turns that run a workflow, or whose outcome is unknown, by time")
     input = Key[PersonKey, InProject]("input:<person>:<workflow>", "string", REMEMBERED,
                                 "input that the person asked the bot to remember")
-    typed = Key[PersonKey, str]("typed:<person>:<turn>", "string", TYPED,
-                                "invalid JSON input, until its author chooses")
+    choice = Key[PersonKey, str]("choice:<person>:<turn>", "string", TYPED,
+                                 "what a question of that turn offers, see `bridge.engine.choices`")
     answered = Key[MessageKey]("answered:<message>", "hash", ANSWERED,
                                "a question's message: the turn and the person that answered it with a button",
                                erased="key")

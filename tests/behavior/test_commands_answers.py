@@ -316,6 +316,7 @@ async def test_an_action_without_a_whole_name_opens_its_form_filled_in(
     [
         ("!workflows run Report dialy x", "Report (ID 1) with the input “dialy x”", (1, "dialy x")),
         ("!workflows run Reprt &lt;b&gt;", "Did you mean Report (ID 1) with the input “&lt;b&gt;” or", (1, "<b>")),
+        ("!workflows run Reprt &amp;lt;b\n  c", "Did you mean Report (ID 1) with the input", (1, "&lt;b\n  c")),
         ("!workflows run Reportdail x “y”", "Did you mean Report", (2, "x “y”")),
     ],
 )

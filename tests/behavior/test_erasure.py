@@ -99,7 +99,7 @@ async def test_nothing_about_a_person_stays(busy: Harness) -> None:
     lines = [line_of(key.partition(":")[2]) for key, text in before.items() if USER in text]
     assert {line.name for line in lines if line} >= {
         "alert", "approval", "audit", "channels", "handles", "home", "input", "recent_runs", "recent_threads", "report",
-        "shown", "thread", "typed", "votes",
+        "choice", "shown", "thread", "votes",
     }  # fmt: skip
 
     await erase(busy, USER)

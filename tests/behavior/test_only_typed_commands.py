@@ -45,6 +45,20 @@ async def test_a_word_sent_as_text_and_again_is_no_command(harness: Harness) -> 
     assert harness.service.messages == ["hello", "!stpo", "!stpo"]
 
 
+@pytest.mark.parametrize(("button", "asked"), [("slip:text", ["!stpo"]), ("slip:command", [])])
+async def test_a_word_at_the_top_of_a_channel_where_all_is_answered_is_sent_as_text(
+    harness: Harness, button: str, asked: list[str]
+) -> None:
+    await harness.store.set_channel(agent=7, answers="all")
+    await harness.receive(message("!stpo"))
+    await harness.work()
+
+    await harness.press(button)
+
+    assert harness.service.messages == asked
+    assert "There's no conversation here yet" not in harness.seen.ephemerals[-1].text
+
+
 @pytest.mark.parametrize(("is_text", "source"), [(True, "word"), (False, "typed"), (None, "typed")])
 def test_a_message_of_an_older_release_keeps_what_it_is(is_text: bool | None, source: str) -> None:  # noqa: FBT001
     stored = json.loads(to_json(message("!stats")))

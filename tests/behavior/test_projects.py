@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bridge.cli.trace import steps_of
-from bridge.engine.notices import SLIP_PROJECT, SLIP_TEXT
+from bridge.engine.notices import SLIP_COMMAND, SLIP_PROJECT, SLIP_TEXT
 from bridge.engine.projects import CHOOSE, OF_DIRECT
 from bridge.features.alerts.evaluating import evaluate_all
 from bridge.features.buttons import OPEN_DEFAULT, RUN_FORM
@@ -700,3 +700,14 @@ async def test_a_channels_form_opened_in_home_is_about_its_project(harness: Harn
 
     assert json.loads(harness.seen.forms[-1]["private_metadata"])["project"] == "orders"
     assert orders.runs == []
+
+
+@pytest.mark.parametrize(("button", "answered"), [(SLIP_TEXT, [("!stpo", None)]), (SLIP_COMMAND, [])])
+async def test_a_misspelled_command_in_a_direct_message_needs_no_project(
+    harness: Harness, orders: Service, button: str, answered: list[tuple[str, None]]
+) -> None:
+    await say(harness, "!stpo", DM_ALICE)
+    await harness.press(button)
+
+    assert asked(harness.service) == answered
+    assert orders.asked == []

@@ -54,7 +54,7 @@ async def test_a_command_in_a_channel_without_the_bot_explains_and_starts_no_thr
 async def test_invalid_json_input_runs_only_after_a_choice(harness: Harness) -> None:
     await harness.type_command('/workflows run 3 {"day": }')
     assert "Line 1, character 9: expected a value" in harness.seen.ephemerals[-1].text
-    assert any(":typed:" in key for key in await harness.keys())
+    assert any(":choice:" in key for key in await harness.keys())
 
     await harness.press("run:fix")
     view = harness.slack.views(ALICE)[-1]
@@ -70,7 +70,7 @@ async def test_invalid_json_input_runs_only_after_a_choice(harness: Harness) -> 
 
     assert "You already used" in harness.seen.ephemerals[-1].text
     assert harness.service.runs == [{"day": 1}, '{"day": }'], "one question, one run as text"
-    assert not any(":typed:" in key for key in await harness.keys()), "the button works once, its input is deleted"
+    assert not any(":choice:" in key for key in await harness.keys()), "the button works once, its input is deleted"
 
 
 async def test_with_fifteen_messages_per_call_the_newest_are_quoted(harness: Harness) -> None:

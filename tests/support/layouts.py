@@ -57,7 +57,7 @@ class _Everything(frozenset[Any]):
         return True
 
 
-_CARRIED: Final = {"id", "input_turn", "key", "slip", "turn", "value"}
+_CARRIED: Final = {"as_meant", "as_text", "id", "input_turn", "key", "turn", "value"}
 """Names of arguments that go into a button, and have values of the bridge's own."""
 
 _PAGE: Final = f"{OWN_PAGES}{{id}}"

@@ -55,7 +55,7 @@ async def test_helpers_and_functions_spell_the_same_keys(redis: Redis) -> None:
 
     assert keys == [getattr(Keys("test"), name)(*parts) for name, parts in calls.items()]
     assert keys[:3] == ["{test}:owner", "{test}:ready", "{test}:box:lane-0"]
-    assert "{test}:typed:person-0:turn-1" in keys
+    assert "{test}:choice:person-0:turn-1" in keys
 
 
 def test_a_script_gets_the_helpers_that_it_uses() -> None:

@@ -9,15 +9,15 @@ import logging
 from datetime import timedelta
 
 from bridge.engine import notices
-from bridge.engine.addressing import misspelled_first
+from bridge.engine.choices import Choices
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.places import recipient_of
 from bridge.engine.projects import remember
-from bridge.engine.questions import Question, TypedText, remove_notice
+from bridge.engine.questions import Question, remove_notice
 from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
 from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
-from bridge.errors import ControlNotUnderstood, NotAllowed, ProjectRemoved, SlackError
+from bridge.errors import NotAllowed, SlackError
 from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
@@ -231,39 +231,21 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
 @conversations.button(notices.SLIP_TEXT, label="button: Send as text")
 async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue what seemed mistyped the way the person chose, once: as the command, for the project, or as text."""
-    slip = notices.Slip.parse(click.value)
-    if slip is None:
-        raise ControlNotUnderstood(click.action_id)
-    is_text, question = click.action_id == notices.SLIP_TEXT, Question(deps, turn, click)
-    if slip.turn:
-        found = await _with_project(deps, turn, slip, is_text=is_text)
-        if found is None:
-            return shown(notices.message_gone(), "gone")
-        message, is_sent, meant = found, True, f"@{slip.command}"
-    else:
-        message = InboundMessage(
-            team=turn.team,
-            channel=turn.channel,
-            user=turn.user,
-            user_team=click.user_team,
-            is_shared=click.is_shared,
-            text=f"!{slip.word if is_text else slip.command}",
-            ts=slip.m,
-            thread_ts=slip.t,
-            is_mention=slip.a,
-            is_direct=turn.channel.startswith("D"),
-            source="word" if is_text else "typed",
-            project=turn.project_key,
-        )
-        is_sent, meant = is_text, f"!{slip.command}"
-    starts = message.is_mention or message.is_direct or (bool(slip.turn) and message.is_root)
+    option, question = await Choices(deps.scripts).picked(turn, click.value), Question(deps, turn, click)
+    if option is None or option.message is None:
+        return shown(notices.message_gone(), "gone")
+    message = option.message
+    if message.names_project and message.is_direct:
+        await remember(deps.scripts, PersonKey(turn.team, turn.user), message.project)
+    is_sent = click.action_id != notices.SLIP_COMMAND
     condition = Condition.START if is_sent else Condition.NONE  # a command doesn't start a conversation
+    starts = message.is_mention or message.is_direct or message.is_root
     put = await deps.inbox.put_message(
         Arrival(
             inbound=message,
             event=f"slip:{turn.id}",
             thread=message.thread,
-            in_order=is_sent or slip.command == "new",
+            in_order=is_sent or message.text == "!new",
             condition=condition if starts else Condition.BOUND,
             is_limited=is_sent,
             writes=question.uses(),  # the first of the two buttons counts
@@ -271,28 +253,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     )
     if put.end == "stale":
         return await question.answered() or shown(notices.already_used(), "already")
-    return _put_by_button(put, notices.slip_settled("" if is_text else meant))
-
-
-async def _with_project(deps: Deps, turn: Turn, slip: notices.Slip, *, is_text: bool) -> InboundMessage | None:
-    """Return the message that seemed to misspell a project's name, with that project or *is_text*; None if it's gone.
-
-    Raises `ProjectRemoved`.
-    """
-    typed = await TypedText(deps.scripts).of(turn, slip.turn)
-    if typed is None:
-        return None
-    message = InboundMessage.model_validate_json(typed)
-    if is_text:
-        return message.model_copy(update={"source": "word", "meant": ""})
-    meant = misspelled_first(message.text, deps.projects, bot_user=deps.bot_user)
-    if meant is None or meant.project.id != slip.command:
-        raise ProjectRemoved(slip.command)
-    if message.is_direct:
-        await remember(deps.scripts, PersonKey(turn.team, turn.user), meant.project.key)
-    return message.model_copy(
-        update={"text": meant.rest, "project": meant.project.key, "names_project": True, "meant": ""}
-    )
+    return _put_by_button(put, notices.slip_settled(option.label))
 
 
 def _put_by_button(put: Put, queued: Reply) -> Outcome:

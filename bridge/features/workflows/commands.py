@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
+from bridge.engine.choices import Choices, Option
 from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.questions import Question, TypedText
+from bridge.engine.questions import Question
 from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
 from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
@@ -63,7 +64,7 @@ async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
         given = typed_input(input)
     except BadInput as exc:
         await deps.access.require(turn, "run", workflow)
-        await TypedText(deps.scripts).store(turn, input)
+        await Choices(deps.scripts).ask(turn, Option(text=input))
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
     return await run(deps, turn, workflow, given)
 
@@ -136,14 +137,15 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     question = Question(deps, turn, click)
     if answered := await question.answered():
         return answered
-    typed = await TypedText(deps.scripts).of(turn, value.input_turn)
-    if typed is None:
+    option = await Choices(deps.scripts).picked(turn, f"0:{value.input_turn}")
+    if option is None:
         return run_card.input_expired()
+    typed = option.text
     if is_text:
         replaces = run_card.runs_as_text(workflow)
         result = await run(deps, turn, workflow, typed, question=question, replaces=replaces)
         if isinstance(result, Outcome) and result.ended not in {"", run_card.FAILED}:
-            turn.stage(TypedText(deps.scripts).is_used(turn, value.input_turn))
+            turn.stage(Choices(deps.scripts).forgets(turn, value.input_turn))
         return result
     view = forms.run_form(workflow, opened_here(turn), typed=typed, kind="json")
     return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
