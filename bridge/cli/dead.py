@@ -18,7 +18,7 @@ from bridge.inbound import WAITING_LIMIT
 from bridge.queue.dead import DeadLetter, DeadLetters
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import Owner, owner_of
-from bridge.slack.blockkit.kit import counted
+from bridge.slack.blockkit.kit import counted, permalink
 
 NONE: Final = "No work failed in the last 30 days."
 _UNKNOWN: Final = (
@@ -143,4 +143,4 @@ def _effect_of_retry(letter: DeadLetter) -> str:
 
 
 def _permalink(letter: DeadLetter, owner: Owner | None) -> str:
-    return owner.permalink(letter.channel, letter.ts, letter.thread_ts) if owner else ""
+    return permalink(owner.workspace, letter.channel, letter.ts, letter.thread_ts) if owner else ""

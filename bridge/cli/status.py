@@ -16,7 +16,7 @@ from bridge.queue.scripting import Scripts
 from bridge.queue.status import Status, status_of
 from bridge.queue.trace import Owner, owner_of
 from bridge.queue.wipe import CURE
-from bridge.slack.blockkit.kit import counted
+from bridge.slack.blockkit.kit import counted, permalink
 
 _STEPS: Final = {"queued": "starting", "sent": "waiting for the project service", "posting": "posting to Slack"}
 
@@ -83,7 +83,7 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
             where = f"turn {work.turn}"
             if kind == "t":
                 thread = ThreadKey.parse(rest)
-                link = owner and owner.permalink(thread.channel, thread.root)
+                link = owner and permalink(owner.workspace, thread.channel, thread.root)
                 where = link or f"{thread.channel} {thread.root}"
             where += f"  @{work.project}" if work.project else ""
             does = _STEPS.get(work.step, work.step)

@@ -37,11 +37,12 @@ class SaidOnce:
 
     async def may_note_late(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn*'s answer should say that it's late after an outage: no other turn in *thread* does."""
-        return await self._claim(self._keys.late(thread), turn, LATE)
+        return await self._claim(self._keys.seen_event(f"late:{thread}"), turn, LATE)
 
     async def may_say_that_it_works(self, turn: TurnId) -> bool:
         """Whether to tell a message's person that *turn* is still at work: once, even if the turn runs again."""
-        return bool(await self._redis.set(self._keys.still_working(turn), "1", nx=True, px=milliseconds(TRACE)))
+        key = self._keys.seen_event(f"working:{turn}")
+        return bool(await self._redis.set(key, "1", nx=True, px=milliseconds(TRACE)))
 
     async def _claim(self, key: str, turn: TurnId, lifetime: timedelta) -> bool:
         """Claim *key* for *turn*; True again if the turn runs again."""

@@ -302,19 +302,14 @@ class Inbox:
         because this edit overtook it. With *is_for_nobody*, its new text isn't for an agent, so earlier texts that
         Slack may still deliver are void. It may wait as a *run*.
         """
-        marked = milliseconds(RESENT_WITHIN) if is_for_nobody else ""
-        return str(
-            await self._scripts.run(
-                "edit",
-                str(message.key),
-                to_json(run or message),
-                message.edited_ts,
-                marked,
-                (run or message).kind,
-                milliseconds(TRACE),
-                confirmed=True,
-            )
-        )
+        facts = {
+            "message": str(message.key),
+            "version": message.edited_ts,
+            "kind": (run or message).kind,
+            "voids_ms": milliseconds(RESENT_WITHIN) if is_for_nobody else 0,
+            "trace_ms": milliseconds(TRACE),
+        }
+        return str(await self._scripts.run("edit", as_json(facts), to_json(run or message), confirmed=True))
 
     async def overhear(self, message: InboundMessage) -> None:
         """Record that a person wrote *message* in a thread, for someone other than the bot: see ``others``."""

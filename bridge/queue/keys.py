@@ -121,7 +121,7 @@ class Keys:
     reload = Key[[]]("reload", "string", ASKED, "the latest request to read the operator's file again")
     in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")
     probe = Key[[]]("probe", "string", PROBE, "nothing, to find out which commands the Redis user may run")
-    seen_event = Key[str]("seen:e:<event>", "string", SEEN,
+    seen_event = Key[str]("seen:e:<event>", "string", "25 hours; 1 or 7 days if it's something that's said once",
                           "the turn that an event became; the bridge's own may name a person who is notified",
                           erased="key")
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
@@ -142,7 +142,6 @@ class Keys:
     catching_up = Key[[]]("catching_up", "string", CATCHING_UP, "the process that catches up")
     unread_thread = Key[ThreadKey]("unread_thread:<thread>", "string", UNREAD_THREAD,
                                    "a thread that has yet to be read: the refused messages, or the outage")
-    late = Key[ThreadKey]("late:<thread>", "string", LATE, "the turn whose answer says that it's late")
     offered = Key[ThreadKey]("offered:<thread>", "list", TRACE, "turns of messages that were too old when found")
     bound = Key[str, InProject]("bound:<team>:<session>", "hash", "BRIDGE_SESSION_DAYS",
                           "thread → agent, direct message owner", erased="parts")
@@ -182,8 +181,6 @@ class Keys:
     results = Key[str]("results:<turn>", "string", RESULTS, "node results of a run, shown on demand", erased="turn")
     waiters = Key[str]("waiters:<turn>", "hash", WAITERS, "people who want to know when a run ends, or an answer comes",
                        erased="parts")
-    still_working = Key[str]("still_working:<turn>", "string", TRACE,
-                             "a turn whose person was told that the agent is still at work")
     snapshots = Key[[]]("snapshots", "hash", "400 days each",
                         "hour → statistics, see `bridge.features.statistics.snapshots`")
     hourly = Key[str]("hourly:<project>", "hash", "9 weeks each", "hour → the numbers alone")

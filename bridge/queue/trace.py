@@ -29,13 +29,6 @@ class Owner:
     team: str
     workspace: str = ""
 
-    def permalink(self, channel: str, ts: str, thread_ts: str = "") -> str:
-        """Return a message's permalink; ``""`` if it's unknown."""
-        if not (self.workspace and channel and ts):
-            return ""
-        address = f"{self.workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
-        return f"{address}?thread_ts={thread_ts}&cid={channel}" if thread_ts not in {"", ts} else address
-
 
 def _moment(ms: str) -> datetime | None:
     return from_epoch_ms(ms) if ms.isdecimal() else None

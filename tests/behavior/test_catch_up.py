@@ -287,7 +287,7 @@ async def test_the_first_answer_in_a_thread_says_that_it_is_late(case: CatchUpCa
     await case.catch_up()
 
     assert [LATE in str(one.blocks) for one in case.harness.seen.messages] == [False, True, False]
-    days = await case.harness.store.days_left(f"late:{ThreadKey(TEAM, GENERAL, root)}")
+    days = await case.harness.store.days_left(f"seen:e:late:{ThreadKey(TEAM, GENERAL, root)}")
     assert 0 < days <= 1, "after another outage the notice is posted again"
 
 

@@ -274,16 +274,19 @@ async def test_the_button_sends_the_current_text(talk: Talk) -> None:
     assert talk.asked[1:] == ["and mine?"]
 
 
-async def test_the_button_sends_a_reply_that_an_earlier_release_stored(talk: Talk) -> None:
+@pytest.mark.parametrize("is_edited", [False, True])
+async def test_the_button_sends_a_reply_that_an_earlier_release_stored(talk: Talk, *, is_edited: bool) -> None:
     await talk.happens((ALICE, f"{HEY}hello"), (BOB, "and mine?"))
     keys, redis = talk.harness.store.scripts.keys, talk.harness.store.scripts.redis
     message = MessageKey(TEAM, GENERAL, talk.posted["and mine?"])
     await redis.set(keys.unsent(message), str(await redis.hget(keys.draft(message), "body")), ex=60)
     await redis.delete(keys.draft(message))
+    if is_edited:
+        await talk.edit("and mine?", "and his?")
 
     await talk.harness.press(SEND_REPLY, user=BOB)
 
-    assert talk.asked[1:] == ["and mine?"]
+    assert talk.asked[1:] == ["and his?" if is_edited else "and mine?"]
 
 
 async def test_a_deleted_reply_is_not_sent(talk: Talk) -> None:

@@ -15,6 +15,7 @@ from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
 from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
+from bridge.slack.blockkit.kit import permalink
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, Store, key_of, message, ts
 from support.tables import each
@@ -48,13 +49,13 @@ def test_anything_else_is_not_a_message(text: str) -> None:
 
 
 def test_a_permalink_has_slacks_form() -> None:
-    owner = Owner(TEAM, "https://acme.slack.com/")
-    link = owner.permalink(C, TS, "1700000000.000100")
+    workspace = "https://acme.slack.com/"
+    link = permalink(workspace, C, TS, "1700000000.000100")
 
     assert link == f"https://acme.slack.com/archives/{C}/p1700000000123456?thread_ts=1700000000.000100&cid={C}"
-    assert owner.permalink(C, TS, TS) == f"https://acme.slack.com/archives/{C}/p1700000000123456"
+    assert permalink(workspace, C, TS, TS) == f"https://acme.slack.com/archives/{C}/p1700000000123456"
     assert address_of(link) == (C, TS)
-    assert Owner(TEAM).permalink(C, TS) == ""
+    assert permalink("", C, TS) == ""
 
 
 async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> None:

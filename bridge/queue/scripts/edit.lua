@@ -1,23 +1,29 @@
 -- Store the new text of an edited message. If the message is waiting, the new text will be sent. If an agent already has
--- the earlier text, the new one is stored as a draft (`bridge.queue.drafts`). An edit that arrives late or
--- twice changes nothing. If the message isn't a turn yet, nothing is stored: the edit may become that turn (`put`). Only
+-- the earlier text, the new one is stored as a draft (`bridge.queue.drafts`). An edit that arrives late or twice
+-- changes nothing. If the message isn't a turn yet, nothing is stored: the edit may become that turn (`put`). Only
 -- if its new text was found not to be for an agent are the earlier ones void, so that nothing is lost without a decision.
--- ARGV: message identity, body, version of the text, how long an unknown message's earlier texts are void (ms) or '', kind,
---       a draft's lifetime (ms).
+-- ARGV: the facts as JSON (`Inbox.edit`), the new body.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
-local mark, draft, version = seen_message_key(ARGV[1]), draft_key(ARGV[1]), tonumber(ARGV[3]) or 0
+local a, body = cjson.decode(ARGV[1]), ARGV[2]
+local mark, draft, version = seen_message_key(a.message), draft_key(a.message), tonumber(a.version) or 0
 local turn = redis.call('GET', mark)
 local since = voids(turn)
 if since and (version < since or since == math.huge) then return 'late' end
 if not turn or since then
+  local earlier = redis.call('GET', unsent_key(a.message)) -- as an earlier release stored a reply
+  if earlier then
+    redis.call('DEL', unsent_key(a.message))
+    redis.call('HSET', draft, 'body', earlier, 'version', cjson.decode(earlier).edited_ts or '')
+    redis.call('PEXPIRE', draft, a.trace_ms)
+  end
   local reply = redis.call('HMGET', draft, 'body', 'version') -- a button may send it
   if reply[1] and (tonumber(reply[2] or '') or 0) <= version then
-    redis.call('HSET', draft, 'body', ARGV[2], 'version', ARGV[3])
+    redis.call('HSET', draft, 'body', body, 'version', a.version)
   end
-  if version > 0 and ARGV[4] ~= '' then
-    redis.call('SET', mark, '=' .. ARGV[3], 'PX', ARGV[4])
+  if version > 0 and a.voids_ms > 0 then
+    redis.call('SET', mark, '=' .. a.version, 'PX', a.voids_ms)
   elseif version > 0 and is_catching_up() then -- catch-up may have read an earlier text, and reads it again
-    redis.call('SET', mark, '~' .. ARGV[3], 'PX', 1000 * YOUNG)
+    redis.call('SET', mark, '~' .. a.version, 'PX', 1000 * YOUNG)
   end
   return 'unknown'
 end
@@ -33,11 +39,11 @@ if seen[1] ~= 'queued' then
   if not is_chat then return 'late' end
   if version < (tonumber(redis.call('HGET', draft, 'version') or '') or 0) then return 'known' end
   redis.call('HDEL', draft, 'again', 'again_by')
-  redis.call('HSET', draft, 'body', ARGV[2], 'version', ARGV[3], 'lane', seen[4], 'thread', seen[7] or '', 'of', turn)
-  redis.call('PEXPIRE', draft, ARGV[6])
+  redis.call('HSET', draft, 'body', body, 'version', a.version, 'lane', seen[4], 'thread', seen[7] or '', 'of', turn)
+  redis.call('PEXPIRE', draft, a.trace_ms)
   return 'asked'
 end
-if seen[2] ~= ARGV[5] then return 'unknown' end -- the message was refused, and only the notice about that waits
-redis.call('HSET', key, 'body', ARGV[2], 'version', ARGV[3])
+if seen[2] ~= a.kind then return 'unknown' end -- the message was refused, and only the notice about that waits
+redis.call('HSET', key, 'body', body, 'version', a.version)
 redis.call('HINCRBY', key, 'edits', 1)
 return 'edited'
