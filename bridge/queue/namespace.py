@@ -11,7 +11,7 @@ from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRA
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import ensured
 from bridge.queue.redis.refusals import Unexpected, unexpected
-from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
+from bridge.queue.scripting import Scripts, as_json, epoch_ms, from_epoch_ms
 from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
@@ -99,24 +99,24 @@ class Namespace:
             gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
             set_up = await self._counts_set_up()  # before the wipe is noticed, so that it isn't what is left after it
             now, asked = self._now(), self._scripts.clock.elapsed()
-            answer, since, *more = await self._scripts.run(
-                "open",
-                self._team,
-                self._bot,
-                epoch_ms(now),
-                self._workspace,
-                gap,
-                milliseconds(RESENT_WITHIN),
-                REFUSING_LENGTH,
-                int(hears_slack or self._hears_slack()),
-                milliseconds(_SLACK_SILENT) if self._notes_outages else "",
-                milliseconds(MARKED),
-                epoch_ms(self.since) if self.since else "",
-                epoch_ms(now - self._waited),
-                self._set_up,
-                self._process,
-                milliseconds(HEARD),
-            )
+            facts = {
+                "team": self._team,
+                "bot": self._bot,
+                "now": str(epoch_ms(now)),
+                "url": self._workspace,
+                "gap_ms": gap,  # the longest normal pause between heartbeats
+                "refusing_ms": milliseconds(RESENT_WITHIN),
+                "most_refusing": REFUSING_LENGTH,
+                "hears_slack": hears_slack or self._hears_slack(),
+                "silent_ms": milliseconds(_SLACK_SILENT) if self._notes_outages else 0,  # 0: don't catch up
+                "outage_ms": milliseconds(MARKED),
+                "since": str(epoch_ms(self.since)) if self.since else "",
+                "waiting_since": str(epoch_ms(now - self._waited)),  # no message waits for longer
+                "set_up": self._set_up,
+                "process": self._process,
+                "process_ms": milliseconds(HEARD),
+            }
+            answer, since, *more = await self._scripts.run("open", as_json(facts))
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
             clock, has_outage, *wiped = more

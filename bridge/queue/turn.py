@@ -300,22 +300,31 @@ class Journal:
         *first* is a thread, and the agent that it gets if
         it has none yet. Raises `AlreadyUsed` if the *writes* start with an ``if`` that doesn't hold.
         """
-        record, bound, now = taken.record, (str(first[0]), first[1]) if first else ("", ""), self._now()
+        record, now = taken.record, self._now()
+        thread, agent = first or ("", "")
         limited, lives = self._scripts.keys.limits(), milliseconds(LIMITED)
         listed: list[Write] = [  # for `bridge.engine.limits.used_limits`
             ("rank", limited, lives, one.listed, epoch_ms(now + one.window), _MOST_LISTED) for one in limits
         ]
-        answer = await self._run(
-            "sent", taken.held, record.id, epoch_ms(now), taken.token, record.edits, note,
-            as_json(counted(limits)), *bound, self._session_ms, taken.project, as_json([*writes, *listed]),
-            confirmed=True,
-        )  # fmt: skip
-        what, *facts = str(answer).split(":")
+        facts = {
+            "now": str(epoch_ms(now)),
+            "token": taken.token,
+            "edits": str(record.edits),  # that the request includes
+            "note": note,
+            "limits": counted(limits),
+            "thread": str(thread),
+            "agent": str(agent),
+            "session_ms": self._session_ms,
+            "project": taken.project,  # of the thread, if it isn't bound
+            "writes": [*writes, *listed],
+        }
+        answer = await self._run("sent", taken.held, record.id, as_json(facts), confirmed=True)
+        what, *numbers = str(answer).split(":")
         if what in {"paused", "near"}:
-            quota, wait = limits[int(facts[0]) - 1], timedelta(milliseconds=max(0.0, float(facts[-1])))
+            quota, wait = limits[int(numbers[0]) - 1], timedelta(milliseconds=max(0.0, float(numbers[-1])))
             if what == "paused":
                 raise TooOften(quota.called, wait, "" if quota.called else quota.words)
-            return quota, int(float(facts[1])), wait
+            return quota, int(float(numbers[1])), wait
         if answer == "stale":
             raise AlreadyUsed
         if answer != "ok":
