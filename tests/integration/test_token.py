@@ -57,7 +57,7 @@ async def test_messages_wait_while_the_token_is_revoked(system: System) -> None:
     status, state = await bridge.state()
     assert (status, state["ready"], state["slack"]) == (200, True, "down")
     assert state["slack_trouble"] == "tokens_revoked"
-    assert (system.slack.deliveries[-1].status, system.project.calls[system.asked_before :]) == (200, [])
+    assert (system.slack.deliveries[-1].status, system.chats(), system.runs()) == (200, [], [])
 
     system.slack.people.give_token()
     await system.answered(GENERAL, root)

@@ -149,14 +149,14 @@ async def test_a_long_table_is_laid_out_beside_other_tasks(slack: EmulatedSlack,
         nonlocal rounds
         while True:
             rounds += 1
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)  # not 0, which would take half of the processor from the thread
 
     counting = asyncio.create_task(count())
-    await post(poster, answer("-|\n" * 25_000), {})
+    await post(poster, answer("-|\n" * 15_000), {})
     counting.cancel()
 
     assert len(posted(slack)) > 1
-    assert rounds > 1000, "a table is parsed in one piece, so that others wait for it if it isn't in a thread"
+    assert rounds > 15, "a table is parsed in one piece, so that others wait for it if it isn't in a thread"
 
 
 async def test_an_answer_pings_no_one_in_any_form(slack: EmulatedSlack, poster: Poster) -> None:
