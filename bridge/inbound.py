@@ -316,7 +316,7 @@ class Submission(Interaction):
 class Notice(Respondable):
     """A rendered reply on its way to one person: *what* names it, in the audit, and *reply* is its stored form.
 
-    *of* is the person's action, named as in `bridge.engine.activity.action_name`. *is_offer*: nothing was refused. In
+    *of* is the person's action, named as in `bridge.engine.events.action_name`. *is_offer*: nothing was refused. In
     those of an earlier release, *what* has facts after a colon, and there's no *reply*.
     """
 

@@ -21,9 +21,9 @@ from bridge.door.listeners.messages import MessageListeners
 from bridge.door.listeners.token_watch import TokenWatch
 from bridge.engine import notices
 from bridge.engine.access import Access
-from bridge.engine.activity import Activity
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
+from bridge.engine.events import Entries, FinishedTurns
 from bridge.engine.home import Homes
 from bridge.engine.limits import Limit, Limiter, limits_in_short, limits_of, of_arrival
 from bridge.engine.projects import ServedProjects
@@ -86,6 +86,7 @@ class Parts:
     turns: Turns
     queued_reactions: QueuedReactions
     clock: Clock
+    events: FinishedTurns
     gates: GateCheck
     use: Callable[[Config], None]
     token_watch: TokenWatch
@@ -233,7 +234,10 @@ def build(
     )
     wires.metrics.watch_queue(lambda: worker.depth)
     clock = Clock(deps, features.clocks, features.jobs, patience)
-    return Parts(listen, receiver, stopping, worker, turns, queued_reactions, clock, gates, use, token_watch, catch_up)
+    events = FinishedTurns(deps, features.event_handlers, patience, has_audit=bool(settings.audit_lifetime))
+    return Parts(
+        listen, receiver, stopping, worker, turns, queued_reactions, clock, events, gates, use, token_watch, catch_up
+    )
 
 
 def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> Turns:
@@ -248,9 +252,7 @@ def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, p
         slots=Slots(settings.max_turns),
         shares=Shares(settings.max_turns, lambda: len(list(deps.projects))),
         metrics=deps.metrics,
-        activity=Activity(
-            scripts, deps.homes, features, audit_lifetime=settings.audit_lifetime, now=deps.now, metrics=deps.metrics
-        ),
+        entries=Entries(scripts.keys, features.commands.fixed_words, lifetime=settings.audit_lifetime, now=deps.now),
         max_age=settings.max_age,
         watches=watches,
     )

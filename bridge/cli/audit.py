@@ -12,12 +12,13 @@ from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_t
 from bridge.ends import refusals
 from bridge.ends.messages import ENDS
 from bridge.features.registry import features
-from bridge.queue.audit import AuditEntry, audit_since
+from bridge.queue.events import AUDITED, Event, events_since
 from bridge.queue.scripting import Scripts
 
 _DEAD: Final = "dead: "
 _NOT_SHOWN: Final = "not shown: "
 _TITLES: Final = ("when", "who", "where", "what", "on", "outcome")
+_SHOWN: Final = frozenset({"ended_at", "asked_at", "is_allowed", *AUDITED})
 _AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
 
 RESULTS: Final = {**features.outcomes, **{name: end.word for name, end in ENDS.items() if end.word}}
@@ -40,7 +41,7 @@ def audit(
 
     async def show(scripts: Scripts) -> int:
         beginning = scripts.clock.now() - length
-        entries, is_empty = audit_since(scripts, beginning), True
+        entries, is_empty = events_since(scripts, beginning), True
         if as_json:
             async for entry in entries:
                 out(for_programs(entry))
@@ -56,7 +57,7 @@ def audit(
     in_store(show)
 
 
-async def table(entries: AsyncIterator[AuditEntry], names: DisplayNames) -> AsyncIterator[str]:
+async def table(entries: AsyncIterator[Event], names: DisplayNames) -> AsyncIterator[str]:
     """Format *entries* for people, below a line of titles."""
     form, batch = "", [entry async for entry in _next(entries)]
     while batch:
@@ -79,7 +80,7 @@ async def table(entries: AsyncIterator[AuditEntry], names: DisplayNames) -> Asyn
         batch = [entry async for entry in _next(entries)]
 
 
-async def _next(entries: AsyncIterator[AuditEntry]) -> AsyncIterator[AuditEntry]:
+async def _next(entries: AsyncIterator[Event]) -> AsyncIterator[Event]:
     for _ in range(_AT_ONCE):
         try:
             yield await anext(entries)
@@ -88,7 +89,7 @@ async def _next(entries: AsyncIterator[AuditEntry]) -> AsyncIterator[AuditEntry]
 
 
 def _subject(about: str, names: DisplayNames | None) -> str:
-    """Describe the subject of an action for people (`AuditEntry.about`); *names* are those of the default project."""
+    """Describe the subject of an action for people (`Event.about`); *names* are those of the default project."""
     kind, id_, name = (*about.split(" ", 2), "", "", "")[:3]
     match kind:
         case "agent" if id_ == "none":
@@ -103,14 +104,15 @@ def _subject(about: str, names: DisplayNames | None) -> str:
             return about
 
 
-def for_programs(entry: AuditEntry) -> str:
+def for_programs(entry: Event) -> str:
     """Format *entry* as JSON: *outcome* is a stable word, *result* is for people."""
     kind, id_, name = (*entry.about.split(" ", 2), "", "", "")[:3]
+    said = {field: value for field, value in with_known_project(entry).items() if field in _SHOWN}
     about = {"about": f"{kind} {id_}".rstrip(), "name": name}
-    return to_json({**with_known_project(entry), **about, "outcome": word(entry), "result": result(entry)})
+    return to_json({**said, **about, "outcome": word(entry), "result": result(entry)})
 
 
-def result(entry: AuditEntry) -> str:
+def result(entry: Event) -> str:
     """Describe the outcome for people."""
     if entry.outcome.startswith(_DEAD):
         why = "; ".join(filter(None, (entry.outcome.removeprefix(_DEAD), entry.cause)))
@@ -122,7 +124,7 @@ def result(entry: AuditEntry) -> str:
     return f"{said} ({entry.cause})" if entry.cause else said
 
 
-def word(entry: AuditEntry) -> str:
+def word(entry: Event) -> str:
     """Name the outcome for programs: ``no_such``, ``not_allowed``, ``form_opened``."""
     outcome = entry.outcome
     first = outcome.partition(":")[0] if outcome.startswith((_DEAD, _NOT_SHOWN)) else outcome

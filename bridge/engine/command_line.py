@@ -28,7 +28,7 @@ from bridge.errors import (
     UnknownOption,
 )
 from bridge.inbound import InboundMessage
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated

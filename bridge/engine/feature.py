@@ -38,6 +38,7 @@ from bridge.engine.standing import Standing
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
 from bridge.project import Agent, Catalog
+from bridge.queue.events import Event
 from bridge.queue.records import Write
 from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.reply import Block, Reply
@@ -48,6 +49,8 @@ Fill = Callable[..., Awaitable[Form]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
+OnEvents = Callable[[Any, Sequence[Event]], Awaitable[Sequence[Write]]]
+V = TypeVar("V", bound=OnEvents)
 FormReader = Callable[[Mapping[str, Any]], object]
 FormPlace = Callable[[Mapping[str, Any], Origin], Place]
 
@@ -208,6 +211,7 @@ class Feature:
         self.needs: list[NeedsOf] = []
         self.clocks: list[SlotsDue] = []
         self.jobs: list[Job] = []
+        self.event_handlers: list[OnEvents] = []
         self.standing: list[Standing] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
@@ -326,6 +330,14 @@ class Feature:
         """Register ``async def …(deps, most) -> list[Slot]``, which returns due slots, *most* at a time."""
         self.clocks.append(due)
         return due
+
+    def on_events(self, handler: V) -> V:
+        """Register ``async def …(deps, events) -> list[Write]``, for finished turns (`bridge.engine.events`).
+
+        Its writes are made exactly once for each event; whatever else it does may be repeated.
+        """
+        self.event_handlers.append(handler)
+        return handler
 
     def every(self, period: timedelta, *, everywhere: bool = False) -> Callable[[A], A]:
         """Register ``async def …(deps)``, which one process runs once per *period*; it's retried if it fails.

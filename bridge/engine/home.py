@@ -1,7 +1,8 @@
 """The Home tab, as features see it: what they add to it, how they read that, and when it's redrawn.
 
-It's drawn for people who have it open, after anything that may change it, in the step that does so: Redis queues the
-redraw only if they opened it within the hour, and none waits already. If nothing has changed, nothing is published.
+It's drawn for people who have it open, after anything that may change it, in the step that does so, or a second or two
+after a turn of theirs has ended (`bridge.features.home.recent`): Redis queues the redraw only if they opened it within
+the hour, and none waits already. If nothing has changed, nothing is published.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from bridge.engine.projects import ServedProjects
-from bridge.ids import PersonKey, TurnId
+from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.inbound import HomeOpened
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import LOOKING, RECENT, milliseconds
@@ -22,6 +23,9 @@ from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.reply import Block
 
 _TICKS = 3  # of the event loop
+
+MOST_RECENT = 10
+"""How many runs and conversations are stored for each person."""
 
 MOST_UNSETTLED = 20
 """How many running runs and unknown outcomes are stored for each person."""
@@ -113,10 +117,14 @@ class Homes:
             writes += only_if(key, {"project": shown.id, "queued": ""}, ("field", key, 0, "queued", "1"), redraw)
         return tuple(writes)
 
-    def unsettled(self, person: PersonKey, turn: TurnId) -> Write:
-        """Return the write that lists *turn* in Home: its run has begun, or its outcome is unknown."""
-        key, now = self._keys.unsettled(person), epoch_ms(self._now())
-        return ("rank", key, milliseconds(RECENT), turn, now, MOST_UNSETTLED)
+    def thread(self, person: PersonKey, thread: ThreadKey, at: datetime) -> Write:
+        """Return the write that lists a conversation in Home."""
+        lives, key = milliseconds(RECENT), self._keys.recent_threads(person)
+        return ("rank", key, lives, str(thread), epoch_ms(at), MOST_RECENT)
+
+    def unsettled(self, person: PersonKey, turn: TurnId, at: datetime) -> Write:
+        """Return the write that lists *turn* in Home: its run has begun, its outcome is unknown, or it was given up."""
+        return ("rank", self._keys.unsettled(person), milliseconds(RECENT), turn, epoch_ms(at), MOST_UNSETTLED)
 
     def settled(self, person: PersonKey, turn: TurnId) -> Write:
         """Return the write that undoes `unsettled`."""

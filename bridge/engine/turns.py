@@ -18,9 +18,9 @@ from functools import partial
 
 from bridge.engine import notices
 from bridge.engine.access import UNREACHABLE
-from bridge.engine.activity import Activity
 from bridge.engine.deps import EngineDeps
 from bridge.engine.dispatch import Features
+from bridge.engine.events import Entries
 from bridge.engine.places import MENU_MARK, RUN_MARK, place_of, recipient_of
 from bridge.engine.projects import ASK
 from bridge.engine.questions import remove_notice
@@ -52,11 +52,12 @@ from bridge.errors import (
     ThreadGone,
     TooOften,
 )
-from bridge.ids import MessageKey, ThreadKey, TurnId, side_id
+from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id
 from bridge.inbound import (
     InboundMessage,
     IncidentChange,
     Notice,
+    SlashCommand,
     TriggeredRun,
 )
 from bridge.logs import facts
@@ -101,7 +102,7 @@ class Turns:
     patience: Patience
     slots: Slots
     metrics: Metrics
-    activity: Activity
+    entries: Entries
     max_age: timedelta
     shares: Shares
     line: Line = field(default_factory=Line)
@@ -437,14 +438,11 @@ class Turns:
         if posted and outcome is not None:
             place = place_of(record.body, outcome.reply.audience)
             shown = MessageKey(turn.team, self.deps.slack.channel_of(place), posted)
-        activity = self.activity.writes(turn.id, record, what, about=about, outcome=outcome, posted=shown)
-        ended = self.activity.ended(turn, what, outcome)
-        writes = [*activity, *ended, *writes]
-        answers = await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=writes)
-        if self.activity.changes_home(activity, answers):
-            await self.deps.inbox.write(*self.activity.redraws(record))
-        if record.has_queued_reaction:
-            await self._remove_queued_reaction(record)
+        entry = self.entries.of(
+            turn.id, record, what, about=about, outcome=outcome, posted=shown,
+            agent=turn.conversation.agent, project=turn.project_key,
+        )  # fmt: skip
+        await self.journal.done(turn.taken, what=what, posted=shown, keep_text=keep_text, writes=[entry, *writes])
         if record.is_again:  # the notice may have been shown only now
             await remove_notice(self.deps, turn.id, record.body.channel)
         seconds = (self.deps.now() - record.accepted_at).total_seconds()
@@ -471,21 +469,14 @@ class Turns:
     ) -> None:
         """Make a turn a dead letter and queue the *notice* about it, in one step."""
         queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
-        listed = self.activity.given_up(record) if notice is not None and record is not None else ()
-        writes = [*self.activity.writes(turn, record, f"dead: {reason}"), *queues, *writes, *listed]
+        is_open = notice is not None and record is not None and isinstance(record.body, InboundMessage | SlashCommand)
+        entry = self.entries.of(turn, record, f"dead: {reason}", is_open=is_open)
+        writes = [entry, *queues, *writes]
         await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
-        if record is not None:
-            if record.has_queued_reaction:
-                await self._remove_queued_reaction(record)
-            if record.takes > 1:
-                await self.deps.indicators.clear_working(place_of(record.body))
+        if record is not None and record.takes > 1:
+            await self.deps.indicators.clear_working(place_of(record.body))
         self.metrics.dead_letter()
         log.error("turn failed permanently; see bridge dead list", extra={"turn": turn, "reason": reason})
-
-    async def _remove_queued_reaction(self, record: Record) -> None:
-        """Remove the reaction, only now that the turn has ended and nothing waits for this call (`QueuedReactions`)."""
-        if isinstance(record.body, InboundMessage):
-            await self.deps.indicators.remove_queued_reaction(record.body.channel, record.body.ts)
 
     async def _open(self, turn: Turn, form: Form) -> None:
         """Open a form, or offer a button for it if the trigger is older than 3 s."""
@@ -532,8 +523,10 @@ class Turns:
             await self.deps.indicators.show_suspended(place_of(turn.body))
         if not await self.journal.park(turn.taken, _thread(turn)):
             return False
-        listed = self.activity.listed(turn.record, turn.project_key)
-        await self.deps.inbox.write(*listed)
+        if isinstance(turn.body, InboundMessage) and not turn.body.app:
+            homes, person = self.deps.homes, PersonKey(turn.team, turn.user, turn.project_key)
+            listed = homes.thread(person, turn.body.thread, self.deps.now())
+            await self.deps.inbox.write(listed, *homes.redraws(turn.team, turn.user))
         return True
 
     async def _wait_for_service(self, turn: Turn, exc: ProjectError) -> None:

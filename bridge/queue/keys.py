@@ -46,7 +46,9 @@ GREETED = timedelta(days=365)
 GREETING = timedelta(hours=1)  # until a turn has posted the greeting
 VOTES = timedelta(days=90)
 PASSED_IN_A_DAY = 1000  # per channel; a busy one costs about 100 kB
-AUDIT_LENGTH = 200_000  # entries of about 100 bytes; older ones are trimmed
+AUDIT_LENGTH = 200_000  # entries of about 200 bytes; older ones are trimmed
+UNAUDITED = timedelta(days=1)  # the longest that entries wait for a process, if there's no audit
+CONSUMING = timedelta(seconds=5)
 CATCHING_UP = timedelta(seconds=15)
 TOLD = timedelta(days=30)  # the shortest time between two notices that replies need a mention
 DOWN = timedelta(days=30)
@@ -55,6 +57,7 @@ OVER = timedelta(hours=1)
 TROUBLES = timedelta(minutes=2)
 REPLICATED = timedelta(days=7)
 LIMITED = timedelta(days=1)  # the longest a limit counts
+BY_DAY = timedelta(days=22)  # longer than `bridge.features.statistics.work.periods_since` asks for days
 ENDED = timedelta(days=1)
 ENDED_LENGTH = 5000  # entries of about 60 bytes; older ones are trimmed
 LATE = timedelta(days=1)  # so that answers after another outage say that they're late, too
@@ -187,8 +190,10 @@ class Keys:
     project_snapshots = Key[str]("snapshots:<project>", "hash", "400 days each", "the same for other projects")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in this period")
-    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "who did what, see `bridge.queue.audit`",
+    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "finished turns, see `bridge.queue.events`",
                     erased="parts")
+    consumed = Key[[]]("consumed", "hash", SNAPSHOTS, "up to which entry others follow, see `bridge.engine.events`")
+    consuming = Key[[]]("consuming", "string", CONSUMING, "the process that does so")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.schedules.store`", stays=True,
                       erased="set up")
     reports = Key[[]]("reports", "zset", "forever", "everything that's scheduled, by creation time", stays=True)
@@ -205,9 +210,12 @@ class Keys:
     incidents = Key[[]]("incidents", "zset", INCIDENT, "the names of all incidents, by when they began")
     troubles = Key[str]("troubles:<process>", "string", TROUBLES, "what a process knows to be wrong")
     replicated = Key[[]]("replicated", "string", REPLICATED, "this Redis had a replica")
-    ended = Key[str]("ended:<kind>", "stream", ENDED, "how turns of agents or workflows ended, and votes, without IDs")
-    work = Key[[]]("work", "hash", SNAPSHOTS, "day or week → what agents and workflows did, see "
+    ended = Key[str]("ended:<kind>", "stream", ENDED, "how turns of agents or workflows ended, one by one, without IDs")
+    work = Key[[]]("work", "hash", SNAPSHOTS, "when services couldn't be reached; earlier sums of what agents did")
+    did = Key[str]("did:<period>", "hash", "22 or 400 days", "what agents and workflows did in a day or a week, see "
                    "`bridge.features.statistics.work`")
+    distinct = Key[str, str, str]("distinct:<what>:<period>:<of>", "string", "22 or 400 days",
+                                  "how many people or threads an agent answered in a day or a week, without IDs")
     words = Key[ThreadKey]("words:<thread>", "string", "BRIDGE_SESSION_DAYS at most",
                            "a report's text, for the first question in its thread")
     votes = Key[str]("votes:<turn>", "hash", VOTES, "votes on an answer by person", erased="parts")

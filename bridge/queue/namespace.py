@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
-from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
+from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRACE, UNAUDITED, milliseconds
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import ensured
 from bridge.queue.redis.refusals import Unexpected, unexpected
@@ -154,7 +154,7 @@ class Namespace:
         Returns how many consumers were deleted.
         """
         now, lifetime = self._now(), self._session_lifetime
-        oldest, idle = self._scripts.redis_time(-self._audit_lifetime), epoch_ms(now - lifetime) // 1000
+        oldest, idle = self._scripts.redis_time(-(self._audit_lifetime or UNAUDITED)), epoch_ms(now - lifetime) // 1000
         return int(
             await self._scripts.run("forget", milliseconds(_CONSUMER_GONE), oldest, idle, milliseconds(lifetime))
         )

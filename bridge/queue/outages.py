@@ -116,12 +116,7 @@ class Outages:
 
     async def claim(self, process: str) -> bool:
         """Claim catching up for *process*, or renew its claim. Returns whether it holds the claim."""
-        key, lasts = self._keys.catching_up(), milliseconds(CATCHING_UP)
-        if await self._redis.set(key, process, nx=True, px=lasts):
-            return True
-        if await self._redis.get(key) != process:
-            return False
-        return bool(await self._redis.pexpire(key, lasts))
+        return await self._scripts.claim(self._keys.catching_up(), process, CATCHING_UP)
 
     async def release(self, process: str) -> None:
         """Release the claim of *process*."""

@@ -27,7 +27,7 @@ _USED: Final = """
     HGET @ f | HMGET @ f | HGETALL @ | HKEYS @ | HLEN @ | HEXISTS @ f | HSCAN @ 0
     HSET @ f 0 | HSETNX @ f 0 | HINCRBY @ f 1 | HDEL @ f
     LINDEX @ 0 | LLEN @ | LRANGE @ 0 0 | LPUSH @ 0 | RPUSH @ 0 | LPOP @ | LREM @ 1 0 | LTRIM @ 0 0
-    LINSERT @ BEFORE 0 0
+    LINSERT @ BEFORE 0 0 | PFADD @ | PFCOUNT @
     ZADD @ 0 m | ZREM @ m | ZREMRANGEBYSCORE @ 0 0 | ZREMRANGEBYRANK @ 0 0 | ZCARD @ | ZCOUNT @ 0 0 | ZSCORE @ m
     ZRANGE @ 0 0 | ZREVRANGE @ 0 0 | ZRANGEBYSCORE @ 0 0
     XADD @ * f 0 | XLEN @ | XRANGE @ 0 0 | XTRIM @ MAXLEN 0 | XDEL % 1-1 | XACK % g 1-1 | XPENDING % g

@@ -145,6 +145,7 @@ class Record:
 
 Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
+Distinct = tuple[Literal["distinct"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
 Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str, int]
 Write = (
@@ -157,7 +158,9 @@ Write = (
     | tuple[Literal["push"], str, int, str, int]
     | tuple[Literal["rank"], str, int, str, int, int]
     | tuple[Literal["unrank"], str, int, str]
-    | tuple[Literal["left"], str, int]
+    | tuple[Literal["count"], str, int, str, int]
+    | Distinct
+    | tuple[Literal["trim"], str, int, str]
     | Append
     | Queue
     | Guard
@@ -176,7 +179,9 @@ key's lifetime in ms from then on (0: unchanged). The other elements are, for
 * ``push``: a value for the head of a list, and how many stay;
 * ``rank``: member, score, and how many of the highest stay (0: all); Redis answers ``1`` if the member is new;
 * ``unrank``: the member to remove;
-* ``left``: nothing is written; Redis answers how long the key still lives (ms);
+* ``count``: a hash's field, and by how much its number grows;
+* ``distinct``: values that a HyperLogLog counts;
+* ``trim``: a stream's first entry that stays;
 * ``queue``: a turn to queue once, in a lane of its own: its ID, lane, time, kind and body, and how it came
   (`bridge.queue.inbox.Inbox.queues`);
 * ``append``: roughly how many entries of the stream stay, and the fields and values of the new one;

@@ -28,7 +28,7 @@ from redis.exceptions import MovedError, NoScriptError, RedisError, ResponseErro
 from bridge.common_clock import CommonClock
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
-from bridge.queue.keys import Keys, helpers
+from bridge.queue.keys import Keys, helpers, milliseconds
 from bridge.queue.permissions import guard
 from bridge.queue.records import NEWEST, VERSION
 from bridge.queue.redis.connection import ensured
@@ -239,6 +239,12 @@ class Scripts:
         if denied and denied != self._denied:
             log.warning("the Redis user can't wait for replicas: allow the command", extra={"command": denied})
         self.has_replicas, self._denied = has_replicas, denied
+
+    async def claim(self, key: str, process: str, lasts: timedelta) -> bool:
+        """Claim *key* for *process*, or renew its claim. Returns whether it holds it. Raises `StoreUnavailable`."""
+        if await self.redis.set(key, process, nx=True, px=milliseconds(lasts)):
+            return True
+        return await self.redis.get(key) == process and bool(await self.redis.pexpire(key, milliseconds(lasts)))
 
     async def ask_clock(self) -> None:
         """Ask this server for its time, unless it was heard lately. Raises `StoreUnavailable`."""

@@ -404,16 +404,15 @@ class Journal:
         posted: MessageKey | None = None,
         keep_text: bool = False,
         writes: Sequence[Write] = (),
-    ) -> list[str]:
+    ) -> None:
         """Finish the turn and delete its text; *keep_text* if a button may send it again.
 
-        *posted* is the message that shows the outcome. Returns Redis's answers to the *writes*.
+        *posted* is the message that shows the outcome.
         """
-        _ok, *answers = await self._run(
+        await self._run(
             "finish", taken.held, taken.record.id, epoch_ms(self._now()), "done", what, str(posted or ""),
             int(keep_text), _TRACE_MS, as_json(writes), self._session_ms, taken.record.body.user,
         )  # fmt: skip
-        return [str(answer) for answer in answers]
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Sequence[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""

@@ -36,8 +36,8 @@ from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
 from bridge.latest import Latest
-from bridge.queue.records import Step
-from bridge.queue.scripting import Scripts
+from bridge.queue.records import Step, only_if
+from bridge.queue.scripting import Scripts, as_json
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
@@ -348,8 +348,8 @@ class QueuedReactions:
     """Marks waiting messages with a reaction, or if the bot may not react, whispers the notice from *in_line*.
 
     A message that still waits after a second gets the reaction from the process that accepted it, in the background.
-    The turn records this first, so the worker that answers removes the reaction. In case that happens while the
-    reaction is being added, the process that adds it checks afterwards whether the turn has ended, and removes it.
+    The turn records this first, so the reaction is removed once it has ended (`bridge.engine.events`). In case that
+    happens while the reaction is being added, the process that adds it checks afterwards, and removes it.
 
     Slack allows about 50 reactions per minute and workspace. So that each can be removed, a process adds at most 20.
     """
@@ -395,8 +395,7 @@ class QueuedReactions:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
-                # The script allows it only while the message is waiting, and once.
-                if self._shown.is_used_up() or await self._scripts.run("slack.queued_reaction", turn) != "ok":
+                if self._shown.is_used_up() or not await self._may_mark(turn):
                     continue
                 self._shown.add()
                 if not await self._indicators.add_queued_reaction(message.channel, message.ts):
@@ -409,6 +408,13 @@ class QueuedReactions:
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
                 log.debug("queued message has no reaction", extra={"turn": turn})
+
+    async def _may_mark(self, turn: TurnId) -> bool:
+        """Record that a message is marked, if it waits, no worker has started on it, and it isn't marked yet."""
+        key = self._scripts.keys.turn(turn)
+        waits = {"step": Step.QUEUED, "takes": "", "withdrawn": "", "queued_reaction": ""}
+        writes = only_if(key, waits, ("field", key, 0, "queued_reaction", "1"))
+        return "holds" in await self._scripts.run("write", as_json(writes))
 
     async def _show_waiting(self, message: InboundMessage, ahead: int) -> None:
         """Say in the thread's status, if it has words, how many messages are sent to the agent before this one."""

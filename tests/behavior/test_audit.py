@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from bridge.cli.audit import for_programs
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
-from bridge.queue.audit import AuditEntry, audit_since
+from bridge.queue.events import Event, events_since
 from bridge.queue.scripting import Scripts
 from support.harness import Harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
@@ -28,8 +28,8 @@ def harness(harness: Harness) -> Harness:
     return harness
 
 
-async def acts(redis: Redis) -> list[AuditEntry]:
-    return [act async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
+async def acts(redis: Redis) -> list[Event]:
+    return [act async for act in events_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
 
 
 async def shown(redis: Redis) -> list[tuple[str, str, str, bool, str]]:

@@ -14,13 +14,13 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.engine.home import Need
-from bridge.engine.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.engine.results import Form
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
 from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_AGENTS, Home, home_view
 from bridge.features.home.pages import HomePages
+from bridge.features.home.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.features.reach import look_for_outages
 from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of
 from bridge.ids import ThreadKey, TurnId

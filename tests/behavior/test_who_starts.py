@@ -44,7 +44,7 @@ from bridge.features.registry import features
 from bridge.features.schedules import layout as schedules
 from bridge.features.workflows import layout as workflows, run_card
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, GUEST, PRIVATE, TEAM, VISITOR
-from bridge.queue.audit import audit_since
+from bridge.queue.events import events_since
 from support.harness import SALES, SUPPORT, Harness
 from support.waiting import wait_until
 
@@ -429,7 +429,7 @@ async def test_the_audit_and_the_thread_name_who_had_it_asked_now(harness: Harne
 
     (root,) = harness.seen.replies("bridge_root")
     assert "Asked now by Bob Brandt · Scheduled question for Support by Alice Adler" in str(root.blocks)
-    entries = audit_since(harness.store.scripts, harness.store.clock() - timedelta(days=1))
+    entries = events_since(harness.store.scripts, harness.store.clock() - timedelta(days=1))
     who = [(entry.did, entry.user) async for entry in entries]
     assert ("scheduled question, by hand", BOB) in who
     assert harness.service.messages[-1].endswith("Any news?")

@@ -674,10 +674,13 @@ class Harness:
             await process.journal.release(lease.held)
 
     async def work(self, name: str = "a") -> None:
-        """Have a process work until no unowned lane is left."""
+        """Have a process work until no unowned lane is left, nor anything that follows from finished turns."""
         process = self.store.process(name)
-        while held := await process.hold(most=1):
-            await self.work_on(process, self.lease(process, held[0]))
+        while True:
+            while held := await process.hold(most=1):
+                await self.work_on(process, self.lease(process, held[0]))
+            if not await self.parts().events.apply():
+                return
 
     async def find_due(self, name: str = "a") -> int:
         """Have a process queue what is due by the store's clock; return how much."""

@@ -223,6 +223,8 @@ class Store:
         kind = str(await self.redis.type(key))
         if kind == "stream":
             return await self.redis.xrange(key), await self._all_pending(key)
+        if ":distinct:" in key:  # a HyperLogLog, whose string isn't text
+            return await self._command("PFCOUNT", key)
         how = {"string": ("GET", key), "hash": ("HGETALL", key), "list": ("LRANGE", key, 0, -1)}
         command = how.get(kind, ("ZRANGE", key, 0, -1, "WITHSCORES"))
         return await self._command(*command)

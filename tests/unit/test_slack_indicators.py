@@ -382,6 +382,7 @@ async def test_only_messages_that_still_wait_get_a_reaction(
     store: Store, emulated: EmulatedSlack, slack_web: SlackWeb, clock: Clock
 ) -> None:
     running = await store.conversation()
+    await store.process().take()
     withdrawn = await store.queue(message("more", ts(2)))
     await store.process().inbox.withdraw(message(ts=ts(2)).key)
 

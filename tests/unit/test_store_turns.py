@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.activity import Activity
+from bridge.engine.events import Entries
 from bridge.errors import RecordNotUnderstood, StoreUnavailable
 from bridge.features.registry import features
 from bridge.features.workflows.runs import results_of
 from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.inbound import HomeOpened, Notice, SlashCommand
 from bridge.metrics import Metrics
-from bridge.queue.audit import audit_since
+from bridge.queue.events import events_since
 from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued
 from bridge.queue.namespace import Namespace
 from bridge.queue.records import NEWEST, Conversation, Quota, Taken, Unreadable, Write
@@ -450,11 +450,9 @@ AUDIT = f"{{{NAMESPACE}}}:audit"
 
 
 def entry(store: Store, taken: Taken, what: str) -> list[Write]:
-    """The audit writes at the end of a turn."""
-    activity = Activity(
-        store.scripts, store.process().inbox, features, audit_lifetime=DAYS, now=store.clock, metrics=Metrics()
-    )
-    return activity.writes(taken.record.id, taken.record, what)
+    """What's written at the end of a turn."""
+    entries = Entries(store.scripts.keys, features.commands.fixed_words, lifetime=DAYS, now=store.clock)
+    return [entries.of(taken.record.id, taken.record, what)]
 
 
 async def test_entries_expire(redis: Redis) -> None:
@@ -467,7 +465,7 @@ async def test_entries_expire(redis: Redis) -> None:
 
     await store.namespace.prune_dead_consumers()
 
-    assert [act.user async for act in audit_since(store.scripts, START - 2 * DAYS)] == [USER]
+    assert [act.user async for act in events_since(store.scripts, START - 2 * DAYS)] == [USER]
 
 
 async def test_each_entry_renews_the_lifetime_of_the_audit(redis: Redis) -> None:
@@ -479,16 +477,6 @@ async def test_each_entry_renews_the_lifetime_of_the_audit(redis: Redis) -> None
     assert 89 < await store.days_left("audit") <= 90
 
 
-async def test_without_a_lifetime_nothing_is_stored(store: Store, redis: Redis) -> None:
-    await store.conversation()
-    taken, inbox = await store.process().take(), store.process().inbox
-    activity = Activity(store.scripts, inbox, features, audit_lifetime=timedelta(0), now=store.clock, metrics=Metrics())
-    writes = activity.writes(taken.record.id, taken.record, "answered")
-    await store.process().journal.done(taken, writes=writes)
-
-    assert await redis.exists(AUDIT) == 0
-
-
 async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
     base = int(START.timestamp() * 1000)
     for number in range(1200):
@@ -496,7 +484,8 @@ async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
     await redis.expire(AUDIT, 60)
 
     found = [
-        act.user async for act in audit_since(Scripts(redis, NAMESPACE, Metrics()), START + timedelta(milliseconds=100))
+        act.user
+        async for act in events_since(Scripts(redis, NAMESPACE, Metrics()), START + timedelta(milliseconds=100))
     ]
 
     assert found == [f"U{number}" for number in range(200, 1200)]

@@ -1,40 +1,35 @@
-"""Adding up what agents and workflows did."""
+"""Counting what agents and workflows did."""
 
 from __future__ import annotations
 
 import random
 from datetime import UTC, date, datetime, timedelta
 
-from bridge.engine.distinct import Distinct, token_of
+from bridge.features.statistics.earlier import from_texts
 from bridge.features.statistics.work import (
-    DAILY_FOR,
-    KEPT_FOR,
-    MOST_BYTES,
     MOST_OUTAGES,
+    EndedTurn,
     Tally,
     bucket_of,
-    field_of,
-    folded,
-    from_text,
     outages_since,
-    period_of,
-    span_of_field,
-    to_text,
+    periods_of,
+    periods_since,
+    span_of,
+    votes_of,
     with_outage,
 )
-from bridge.queue.scripting import epoch_ms
 from support.store import START
 from support.tables import each
 
 TODAY = date(2026, 3, 4)
 
 
-def entry(of: str = "agent 7", ms: int = 1000, how: str = "", **more: str) -> dict[str, str]:
-    return {"at": str(epoch_ms(START)), "of": of, "ms": str(ms), "how": how, "project": "", **more}
-
-
-def of_one(kind: str, *entries: dict[str, str], key: str = "a7") -> Tally:
-    return period_of(kind, entries)[START.date()][key]
+def tally_of(*turns: EndedTurn) -> Tally:
+    work = Tally()
+    for turn in turns:
+        for what in turn.counts:
+            work.count(what, 1)
+    return work
 
 
 @each(
@@ -50,30 +45,37 @@ def of_one(kind: str, *entries: dict[str, str], key: str = "a7") -> Tally:
     ],
 )
 def test_each_end_is_counted(of: str, how: str, counts: tuple[int, ...]) -> None:
-    work = of_one(of.split(maxsplit=1)[0], entry(of, how=how), key=f"{of[0]}7")
+    turn = EndedTurn(START, of, 1.0, how)
+    work = tally_of(turn)
 
+    assert turn.key == f"{of[0]}7"
     assert (work.good, work.failed, work.stopped, work.unknown) == counts
 
 
 @each(
-    ("before", "how", "votes"), [("", "up", (1, 0)), ("", "down", (0, 1)), ("up", "down", (-1, 1))]
+    ("before", "given", "votes"), [("", "up", (1, 0)), ("", "down", (0, 1)), ("up", "down", (-1, 1))]
 )  # fmt: skip
-def test_a_changed_vote_counts_once(before: str, how: str, votes: tuple[int, int]) -> None:
-    work = of_one("vote", entry(how=how, before=before))
+def test_a_changed_vote_counts_once(before: str, given: str, votes: tuple[int, int]) -> None:
+    work = Tally()
+    for what, number in votes_of(given, before):
+        work.count(what, number)
 
     assert (work.up, work.down) == votes
 
 
-def test_entries_of_another_version_are_left_out() -> None:
-    assert period_of("agent", [{}, {"at": "x"}, {"at": "1", "of": "agent 7"}, entry(who="x")]) == {}
-    assert period_of("vote", [entry(how="sideways")]) == {}
+def test_what_a_later_version_counts_is_left_out() -> None:
+    work = Tally()
+    for what in ("tomorrow", "people", "turns", "times"):
+        work.count(what, 1)
+
+    assert work == Tally()
 
 
 @each("share", [0.5, 0.95])
 def test_percentiles_are_close(share: float) -> None:
     source = random.Random(7)  # noqa: S311 - it's a test
     times = sorted(source.lognormvariate(1.5, 0.8) for _ in range(2000))
-    work = of_one("agent", *(entry(ms=round(1000 * one)) for one in times))
+    work = tally_of(*(EndedTurn(START, "agent 7", one) for one in times))
 
     found, real = work.percentile(share), times[round(share * len(times)) - 1]
     assert found is not None
@@ -85,48 +87,49 @@ def test_any_duration_has_a_bucket() -> None:
     assert [bucket_of(one) for one in (0, 0.05, 0.051, 10**9)] == [0, 0, 1, 51]
 
 
-def test_work_survives_its_stored_form() -> None:
-    work = of_one("agent", *(entry(ms=1000 * n, who=str(token_of("s", f"U{n}"))) for n in range(1, 9)))
+@each("ago", [0, 1, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 100, 399])
+def test_each_day_is_in_one_period_that_is_stored(ago: int) -> None:
+    first = TODAY - timedelta(days=ago)
 
-    again = Tally.from_text(work.to_text())
-    assert again.to_text() == work.to_text()
-    assert (again.turns, len(again.people), again.times) == (8, 8, work.times)
+    periods = periods_since(first, TODAY)
 
-
-@each("text", ["", "{", "[]", '{"a7": "x"}', '{"a7": 7}'])
-def test_an_unreadable_period_is_empty(text: str) -> None:
-    assert from_text(text) == {}
-
-
-def test_days_become_weeks_and_weeks_end() -> None:
-    old, long_ago = TODAY - timedelta(days=DAILY_FOR), TODAY - timedelta(days=KEPT_FOR + 7)
-    day = {"a7": Tally(good=3)}
-    periods = {f"d{old}": to_text(day), field_of(old, TODAY): to_text(day), f"w{long_ago}": "{}", "agent": "1-1"}
-
-    changed = folded(periods, {TODAY: day}, TODAY)
-
-    assert changed[f"d{old}"] == changed[f"w{long_ago}"] == ""
-    assert from_text(changed[field_of(old, TODAY)])["a7"].good == 6
-    assert from_text(changed[f"d{TODAY}"])["a7"].good == 3
-    assert span_of_field(field_of(old, TODAY)) == (date(2026, 2, 16), date(2026, 2, 22))
+    for n in range(ago + 1):
+        day = TODAY - timedelta(days=n)
+        assert len({*periods_of(day)} & {*periods}) == 1, day
+    assert all((TODAY - date.fromisoformat(one[1:])).days < 21 for one in periods if one[0] == "d")
+    assert len(set(periods)) == len(periods)
+    spans = [span_of(one) for one in periods]
+    assert all(one is not None and one[1] >= first for one in spans)
 
 
-def test_a_period_has_a_limit_and_loses_nothing() -> None:
-    busy = {
-        f"a{n}": Tally(
-            good=n, times=of_one("agent", *(entry(ms=2**m) for m in range(6, 20))).times,
-            people=Distinct(range(40)), threads=Distinct(range(40)),
-        )
-        for n in range(1, 200)
-    }  # fmt: skip
+TEXTS = {
+    "d2026-03-02": '{"a7":"3.1.0.2.1.0;n1q1D1;F4IZ0yaS;DYUXQhiEKMExxA","w3@shop":"1.0.0.0.0.0"}',
+    "w2026-02-23": '{"a7":"50.0.0.0.0.0;;MgIQghQTUmMGKCMBMiUDgQAwIRESMRJFAyIwdBIiQjEAARERIzIhUSIAIQITECEnMgQhM0EAIBIgA'
+    'hEQOAAAMg"}',
+    "d2026-01-01": '{"a7":"9.0.0.0.0.0"}',
+    "agent": "1-1",
+    "outages": "[]",
+}
+"""As the release before wrote them: 3 people in 5 threads on the day, and 200 in the week, among them those 3."""
 
-    text = to_text(busy)
 
-    assert len(text) <= MOST_BYTES
-    found = from_text(text)
-    assert sum(one.good for one in found.values()) == sum(range(1, 200))
-    assert "a199" in found
-    assert "a*" in found
+def test_the_earlier_texts_are_read() -> None:
+    work, begins = from_texts(TEXTS, date(2026, 2, 25))
+
+    assert begins == date(2026, 2, 23)
+    assert (work["a7"].turns, work["a7"].up, work["a7"].threads, sum(work["a7"].times.values())) == (56, 1, 5, 3)
+    assert abs(work["a7"].people - 200) < 20
+    assert work["w3@shop"].good == 1
+    assert from_texts(TEXTS, date(2026, 3, 1))[0]["a7"].people - 200 < 20
+    only = from_texts({"d2026-03-02": TEXTS["d2026-03-02"]}, date(2026, 3, 1))[0]
+    assert (only["a7"].people, only["a7"].threads) == (3, 5)
+
+
+@each("text", ["", "{", "[]", '{"a7": "x"}', '{"a7": 7}', '{"a7": "1.2"}', '{"a7": "1.0.0.0.0.0;;!"}'])
+def test_an_unreadable_period_is_left_out(text: str) -> None:
+    work, _begins = from_texts({f"d{TODAY}": text}, TODAY)
+
+    assert all(one.people == 0 for one in work.values())
 
 
 def test_outages_are_listed_by_project() -> None:

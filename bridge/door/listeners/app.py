@@ -32,8 +32,8 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bridge.engine.access import Access
-from bridge.engine.activity import action_name
 from bridge.engine.addressing import Addressing
+from bridge.engine.events import action_name
 from bridge.errors import NotAllowed, SlackError, StoreUnavailable
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, Respondable, Submission, to_json

@@ -21,7 +21,7 @@ from bridge.features.lookups import agent_by_id, find_agent, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission, UserGroupChanged
 from bridge.project.models import Agent
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import files_in

@@ -44,7 +44,7 @@ from bridge.features.pauses import (
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import AlertEdge, Click, InboundMessage, Notice, Submission, TriggeredRun
 from bridge.project.models import Workflow
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import Write
 from bridge.queue.scripting import epoch_ms

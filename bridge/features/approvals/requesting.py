@@ -34,7 +34,7 @@ from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.ids import ERASED_PERSON, TurnId
 from bridge.inbound import ApprovalDue, ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
 from bridge.project.models import Workflow
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin

@@ -37,7 +37,7 @@ from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE

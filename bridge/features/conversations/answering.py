@@ -41,7 +41,7 @@ from bridge.inbound import InboundMessage, Notice
 from bridge.project import Agent, ChatAnswer
 from bridge.project.models import Listing
 from bridge.project.reading import TOO_LARGE
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.queue.records import Conversation, Quota
 from bridge.queue.turn import TurnChanged
 from bridge.slack.blockkit import kit

@@ -5,7 +5,8 @@ The other buttons of conversations are in `buttons`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,7 +29,8 @@ from bridge.features.waiters import add_waiter, notify_waiters
 from bridge.ids import InProject, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.project.models import Agent
-from bridge.queue.audit import named
+from bridge.queue.events import Event, named
+from bridge.queue.records import Write
 from bridge.slack.blockkit.folding import id_key, name_key
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.payloads import text
@@ -236,3 +238,11 @@ async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
     threads = await deps.sessions.bound_to(turn.team, InProject(turn.project_key, int(number)))
     allowed = [one for one in threads if one.thread.channel == turn.channel or one.owner == turn.user]
     return allowed[0] if allowed else None
+
+
+@conversations.on_events
+async def remove_reactions(deps: Deps, events: Sequence[Event]) -> list[Write]:
+    """Remove the ⏳ from messages that waited (`bridge.slack.indicators.QueuedReactions`)."""
+    marked = [event for event in events if event.has_reaction]
+    await asyncio.gather(*(deps.indicators.remove_queued_reaction(event.channel, event.ts) for event in marked))
+    return []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bridge.engine.access import Access
-from bridge.engine.activity import action_name
+from bridge.engine.events import action_name
 from bridge.engine.results import Outcome, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed

@@ -13,9 +13,10 @@ from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood
 from bridge.features.buttons import FEEDBACK
 from bridge.features.deps import Deps
+from bridge.features.statistics.aggregating import WorkStore
 from bridge.inbound import Click
-from bridge.queue.audit import named
-from bridge.queue.keys import ENDED, ENDED_LENGTH, VOTES, milliseconds
+from bridge.queue.events import named
+from bridge.queue.keys import VOTES, milliseconds
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
@@ -38,8 +39,8 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     how = "same" if before == given else "changed" if before else "new"
     if how != "same":
         turn.stage(("field", key, milliseconds(VOTES), mine, f"{given} {now}"))
-        facts = ("at", str(now), "of", f"agent {agent}", "how", given, "before", before, "project", turn.project_key)
-        turn.stage(("append", deps.scripts.keys.ended("vote"), milliseconds(ENDED), ENDED_LENGTH, *facts))
+        work = WorkStore(deps.scripts)
+        turn.stage(*work.vote(f"agent {agent}", turn.project_key, given, before, deps.now()))
     deps.metrics.feedback.labels(given, how).inc()
     return shown(thanks(is_up=given == "up"), f"vote {how}", named("agent", agent))
 

@@ -16,7 +16,6 @@ from typing import Any, Final, TypeVar
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
-from bridge.engine.recent import recent_activity
 from bridge.engine.results import Done, HomeChanged, HomeView, Result
 from bridge.engine.rules import ANY_WORKFLOW, Target
 from bridge.engine.turn import Turn
@@ -24,6 +23,7 @@ from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home import layout
 from bridge.features.home.pages import HomePages, digest_of
+from bridge.features.home.recent import note_finished, recent_activity
 from bridge.features.statistics.layout import home_line
 from bridge.features.titles import title_of
 from bridge.ids import PersonKey
@@ -34,6 +34,7 @@ from bridge.slack.payloads import mapping, text
 T = TypeVar("T")
 
 home = Feature("home")
+home.on_events(note_finished)
 
 PATIENCE = timedelta(seconds=6)
 """How long Home waits for the service; an incomplete tab is better than an empty one."""

@@ -14,7 +14,6 @@ from typing import Final
 from bridge.engine import notices
 from bridge.engine.home import Need
 from bridge.engine.projects import OF_DIRECT
-from bridge.engine.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.features.buttons import (
     AGAIN,
     CHOOSE_AN_AGENT,
@@ -28,6 +27,7 @@ from bridge.features.buttons import (
     run_value,
 )
 from bridge.features.home.pages import HomePages
+from bridge.features.home.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.features.run_status import status_icon
 from bridge.ids import ThreadKey
 from bridge.project.models import Agent, Stats

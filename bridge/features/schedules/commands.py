@@ -52,7 +52,7 @@ from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Report, ScheduledTask, Submission
 from bridge.project.models import Agent, Workflow
-from bridge.queue.audit import named
+from bridge.queue.events import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import page_of

@@ -12,8 +12,9 @@ from typing import Final
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.statistics.aggregating import WorkStore
+from bridge.features.statistics.earlier import REST
 from bridge.features.statistics.layout import WorkRow, work_card
-from bridge.features.statistics.work import REST, Tally
+from bridge.features.statistics.work import Tally
 from bridge.metrics import MOST_COUNTED
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
@@ -77,8 +78,8 @@ async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> li
     found: list[tuple[str, tuple[str, ...], float]] = []
     for agent, work in shown.items():
         found += [
-            ("agent_people", (agent, here), len(work.people)),
-            ("agent_threads", (agent, here), len(work.threads)),
+            ("agent_people", (agent, here), work.people),
+            ("agent_threads", (agent, here), work.threads),
             ("agent_votes", (agent, "up", here), work.up),
             ("agent_votes", (agent, "down", here), work.down),
         ]
@@ -107,5 +108,5 @@ def _csv(rows: Sequence[WorkRow]) -> str:
         times = (one.percentile(share) for share in (0.5, 0.95))
         median, p95 = ("" if seconds is None else f"{seconds:.3f}" for seconds in times)
         ends = (one.good, one.failed, one.stopped, one.unknown, one.up, one.down)
-        writer.writerow((kind, key[1:], name, one.turns, len(one.people), len(one.threads), median, p95, *ends))
+        writer.writerow((kind, key[1:], name, one.turns, one.people, one.threads, median, p95, *ends))
     return text.getvalue()

@@ -1,40 +1,41 @@
-"""Add up what agents and workflows did, as it happens: from short streams of ended turns and votes, once a minute.
+"""Count what agents and workflows did, from finished turns (`bridge.engine.events`) and votes: Redis does the counting.
 
-The step that writes the sums also records how far the streams were read, if that's still as it was. So each turn is
-counted once, whichever process dies.
+People and threads are counted without saying which, by HyperLogLogs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
+from bridge.features.statistics import earlier
 from bridge.features.statistics.work import (
     EndedTurn,
     Tally,
-    add,
-    field_of,
-    folded,
-    from_text,
+    key_of,
     outages_since,
-    period_of,
-    span_of_field,
+    periods_of,
+    periods_since,
+    span_of,
+    votes_of,
     with_outage,
 )
+from bridge.queue.events import Event
 from bridge.queue.inbox import Inbox
-from bridge.queue.keys import ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
-from bridge.queue.records import Write, only_if
-from bridge.queue.scripting import Scripts
-
-KINDS: Final = ("agent", "workflow", "vote")
-"""The streams. The sums have a field of each name, with the last entry that's counted."""
+from bridge.queue.keys import BY_DAY, ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
+from bridge.queue.records import Append, Distinct, Write, only_if
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 
 OUTAGES: Final = "outages"
 _SHORTEST_OUTAGE: Final = timedelta(minutes=1)
 _AT_ONCE: Final = 2000
+_EARLIER: Final = ("agent", "workflow", "vote")
+"""The streams of the release before. Its sums have a field of each name, with the last entry that's counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,46 +48,82 @@ class WorkDone:
 
 
 class WorkStore:
-    """The sums of one namespace. Methods may raise `StoreUnavailable`."""
+    """The counters of one namespace. Methods may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    async def aggregate(self, inbox: Inbox, now: datetime) -> None:
-        """Add up what has ended since the last time."""
-        key, today = self._keys.work(), now.astimezone(UTC).date()
-        while True:
-            stored = await self._stored()
-            news, read = await self._news(stored)
-            changed = folded(stored, news, today)
-            if not changed and read == {name: stored.get(name, "") for name in KINDS}:
-                return
-            fields = {**changed, **read}
-            lives = milliseconds(SNAPSHOTS)
-            writes: list[Write] = [("field", key, lives, name, text) for name, text in fields.items()]
-            await inbox.write(*only_if(key, {name: stored.get(name, "") for name in KINDS}, *writes))
-            if gone := [name for name, text in changed.items() if not text]:
-                await self._redis.hdel(key, *gone)
+    def counts(self, events: Sequence[Event]) -> list[Write]:
+        """Return the writes that count finished turns, and list them one by one for a day."""
+        counted, writes = Counter[tuple[str, str, str]](), list[Write]()
+        distinct = defaultdict[tuple[str, str, str], set[str]](set)
+        for event in (event for event in events if event.of):
+            kind, took = event.of.partition(" ")[0], event.took.total_seconds()
+            ended = EndedTurn(event.at, event.of, took, event.how, event.project)
+            key, lives = self._keys.ended(kind), milliseconds(ENDED)
+            at, ms, how, project = str(epoch_ms(event.at)), str(round(1000 * took)), event.how, event.project
+            facts = ["at", at, "of", event.of, "took", ms, "how", how, "project", project]
+            listed: Append = ("append", key, lives, ENDED_LENGTH, *facts)
+            writes.append(listed)
+            counted.update(_counted(ended))
+            for period in periods_of(_day(event.at)) if event.kind == "message" else ():
+                distinct["people", period, ended.key].add(self._token(event.user or event.app))
+                distinct["threads", period, ended.key].add(self._token(str(event.in_thread)))
+        for (what, period, key), tokens in distinct.items():
+            seen: Distinct = ("distinct", self._keys.distinct(what, period, key), _lives(period), *tokens)
+            writes.append(seen)
+        return writes + self._grow(counted)
+
+    def vote(self, of: str, project: str, given: str, before: str, at: datetime) -> list[Write]:
+        """Return the writes that count a vote; before that, the person had voted *before*, or ``""``."""
+        key, votes = key_of(of, project), votes_of(given, before)
+        return self._grow(Counter({(period, key, vote): n for period in periods_of(_day(at)) for vote, n in votes}))
+
+    def _grow(self, counted: Mapping[tuple[str, str, str], int]) -> list[Write]:
+        return [
+            ("count", self._keys.did(period), _lives(period), f"{key} {what}", number)
+            for (period, key, what), number in counted.items()
+        ]
+
+    def _token(self, value: str) -> str:
+        """Return what stands for a *value* in a counter; in another namespace, it's another one."""
+        return hashlib.blake2s(value.encode(), key=self._keys.namespace.encode()[:32], digest_size=8).hexdigest()
 
     async def since(self, moment: datetime, now: datetime, project: str) -> WorkDone:
-        """Return what was done since a moment, in whole days, or weeks, with what isn't added up yet."""
-        stored = await self._stored()
-        news, _read = await self._news(stored)
-        today, first = now.astimezone(UTC).date(), moment.astimezone(UTC).date()
-        total, begins = dict[str, Tally](), first
-        for name, text in stored.items():
-            span = span_of_field(name)
-            if span is not None and span[1] >= first:
-                begins = min(begins, span[0])
-                add(total, from_text(text))
-        for day, period in news.items():
-            span = span_of_field(field_of(day, today))
-            if span is not None and span[1] >= first:
-                add(total, period)
-        mine = {key.partition("@")[0]: work for key, work in total.items() if key.partition("@")[2] == project}
+        """Return what was done since a moment, in whole days, or weeks."""
+        first, today = _day(moment), _day(now)
+        periods = periods_since(first, today)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for period in periods:
+                pipe.hgetall(self._keys.did(period))
+            pipe.hgetall(self._keys.work())
+            *found, stored = await pipe.execute()
+        total, begins = earlier.from_texts(stored, first)
+        spans = [span for period, fields in zip(periods, found, strict=True) if fields and (span := span_of(period))]
+        begins = min([begins, *(span[0] for span in spans)])
+        mine = dict[str, Tally]()
+        for fields in found:
+            for name, number in fields.items():
+                key, _, what = name.partition(" ")
+                if key.partition("@")[2] == project:
+                    mine.setdefault(key, Tally()).count(what, int(number))
+        keys = list(mine)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for key in keys:
+                for what in ("people", "threads"):
+                    pipe.pfcount(*(self._keys.distinct(what, period, key) for period in periods))
+            numbers = iter(await pipe.execute() if keys else ())
+        for key in keys:
+            mine[key].people, mine[key].threads = next(numbers), next(numbers)
+        for key, tally in total.items():
+            if key.partition("@")[2] == project:
+                people = max(tally.people, mine[key].people if key in mine else 0)  # mostly the same ones
+                mine.setdefault(key, Tally()).add(tally)
+                mine[key].people = people
         since = datetime(begins.year, begins.month, begins.day, tzinfo=UTC)
-        return WorkDone(since, mine, outages_since(stored.get(OUTAGES, ""), project, moment))
+        work = {key.partition("@")[0]: tally for key, tally in mine.items()}
+        return WorkDone(since, work, outages_since(stored.get(OUTAGES, ""), project, moment))
 
     async def failed_since(self, moment: datetime, now: datetime, project: str) -> int:
         """Return how many turns failed or ended unknown since a moment; if that's over a day ago, in whole days."""
@@ -115,20 +152,45 @@ class WorkStore:
         text = with_outage(known, project, began, ended)
         await inbox.write(("field if", key, milliseconds(SNAPSHOTS), OUTAGES, text, known))
 
-    async def _stored(self) -> dict[str, str]:
-        found: Any = await self._redis.hgetall(self._keys.work())
-        return {str(name): str(text) for name, text in found.items()}
+    async def count_earlier(self, inbox: Inbox) -> None:
+        """Count what processes of the release before list, once, whichever process does: this one or one of those.
 
-    async def _news(self, stored: Mapping[str, str]) -> tuple[dict[date, dict[str, Tally]], dict[str, str]]:
-        """Return what isn't added up yet, and the last entry of each stream."""
-        news: dict[date, dict[str, Tally]] = {}
-        read = {}
-        for kind in KINDS:
-            last = stored.get(kind, "")
-            entries: Any = await self._redis.xrange(
-                self._keys.ended(kind), min=f"({last}" if last else "-", count=_AT_ONCE
-            )
-            read[kind] = str(entries[-1][0]) if entries else last
-            for day, period in period_of(kind, (fields for _entry, fields in entries)).items():
-                add(news.setdefault(day, {}), period)
-        return news, read
+        Delete this in the next release, with what's only for `bridge.features.statistics.earlier`.
+        """
+        key, lives = self._keys.work(), milliseconds(SNAPSHOTS)
+        for kind in _EARLIER:
+            while True:
+                last = str(await self._redis.hget(key, kind) or "")
+                entries: Any = await self._redis.xrange(
+                    self._keys.ended(kind), min=f"({last}" if last else "-", count=_AT_ONCE
+                )
+                if not entries:
+                    break
+                counted = Counter[tuple[str, str, str]]()
+                for _entry, fields in entries:
+                    with suppress(KeyError, ValueError):
+                        counted.update(_counted_earlier(kind, fields))
+                read: Write = ("field", key, lives, kind, str(entries[-1][0]))
+                await inbox.write(*only_if(key, {kind: last}, read, *self._grow(counted)))
+
+
+def _counted(ended: EndedTurn) -> Iterable[tuple[str, str, str]]:
+    return [(period, ended.key, what) for period in periods_of(_day(ended.at)) for what in ended.counts]
+
+
+def _counted_earlier(kind: str, fields: Mapping[str, str]) -> Mapping[tuple[str, str, str], int]:
+    """Return what an entry of the release before counts for; nothing for one of this release."""
+    if kind == "vote":
+        key, day = key_of(fields["of"], fields.get("project", "")), _day(from_epoch_ms(fields["at"]))
+        votes = votes_of(fields["how"], fields.get("before", ""))
+        return {(period, key, vote): n for period in periods_of(day) for vote, n in votes}
+    return Counter(_counted(EndedTurn.from_entry(fields)) if "ms" in fields else ())
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
+
+
+def _lives(period: str) -> int:
+    """Return how long a period's counters live after the last change (ms)."""
+    return milliseconds(BY_DAY if period[0] == "d" else SNAPSHOTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -20,6 +21,8 @@ from bridge.features.statistics.layout import CSV_FILE, csv_file, with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click, Notice
 from bridge.project.connection import ProjectConnection
+from bridge.queue.events import Event
+from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import name_key
 
@@ -57,9 +60,18 @@ async def show_stats_since(deps: Deps, turn: Turn, *, when: str) -> Result:
 
 @stats.every(timedelta(minutes=1))
 async def aggregate(deps: Deps) -> None:
-    """Add up what agents and workflows did, and look whether a service that couldn't be reached is back."""
+    """Look whether a service that couldn't be reached is back, and count what the release before lists."""
     await look_for_outages(deps)
-    await WorkStore(deps.scripts).aggregate(deps.inbox, deps.now())
+    await WorkStore(deps.scripts).count_earlier(deps.inbox)
+
+
+@stats.on_events
+async def count(deps: Deps, events: Sequence[Event]) -> list[Write]:
+    """Count what agents and workflows did, and measure it."""
+    for event in (event for event in events if event.of):
+        kind, _, id_ = event.of.partition(" ")
+        deps.metrics.ended(kind, id_, event.how, event.project, event.took.total_seconds())
+    return WorkStore(deps.scripts).counts(events)
 
 
 @stats.every(timedelta(minutes=1), everywhere=True)

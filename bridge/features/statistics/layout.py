@@ -412,7 +412,7 @@ def work_card(
     """Show what agents and workflows did *since* a day, and when the service couldn't be reached."""
     title = kit.titled("Agents and workflows", project)
     cells: list[list[str | int]] = [
-        [_name(name), work.turns, len(work.people), len(work.threads), *_times(work),
+        [_name(name), work.turns, work.people, work.threads, *_times(work),
          work.failed, work.stopped, work.unknown, work.up, work.down]
         for _key, name, work in agents[:_MOST_WORKING]
     ]  # fmt: skip

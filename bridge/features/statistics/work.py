@@ -1,15 +1,13 @@
-"""What agents and workflows did: counts and times, added up by day, and after two weeks by week. Pure functions.
+"""What agents and workflows did: counts and times, by day and by week. Pure functions.
 
-A period's text has at most `MOST_BYTES`, however much happened: beyond that, those with the least are added up. So 90
-days take less than 100 kB in Redis.
+Each finished turn counts for its day, which is stored for three weeks, and for its week, which is stored for 400 days.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -17,22 +15,16 @@ from functools import lru_cache
 from string import ascii_letters
 from typing import Final, NamedTuple, Self
 
-from bridge.engine.distinct import Distinct
 from bridge.features.run_status import status_icon
 from bridge.queue.scripting import from_epoch_ms
 
-MOST_BYTES: Final = 3500
-DAILY_FOR: Final = 14  # days
-KEPT_FOR: Final = 400  # days
+DAILY_FOR: Final = timedelta(days=14)
 MOST_OUTAGES: Final = 100
-REST: Final = "*"
-"""The ID of those that are added up."""
 
 _SHORTEST: Final = 0.05  # seconds; the end of the first bucket of times
 _STEPS: Final = 3  # buckets until a time is doubled
-_TIMES: Final = re.compile(r"([a-zA-Z])(\d+)")
-_WEEK: Final = 7
-_NONE: Final = -1
+_WEEK: Final = timedelta(days=7)
+_VOTES: Final = {"up", "down"}
 
 
 class EndedTurn(NamedTuple):
@@ -47,12 +39,23 @@ class EndedTurn(NamedTuple):
     @classmethod
     def from_entry(cls, entry: Mapping[str, str]) -> Self:
         """Read a stream's entry. Raises KeyError and ValueError if it's of another version."""
-        return cls(from_epoch_ms(entry["at"]), entry["of"], int(entry["ms"]) / 1000, entry["how"], entry["project"])
+        took = entry["took"] if "took" in entry else entry["ms"]  # as the release before wrote it
+        return cls(from_epoch_ms(entry["at"]), entry["of"], int(took) / 1000, entry["how"], entry["project"])
 
     @property
     def end(self) -> str:
         """How it ended, as a count of `Tally`."""
         return _end_of(self.of.partition(" ")[0], self.how)
+
+    @property
+    def key(self) -> str:
+        """The `key_of` its agent or workflow."""
+        return key_of(self.of, self.project)
+
+    @property
+    def counts(self) -> Iterable[str]:
+        """What it counts for, besides its agent or workflow."""
+        return (self.end, str(bucket_of(self.took))) if self.end == "good" else (self.end,)
 
 
 @lru_cache(maxsize=1024)
@@ -66,7 +69,7 @@ def _end_of(kind: str, how: str) -> str:
 class Tally:
     """What an agent or a workflow did: how many turns ended well, *failed*, were *stopped*, or ended unknown.
 
-    *times* counts turns that ended well by duration, in buckets. *people* and *threads* are counted without IDs.
+    *times* counts turns that ended well by duration, in buckets. *people* and *threads* are numbers.
     """
 
     good: int = 0
@@ -75,31 +78,27 @@ class Tally:
     unknown: int = 0
     up: int = 0
     down: int = 0
+    people: int = 0
+    threads: int = 0
     times: Counter[int] = field(default_factory=Counter)
-    people: Distinct = field(default_factory=Distinct)
-    threads: Distinct = field(default_factory=Distinct)
 
     @property
     def turns(self) -> int:
         """How many turns there were."""
         return self.good + self.failed + self.stopped + self.unknown
 
-    def count(self, ended: EndedTurn, person: int, thread: int) -> None:
-        """Count a turn, and the tokens of its person and its thread; `_NONE` is none."""
-        setattr(self, ended.end, getattr(self, ended.end) + 1)
-        if ended.end == "good":
-            self.times[bucket_of(ended.took)] += 1
-        for distinct, token in ((self.people, person), (self.threads, thread)):
-            if token != _NONE:
-                distinct.add(token)
+    def count(self, what: str, number: int) -> None:
+        """Count one of `EndedTurn.counts`, or a vote; what a later version wrote is left out."""
+        if what.isdecimal():
+            self.times[int(what)] += number
+        elif what in COUNTS:
+            setattr(self, what, getattr(self, what) + number)
 
     def add(self, other: Tally) -> None:
-        """Add up."""
-        for name in _COUNTS:
+        """Add up, as if no one and no thread were in both."""
+        for name in (*COUNTS, "people", "threads"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.times.update(other.times)
-        self.people.merge(other.people)
-        self.threads.merge(other.threads)
 
     def percentile(self, share: float) -> float | None:
         """Return how long the fastest *share* of turns took at most, in seconds; None if there are none."""
@@ -112,26 +111,8 @@ class Tally:
             left -= count
         return None
 
-    def to_text(self) -> str:
-        """Return the stored form."""
-        counts = ".".join(str(getattr(self, name)) for name in _COUNTS)
-        times = "".join(f"{ascii_letters[bucket]}{count}" for bucket, count in sorted(self.times.items()))
-        return f"{counts};{times};{self.people.to_text()};{self.threads.to_text()}".rstrip(";")
 
-    @classmethod
-    def from_text(cls, text: str) -> Tally:
-        """Read a stored form. Raises ValueError."""
-        counts, times, people, threads = (*text.split(";"), "", "", "")[:4]
-        found = cls()
-        for name, count in zip(_COUNTS, counts.split("."), strict=True):
-            setattr(found, name, int(count))
-        found.times.update({ascii_letters.index(one): int(count) for one, count in _TIMES.findall(times)})
-        found.people, found.threads = Distinct.from_text(people), Distinct.from_text(threads)
-        return found
-
-
-_VOTES: Final = {"up": (1, 0), "down": (0, 1)}
-_COUNTS: Final = ("good", "failed", "stopped", "unknown", "up", "down")
+COUNTS: Final = ("good", "failed", "stopped", "unknown", "up", "down")
 
 
 def bucket_of(seconds: float) -> int:
@@ -140,109 +121,42 @@ def bucket_of(seconds: float) -> int:
     return min(steps, len(ascii_letters) - 1)
 
 
-Period = Mapping[str, Tally]
-"""What was done in a day or a week, by `key_of`."""
-
-
-def key_of(kind: str, id_: str, project: str) -> str:
-    """Return the key of an agent or a workflow: ``a7``, or ``w3@shop`` in another project than the default one."""
+def key_of(of: str, project: str) -> str:
+    """Return the key of ``agent 7`` or ``workflow 3``: ``a7``, or ``w3@shop`` in another than the default project."""
+    kind, _, id_ = of.partition(" ")
     return f"{kind[:1]}{id_}" + (f"@{project}" if project else "")
 
 
-def period_of(kind: str, entries: Iterable[Mapping[str, str]]) -> dict[date, dict[str, Tally]]:
-    """Add up the entries of a stream of ended turns, or of votes (``vote``), by day; unreadable ones are left out."""
-    found: defaultdict[date, defaultdict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
-    for entry in entries:
-        try:
-            if kind == "vote":
-                at, of, project = from_epoch_ms(entry["at"]), entry["of"], entry.get("project", "")
-                (up, down), (was_up, was_down) = _VOTES[entry["how"]], _VOTES.get(entry.get("before", ""), (0, 0))
-            else:
-                ended = EndedTurn.from_entry(entry)
-                at, of, project = ended.at, ended.of, ended.project
-                who, where = (int(entry.get(one) or _NONE) for one in ("who", "in"))
-        except (KeyError, ValueError):  # of another version
-            continue
-        name, _, id_ = of.partition(" ")
-        work = found[at.date()][key_of(name, id_, project)]
-        if kind == "vote":
-            work.up += up - was_up
-            work.down += down - was_down
-        else:
-            work.count(ended, who, where)
-    return {day: dict(period) for day, period in found.items()}
+def votes_of(given: str, before: str) -> list[tuple[str, int]]:
+    """Return what a vote counts for, if the person had voted *before*."""
+    return [(given, 1), (before, -1)] if before in _VOTES else [(given, 1)]
 
 
-def to_text(period: Period) -> str:
-    """Return the stored form of a period, of at most `MOST_BYTES`."""
-    left = dict(period)
-    texts = {key: work.to_text() for key, work in left.items()}
-    size = sum(len(key) + len(text) + 6 for key, text in texts.items()) + 2
-    for key in sorted(left, key=lambda one: left[one].turns):
-        if size <= MOST_BYTES - 2 * 300:  # of those that are added up
-            break
-        rest = Tally()
-        size -= len(key) + len(texts.pop(key)) + 6
-        rest.add(left.pop(key))
-        others = f"{key[:1]}{REST}"
-        if others in left:
-            rest.add(left[others])
-        left[others] = rest
-    return json.dumps({key: work.to_text() for key, work in left.items()}, separators=(",", ":"))
+def periods_of(day: date) -> tuple[str, str]:
+    """Return the names of a day and of its week: ``d2026-11-25``, and ``w2026-11-23`` by its Monday."""
+    return f"d{day}", f"w{_monday(day)}"
 
 
-def from_text(text: str) -> dict[str, Tally]:
-    """Read the stored form of a period; nothing of what a later version wrote."""
-    try:
-        return {str(key): Tally.from_text(str(one)) for key, one in json.loads(text or "{}").items()}
-    except (ValueError, AttributeError, TypeError):
-        return {}
+def periods_since(first: date, today: date) -> list[str]:
+    """Return the names of the days, and before those of the weeks, that have all that was done since a day."""
+    daily = _monday(today - DAILY_FOR)
+    weeks = range(0, max(0, (daily - _monday(first)).days), _WEEK.days)
+    begins = max(first, daily)
+    days = range((today - begins).days + 1)
+    return [f"w{_monday(first) + timedelta(days=n)}" for n in weeks] + [f"d{begins + timedelta(days=n)}" for n in days]
 
 
-def add(total: dict[str, Tally], period: Period) -> None:
-    """Add a period's work to the *total*."""
-    for key, work in period.items():
-        total.setdefault(key, Tally()).add(work)
-
-
-def field_of(day: date, today: date) -> str:
-    """Return the field of the period with *day*: ``d2026-11-25``, or long ago ``w2026-11-02``, its Monday."""
-    is_daily = (today - day).days < DAILY_FOR
-    return f"d{day}" if is_daily else f"w{day - timedelta(days=day.weekday())}"
-
-
-def span_of_field(name: str) -> tuple[date, date] | None:
-    """Return the first and the last day of a field's period; None if it isn't one."""
+def span_of(name: str) -> tuple[date, date] | None:
+    """Return the first and the last day of a period; None if it isn't one."""
     try:
         first = date.fromisoformat(name[1:])
     except ValueError:
         return None
-    return (first, first + timedelta(days=_WEEK - 1 if name[0] == "w" else 0)) if name[0] in "dw" else None
+    return (first, first + (_WEEK - timedelta(days=1) if name[0] == "w" else timedelta(0))) if name[0] in "dw" else None
 
 
-def folded(periods: Mapping[str, str], news: Mapping[date, Period], today: date) -> dict[str, str]:
-    """Return the fields that change: with *news*, with days that became part of a week, and without what's too old.
-
-    A field that's no longer needed is ``""``.
-    """
-    changed: dict[str, dict[str, Tally]] = {}
-    for day, period in news.items():
-        add(_of(changed, field_of(day, today), periods), period)
-    gone: dict[str, str] = {}
-    for name, text in periods.items():
-        span = span_of_field(name)
-        if span is None:
-            continue
-        if (today - span[1]).days > KEPT_FOR:
-            gone[name] = ""
-        elif name[0] == "d" and field_of(span[0], today) != name:
-            add(_of(changed, field_of(span[0], today), periods), from_text(text))
-            gone[name] = ""
-    return {**{name: to_text(period) for name, period in changed.items()}, **gone}
-
-
-def _of(changed: dict[str, dict[str, Tally]], name: str, periods: Mapping[str, str]) -> dict[str, Tally]:
-    return changed.setdefault(name, from_text(periods.get(name, "")))
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
 
 
 def outages_since(text: str, project: str, since: datetime) -> list[tuple[datetime, datetime]]:

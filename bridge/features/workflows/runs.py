@@ -97,7 +97,7 @@ async def run(
         if permit:
             uses, undo = permit.uses, permit.undo
         person = PersonKey(turn.team, turn.user, turn.project_key)
-        listed = (deps.homes.unsettled(person, turn.id), *deps.homes.redraws(turn.team, turn.user))
+        listed = (deps.homes.unsettled(person, turn.id, deps.now()), *deps.homes.redraws(turn.team, turn.user))
         undo = (*undo, deps.homes.settled(person, turn.id))
         limits = await deps.limits.of_run(turn, workflow, given)
         result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo, limits=limits)

@@ -393,7 +393,9 @@ local function make(write)
     answer = redis.call('ZADD', key, write[5], write[4])
     if write[6] > 0 and answer == 1 then redis.call('ZREMRANGEBYRANK', key, 0, -write[6] - 1) end
   elseif how == 'unrank' then answer = redis.call('ZREM', key, write[4])
-  elseif how == 'left' then answer = redis.call('PTTL', key)
+  elseif how == 'count' then answer = redis.call('HINCRBY', key, write[4], write[5])
+  elseif how == 'distinct' then answer = redis.call('PFADD', key, unpack(write, 4))
+  elseif how == 'trim' then answer = redis.call('XTRIM', key, 'MINID', write[4])
   elseif how == 'queue' then -- a turn in its own lane, once
     if redis.call('EXISTS', key) == 1 then return 0 end
     answer = redis.call('HSET', key, 'v', write[10], 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],

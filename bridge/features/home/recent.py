@@ -1,7 +1,7 @@
 """A person's recent runs and conversations, for their Home tab: bounded, and with a lifetime.
 
-They're written in the step that ends a turn (`bridge.engine.activity`), without a round trip of their own. What's open
-about a turn or a thread is read from their own records, so that it's true whatever else has happened.
+They're derived from finished turns (`bridge.engine.events`). What's open about a turn or a thread is read from their
+own records, so that it's true whatever else has happened.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from bridge.engine.home import Reads
+from bridge.engine.home import MOST_RECENT, Reads
+from bridge.features.deps import Deps
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
-from bridge.queue.records import Conversation
+from bridge.queue.events import Event
+from bridge.queue.keys import RECENT, milliseconds
+from bridge.queue.records import Conversation, Write
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
-
-MOST = 10
-"""How many runs and conversations are stored for each person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,9 @@ class RecentRun:
         """Return the stored form."""
         return json.dumps({**asdict(self), "at": epoch_ms(self.at)})
 
+
+_QUIET: Final = frozenset({"home", "messages_opened", "notice"})
+"""Kinds of inputs that change nothing in Home, or are its own redraws."""
 
 State = Literal["working", "choosing", "stopped", "muted", "answered", ""]
 """What a conversation does: its agent works, or it waits for the choice of one, or after a stop."""
@@ -81,13 +84,39 @@ class RecentActivity:
     unsettled: tuple[Unsettled, ...] = ()
 
 
+async def note_finished(deps: Deps, events: Sequence[Event]) -> list[Write]:
+    """Return the writes that list finished turns, and redraw the tabs of those of their people who have one open."""
+    homes, keys, writes = deps.homes, deps.scripts.keys, list[Write]()
+    of_people = [event for event in events if event.user and not event.app]
+    for event in of_people:
+        kind, _, id_ = event.of.partition(" ")
+        is_unknown = event.outcome == "unknown"
+        if kind == "workflow":
+            card = event.card.partition(" ")
+            run = RecentRun(int(id_), event.name, event.how, event.at, card[0], card[2])
+            writes.append(("push", keys.recent_runs(event.person), milliseconds(RECENT), run.to_line(), MOST_RECENT))
+            writes.append(homes.settled(event.person, TurnId(event.turn)))
+        elif event.kind == "message" and (is_unknown or (kind and event.how != "stopped")):
+            writes.append(homes.thread(event.person, event.in_thread, event.at))
+        if event.is_open or (is_unknown and event.kind == "message" and kind != "workflow"):
+            writes.append(homes.unsettled(event.person, TurnId(event.turn), event.at))
+    people = sorted({(event.team, event.user) for event in of_people if event.kind not in _QUIET})
+    async with deps.scripts.redis.pipeline(transaction=False) as pipe:
+        for person in people:
+            pipe.exists(keys.looking(PersonKey(*person)))
+        are_looking = await pipe.execute() if people else ()
+    for person, is_looking in zip(people, are_looking, strict=True):
+        writes += homes.redraws(*person) if is_looking else ()
+    return writes
+
+
 async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
     """Return a person's recent activity in a project; unreadable entries are left out. Raises `StoreUnavailable`."""
     keys = reads.keys
 
     def lists(pipe: Any) -> None:
-        pipe.lrange(keys.recent_runs(person), 0, MOST - 1)
-        pipe.zrevrange(keys.recent_threads(person), 0, MOST - 1, withscores=True)
+        pipe.lrange(keys.recent_runs(person), 0, MOST_RECENT - 1)
+        pipe.zrevrange(keys.recent_threads(person), 0, MOST_RECENT - 1, withscores=True)
         pipe.zrevrange(keys.unsettled(person), 0, -1, withscores=True)
 
     runs, scores, listed = await reads.ask(lists)
