@@ -288,3 +288,15 @@ async def test_who_sent_a_message_again_or_owns_its_rule_is_erased(harness: Harn
     after = await contents(harness)
     assert [key for key, text in after.items() if BOB in text] == []
     assert any("hello" in text for key, text in after.items() if ":turn:" in key), "Alice's message"
+
+
+async def test_what_an_erased_person_had_ignored_stays_ignored(harness: Harness) -> None:
+    ignored = AppRule(ignores=True, name="Grafana", owner=USER)
+    apps = {"A0X": AppRule(agent=7, owner=BOB), "A0X grafana": ignored}
+    mine = {"A0Y": AppRule(agent=7, owner=USER), "A0Y grafana": ignored}
+    await harness.store.set_channel(apps=apps | mine)
+
+    await erase(harness, USER)
+
+    left = (await harness.store.channels.get(TEAM, CHANNEL)).apps
+    assert left == apps | {"A0X grafana": ignored.model_copy(update={"owner": ""})}

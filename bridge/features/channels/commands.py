@@ -72,8 +72,9 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
         else:
             does = f"answered by {await agent_name(turn, rule.agent or 0)}"
         owner = await deps.directory.user_name(rule.owner) if rule.owner else layout.ADMIN
+        by = "" if rule.ignores and not rule.owner else f" · set up by {owner}"
         paused = f" · ⏸️ paused: {no_longer(rule.paused, owner)}" if rule.paused else ""
-        apps.append((layout.sender_label(key, settings.apps), f"{does} · set up by {owner}{paused}"))
+        apps.append((layout.sender_label(key, settings.apps), f"{does}{by}{paused}"))
     project = turn.project_name if deps.projects.is_several else None
     replies = settings.replies or deps.channels.replies
     is_set = bool(deps.projects.of_channel(turn.channel)) and project is not None

@@ -233,7 +233,7 @@ class Channels:
 
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:
-    """Delete the rules for apps that a person set up."""
+    """Delete the rules for apps that a person set up; exceptions from another's rule stay without their name."""
     channels, count = Channels(scripts), 0
     for team, channel in await channels.all():
         is_replaced = False
@@ -242,7 +242,9 @@ async def _erase_rules(scripts: Scripts, user: str) -> int:
             theirs = [app for app, rule in stored.settings.apps.items() if rule.owner == user]
             settings = stored.settings
             for app in theirs:
-                settings = settings.with_app(app, None)
+                rule = settings.apps.get(app)
+                stays = rule is not None and rule.ignores
+                settings = settings.with_app(app, rule.model_copy(update={"owner": ""}) if rule and stays else None)
             is_replaced = not theirs or await channels.replace(team, channel, stored, settings)
             count += len(theirs) if is_replaced else 0
     return count
