@@ -99,7 +99,7 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
     if stored is None or stored.state.startswith(DRAFT):
         return shown(layout.over(""))
     is_asker = turn.user == stored.request.asker
-    may_decide = stored.request.by_asker or not is_asker
+    may_decide = stored.request.lets_asker or not is_asker
     if may_decide:
         try:
             await _check_approver(deps, stored, turn.user)

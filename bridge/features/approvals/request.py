@@ -86,6 +86,11 @@ class Request(Needed, frozen=True):
         return (self, self.also) if self.also else (self,)
 
     @property
+    def lets_asker(self) -> bool:
+        """Whether the asker may approve it."""
+        return any(needed.by_asker for needed in self.needs)
+
+    @property
     def has_too_few(self) -> bool:
         """Whether too few of the people who may approve it are left; groups and channels count as enough."""
         return any(self._lacks(needed) for needed in self.needs)

@@ -180,6 +180,6 @@ async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:
         if found is None:
             return ()
         people |= found
-    if not any(needed.by_asker for needed in request.needs):
+    if not request.lets_asker:
         people.discard(request.asker)
     return tuple(sorted(people))

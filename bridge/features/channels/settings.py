@@ -243,8 +243,8 @@ async def _erase_rules(scripts: Scripts, user: str) -> int:
             settings = stored.settings
             for app in theirs:
                 rule = settings.apps.get(app)
-                stays = rule is not None and rule.ignores
-                settings = settings.with_app(app, rule.model_copy(update={"owner": ""}) if rule and stays else None)
+                stays = rule.model_copy(update={"owner": ""}) if rule and rule.ignores else None
+                settings = settings.with_app(app, stays)
             is_replaced = not theirs or await channels.replace(team, channel, stored, settings)
             count += len(theirs) if is_replaced else 0
     return count
