@@ -443,11 +443,12 @@ async def test_the_form_has_a_checkbox_for_edits(harness: Harness, is_ticked: in
 
     key = f"{WEBHOOKS} alertmanager"
     values = {"agent": "none", f"app:{key}": "workflow:3", "edits": box["options"][0]["value"] if is_ticked else ""}
-    sent = Submission(team=TEAM, channel=CHANNEL, user=ALICE, form="default", values=values)
+    sent = Submission(team=TEAM, channel=CHANNEL, user=BOB, form="default", values=values)
     await harness.store.process().inbox.put(sent)
     await harness.work()
 
-    assert (await harness.store.channels.get(TEAM, CHANNEL)).apps[key].edits == is_ticked
+    changed = (await harness.store.channels.get(TEAM, CHANNEL)).apps[key]
+    assert (changed.edits, changed.owner) == (is_ticked, BOB), "it's on behalf of the person who changed it"
 
 
 async def test_an_edit_found_in_the_history_is_followed_up(harness: Harness) -> None:

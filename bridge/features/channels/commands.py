@@ -370,7 +370,8 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
                 rule = AppRule(**{does[0]: does[1]}, name=names.get(app, ""), owner=turn.user, edits=edits)
                 settings = settings.with_app(app, rule)
             elif known.edits != edits:
-                settings = settings.with_app(app, known.model_copy(update={"edits": edits}))
+                mine = {"edits": edits, "owner": turn.user, "paused": ""}
+                settings = settings.with_app(app, known.model_copy(update=mine))
         return settings
 
     return await change_settings(deps, turn, change, where=where, of_all=True)
