@@ -43,7 +43,18 @@ from bridge.features.home import layout as home
 from bridge.features.registry import features
 from bridge.features.schedules import layout as schedules
 from bridge.features.workflows import layout as workflows, run_card
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, GUEST, PRIVATE, TEAM, VISITOR
+from bridge.playground.emulator.sample import (
+    ALICE,
+    BOB,
+    BRIDGE,
+    CAROL,
+    DM_ALICE,
+    GENERAL,
+    GUEST,
+    PRIVATE,
+    TEAM,
+    VISITOR,
+)
 from bridge.queue.events import events_since
 from support.harness import SALES, SUPPORT, Harness
 from support.waiting import wait_until
@@ -449,6 +460,24 @@ async def test_a_message_sent_again_counts_for_who_sent_it_again(harness: Harnes
 
     (run,) = harness.seen.replies("bridge_run")
     assert "Started by Carol Conti" in str(run.blocks)
+
+
+@pytest.mark.parametrize("is_in_it", [True, False])
+async def test_a_message_is_sent_again_only_into_a_channel_that_its_author_sees(
+    harness: Harness, is_in_it: bool
+) -> None:
+    """The button is in a direct message, where it stays after they leave the channel."""
+    harness.service.chats = [httpx.ReadTimeout("no answer")]
+    await harness.say(f"<@{BRIDGE}> Support: hello", user=ALICE, channel=PRIVATE)
+    turn = shown(harness, notices.SEND_AGAIN).value
+    if not is_in_it:
+        harness.slack.workspace.channels[PRIVATE].members.remove(ALICE)
+        harness.monotonic += 60
+
+    await harness.click(notices.SEND_AGAIN, turn, user=ALICE, channel=DM_ALICE)
+    await harness.work()
+
+    assert len(harness.service.messages) == 1 + is_in_it
 
 
 @pytest.mark.parametrize("stage", [run_now, ask_now, resume_run, resume_alert])

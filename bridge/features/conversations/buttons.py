@@ -27,6 +27,7 @@ from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project.models import Agent
 from bridge.queue.drafts import Draft, Resent
 from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import MessageTag
 
@@ -98,14 +99,17 @@ async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
 
     What it starts is judged for them once more when it's acted on (`Turn.causer`).
     """
-    if draft is None or draft.body.user == turn.user:
+    if draft is None:
         return
     said = draft.body
-    if said.channel != turn.channel:
+    is_own, is_elsewhere = said.user == turn.user, said.channel != turn.channel
+    if is_elsewhere and not (is_own and not kit.is_channel(said.channel)):
         wanted = deps.access.asked(turn, "ask", ANY_AGENT, channel=said.channel)
         reason = await deps.access.refusal_now(turn.user, said.channel, wanted)
         if reason or said.channel.startswith("D"):
             raise NotAllowed(reason or "left")
+    if is_own:
+        return
     if isinstance(said, InboundMessage):
         await check_may_ask(deps, turn, said.thread)
     elif isinstance(said, TriggeredRun):
