@@ -181,9 +181,9 @@ async def a_chosen_workflow(_harness: Harness) -> Button:
     return Button("3", GENERAL, "1600000000.000100")
 
 
-async def send_again(harness: Harness) -> Button:
+async def send_again(harness: Harness, channel: str = GENERAL) -> Button:
     harness.service.chats = [httpx.ReadTimeout("no answer")]
-    await harness.say(f"<@{BRIDGE}> Support: hello", user=ALICE)
+    await harness.say(f"<@{BRIDGE}> Support: hello", user=ALICE, channel=channel)
     return shown(harness, notices.SEND_AGAIN)
 
 
@@ -217,9 +217,9 @@ async def send_waiting(harness: Harness) -> Button:
     return shown(harness, stops.SEND_WAITING)
 
 
-async def choose(harness: Harness) -> Button:
+async def choose(harness: Harness, channel: str = GENERAL) -> Button:
     harness.service.agents = [SUPPORT, SALES]
-    await harness.say(f"<@{BRIDGE}> hello", user=ALICE)
+    await harness.say(f"<@{BRIDGE}> hello", user=ALICE, channel=channel)
     return shown(harness, menu.CHOOSE)._replace(value="7")
 
 
@@ -462,22 +462,35 @@ async def test_a_message_sent_again_counts_for_who_sent_it_again(harness: Harnes
     assert "Started by Carol Conti" in str(run.blocks)
 
 
-@pytest.mark.parametrize("is_in_it", [True, False])
-async def test_a_message_is_sent_again_only_into_a_channel_that_its_author_sees(
-    harness: Harness, is_in_it: bool
+def in_home(button: Button) -> str:
+    return f"{button.value}:{PRIVATE}:{button.ts}:{button.thread_ts}"
+
+
+ELSEWHERE: list[tuple[str, Stage, Callable[[Button], str]]] = [
+    (notices.SEND_AGAIN, send_again, lambda button: button.value),
+    (AGAIN, send_again, lambda button: button.value),
+    (AGAIN, send_again, in_home),
+    (CHOOSE_FOR, choose, lambda button: f"7:{TEAM}:{PRIVATE}:{button.thread_ts}"),
+]
+"""Buttons in direct messages and in Home, which stay there for who leaves a channel."""
+
+
+@pytest.mark.parametrize("starts", [1, 0], ids=["in it", "left"])
+@pytest.mark.parametrize(("action_id", "stage", "value"), ELSEWHERE)
+async def test_a_button_elsewhere_starts_nothing_in_a_channel_that_its_person_left(
+    harness: Harness, action_id: str, stage: Any, value: Callable[[Button], str], starts: int
 ) -> None:
-    """The button is in a direct message, where it stays after they leave the channel."""
-    harness.service.chats = [httpx.ReadTimeout("no answer")]
-    await harness.say(f"<@{BRIDGE}> Support: hello", user=ALICE, channel=PRIVATE)
-    turn = shown(harness, notices.SEND_AGAIN).value
-    if not is_in_it:
+    button = await stage(harness, PRIVATE)
+    if not starts:
         harness.slack.workspace.channels[PRIVATE].members.remove(ALICE)
         harness.monotonic += 60
+    harness.service.chats = []
+    count = len(harness.service.messages)
 
-    await harness.click(notices.SEND_AGAIN, turn, user=ALICE, channel=DM_ALICE)
+    await harness.click(action_id, value(button), user=ALICE, channel=DM_ALICE)
     await harness.work()
 
-    assert len(harness.service.messages) == 1 + is_in_it
+    assert len(harness.service.messages) == count + starts
 
 
 @pytest.mark.parametrize("stage", [run_now, ask_now, resume_run, resume_alert])

@@ -14,7 +14,7 @@ from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.places import recipient_of
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, remove_notice
-from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown
+from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown, try_later
 from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError
@@ -100,20 +100,27 @@ async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
     What it starts is judged for them once more when it's acted on (`Turn.causer`).
     """
     if draft is None:
-        return
+        return None
     said = draft.body
-    is_own, is_elsewhere = said.user == turn.user, said.channel != turn.channel
-    if is_elsewhere and not (is_own and not kit.is_channel(said.channel)):
+    if said.user == turn.user:
+        return await _check_sees(deps, turn, said.channel)
+    if said.channel != turn.channel:
         wanted = deps.access.asked(turn, "ask", ANY_AGENT, channel=said.channel)
         reason = await deps.access.refusal_now(turn.user, said.channel, wanted)
         if reason or said.channel.startswith("D"):
             raise NotAllowed(reason or "left")
-    if is_own:
-        return
     if isinstance(said, InboundMessage):
         await check_may_ask(deps, turn, said.thread)
     elif isinstance(said, TriggeredRun):
         await deps.access.require(turn, "run", await workflow_by_id(turn, said.workflow), channel=said.channel)
+
+
+async def _check_sees(deps: Deps, turn: Turn, channel: str) -> None:
+    """Raise `NotAllowed` if *turn*'s person, who's elsewhere, can't see this *channel*: they may have left it."""
+    if kit.is_channel(channel) and channel != turn.channel:
+        with try_later():
+            if not await deps.directory.sees(turn.user, channel):
+                raise NotAllowed("left")
 
 
 async def check_may_ask(deps: Deps, turn: Turn, thread: ThreadKey, agent: int | None = None) -> None:
@@ -317,7 +324,8 @@ async def send_again_in_home(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 async def _press(deps: Deps, turn: Turn, action_id: str, value: str, *, at: ThreadKey, ts: str) -> None:
-    """Queue a click on a control of the message *ts* in the thread *at*, once."""
+    """Queue a click on a control of the message *ts* in the thread *at*, once. Raises `NotAllowed`."""
+    await _check_sees(deps, turn, at.channel)
     press = Click(
         team=turn.team, channel=at.channel, user=turn.user, action_id=action_id, value=value, message_ts=ts,
         thread_ts=at.root, project=turn.project_key,
