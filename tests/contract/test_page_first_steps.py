@@ -37,7 +37,10 @@ async def test_a_step_is_taken_once_the_app_shows_its_result(
     assert (await alice.sees())["steps"] == steps
 
 
-@pytest.mark.parametrize("how", ["button", "!stop", "<@U0BRIDGE> stop", "reaction", "stop talking"])
+@pytest.mark.parametrize("how", [
+    "button", "!stop", "! stop", "!Stop…", "please !stop", "<@U0BRIDGE> stop", "<@U0BRIDGE>, stop.", "reaction",
+    "stop talking",
+])  # fmt: skip
 async def test_any_stop_takes_its_step(alice: Window, slack: EmulatedSlack, how: str) -> None:
     root = await slack.people.say(sample.ALICE, sample.GENERAL, "think")
     match how:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx
+import pytest
 
 from bridge.playground.emulator import EmulatedSlack, sample
 from support.page_client import Json, Window, calls
@@ -147,9 +148,14 @@ async def test_an_unknown_action_is_reported_as_unknown(alice: Window) -> None:
     assert not (await alice.tries("fly"))["ok"]
 
 
-async def test_an_agents_name_and_face_are_shown(alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack) -> None:
+@pytest.mark.parametrize(
+    ("code", "face"), [(":headphones:", "🎧"), (":man-woman-girl-boy:", "👨‍👩‍👧‍👦"), (":melting_face:", "🫠")]
+)
+async def test_an_agents_name_and_face_are_shown(
+    alice: Window, http: httpx.AsyncClient, slack: EmulatedSlack, code: str, face: str
+) -> None:
     slack.scopes.add("chat:write.customize")
-    named = {"username": "Support", "icon_emoji": ":headphones:"}
+    named = {"username": "Support", "icon_emoji": code}
     root = (await alice.does("say", channel=sample.GENERAL, text="root"))["ts"]
     await calls(http, "chat.postMessage", channel=sample.GENERAL, text="yes", **named)
     await calls(
@@ -158,5 +164,5 @@ async def test_an_agents_name_and_face_are_shown(alice: Window, http: httpx.Asyn
 
     asked, answer = (await alice.sees(sample.GENERAL))["messages"]
 
-    assert (answer["name"], answer["icon"], answer["is_app"]) == ("Support", "🎧\ufe0f", True)
-    assert asked["status"] == {"text": "is thinking…", "can_stop": True, "name": "Support", "icon": "🎧\ufe0f"}
+    assert (answer["name"], answer["icon"], answer["is_app"]) == ("Support", face, True)
+    assert asked["status"] == {"text": "is thinking…", "can_stop": True, "name": "Support", "icon": face}

