@@ -57,7 +57,7 @@ def trace(
 ) -> None:
     """Show what happened to one Slack message.
 
-    Shows each step with its time, but not the text; a turn is what became of the message. Goes back seven days. To get
+    Shows each step with its time, but not the text. Goes back seven days. To get
     the link in Slack: More actions → Copy link.
     """
     address = address_of(" ".join(message))
@@ -133,11 +133,11 @@ def steps_of(known: MessageTrace) -> list[TraceStep]:
 
 def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.of:
-        yield TraceStep(turn.accepted_at, "queued", f"turn {turn.id}, resending turn {turn.of}{_waiting(turn)}")
+        yield TraceStep(turn.accepted_at, "queued", f"ID {turn.id}, sending ID {turn.of} again{_waiting(turn)}")
         return
     first = turn.deliveries[0] if turn.deliveries else None
     at, process = (first.at, first.process) if first else (turn.accepted_at, "")
-    queued = f"turn {turn.id}" + (f", after {counted(turn.behind, 'other')}" if turn.behind else ", first in line")
+    queued = f"ID {turn.id}" + (f", after {counted(turn.behind, 'other')}" if turn.behind else ", first in line")
     queued += f", ahead of {counted(turn.overtakes, 'newer message')}" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
     queued += "" if turn.retries else _waiting(turn)
@@ -150,7 +150,7 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     for other in turn.deliveries[1:]:
         if other.event or other is found[0]:
             arrived = _arrival(other) + ("" if other.event else times)
-            detail = ": ".join(filter(None, (arrived, f"already received as turn {turn.id}")))
+            detail = ": ".join(filter(None, (arrived, f"already received as ID {turn.id}")))
             yield TraceStep(other.at, "duplicate", detail, other.process)
 
 
@@ -196,7 +196,7 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
             hint = "; see bridge dead list" if is_listed and is_last else ""
             yield TraceStep(death[0], "dead", death[1] + unknown + hint, turn.process_at(death[0]))
         if retry:
-            yield TraceStep(retry[0], "queued", f"turn {turn.id} again, with bridge dead retry{_waiting(turn)}")
+            yield TraceStep(retry[0], "queued", f"ID {turn.id} again, with bridge dead retry{_waiting(turn)}")
     if turn.dropped_at:
         yield TraceStep(turn.dropped_at, "done", "discarded with bridge dead drop")
     if turn.step == "done" and turn.ended_at:
@@ -205,7 +205,7 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
             detail = f"Slack ts {turn.posted}" if turn.posted else "visible to one person only, so without a ts"
             yield TraceStep(turn.ended_at, "posted", detail, process)
         ended = turn.what if turn.what in _NOT_SHOWN or not turn.answered_at else ""
-        said = (ended, f"sent again as turn {turn.again}" if turn.again else "")
+        said = (ended, f"sent again as ID {turn.again}" if turn.again else "")
         yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
 
 

@@ -153,7 +153,7 @@ async def test_a_trace_shows_each_failure_retry_and_drop(harness: Harness) -> No
 
     assert [(step.what, step.detail) for step in before[5:]] == [
         ("dead", "Slack: not_in_channel"),
-        ("queued", f"turn {turn} again, with bridge dead retry"),
+        ("queued", f"ID {turn} again, with bridge dead retry"),
         ("dead", "Slack: not_in_channel; see bridge dead list"),
     ]
     assert [(step.what, step.detail) for step in after[7:]] == [

@@ -40,8 +40,8 @@ async def test_a_trace_leads_from_delivery_to_answer(harness: Harness) -> None:
         ("sent", 1000, "b"), ("answered", 1000, "b"), ("posted", 1000, "b"), ("done", 1000, "b"),
     ]  # fmt: skip
     assert [step.detail for step in steps] == [
-        "event Ev1, resent by Slack (retry 1)", "it mentions the bot", f"turn {turn}, first in line",
-        f"event Ev2: already received as turn {turn}", "to the project service", "the agent answered",
+        "event Ev1, resent by Slack (retry 1)", "it mentions the bot", f"ID {turn}, first in line",
+        f"event Ev2: already received as ID {turn}", "to the project service", "the agent answered",
         f"Slack ts {harness.seen.messages[0].ts}", "",
     ]  # fmt: skip
 
@@ -57,7 +57,7 @@ async def test_a_message_found_again_and_again_has_one_step_for_that(harness: Ha
     [(at, said)] = [(step.at, step.detail) for step in await trace_steps(store) if step.what == "duplicate"]
     last = (START + timedelta(seconds=3)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     assert at == START + timedelta(seconds=1)
-    assert said == f"found in Slack's history, 3 times until {last}: already received as turn {turn}"
+    assert said == f"found in Slack's history, 3 times until {last}: already received as ID {turn}"
 
 
 async def test_an_answer_leads_to_its_messages_trace(harness: Harness) -> None:
@@ -124,7 +124,7 @@ async def test_a_resent_message_continues_in_its_new_turn(harness: Harness) -> N
     known = await trace_of(harness.store.scripts, key_of(ROOT))
 
     assert len(known.turns) == 2
-    assert detail(steps_of(known), "done") == f"sent again as turn {known.turns[1].id}"
+    assert detail(steps_of(known), "done") == f"sent again as ID {known.turns[1].id}"
     assert words(steps_of(known))[4:] == [
         "unknown", "posted", "done", "queued", "sent", "answered", "posted", "done",
     ]  # fmt: skip

@@ -589,7 +589,7 @@ async def test_only_people_who_may_run_get_the_traces_reference(harness: Harness
 
     member, guest = await ask(harness, ts, RANDOM), await ask(harness, ts, RANDOM, GUEST)
 
-    assert f"Turn {turn.id}" in str(member.blocks)
+    assert f"ID {turn.id}" in str(member.blocks)
     assert turn.id not in str(guest.blocks)
 
 

@@ -64,7 +64,7 @@ async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> No
     third = await store.queue(message("third", ts(2)))
     assert (
         detail(await trace_steps(store, key_of(ts(2))), "queued")
-        == f"turn {third}, after 2 others; waiting, with 2 ahead of it"
+        == f"ID {third}, after 2 others; waiting, with 2 ahead of it"
     )
 
     process = store.process()
@@ -72,7 +72,7 @@ async def test_a_queued_message_shows_its_place_then_and_now(store: Store) -> No
 
     assert (
         detail(await trace_steps(store, key_of(ts(2))), "queued")
-        == f"turn {third}, after 2 others; waiting, with 1 ahead of it"
+        == f"ID {third}, after 2 others; waiting, with 1 ahead of it"
     )
     assert words(await trace_steps(store, key_of(ts(2)))) == ["received", "decided", "queued"]
 

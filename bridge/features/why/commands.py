@@ -168,7 +168,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
         found = replace(found, meaning=REFUSALS[rule], refusal=rule)
     reference = ""
     if await deps.access.may(turn, "settings"):
-        words = [f"Turn {found.turn.id}"] if found.turn else []
+        words = [f"ID {found.turn.id}"] if found.turn else []
         words += [found.meaning.word] if found.refusal and found.is_public | is_own else []
         reference = " · ".join(words)
     if not (is_own or found.is_public):
