@@ -18,7 +18,7 @@ import re
 import stat
 import sys
 import webbrowser
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -41,15 +41,17 @@ from bridge.cli.troubles import slack_trouble
 from bridge.errors import ConfigurationError, ProjectError, SlackError
 from bridge.features.conversations.answering import configured
 from bridge.logs import configure
-from bridge.project import ProjectClient
-from bridge.project.models import Agent
+from bridge.project import Catalog, ProjectClient
+from bridge.project.models import Agent, Listing
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
+from bridge.slack.blockkit import kit
 
 ENV_FILE: Final = Path(".env")
 MANIFEST_FILE: Final = Path("slack-manifest.json")
 _SLACK: Final = "slack.com"
 _MOST_AGENTS: Final = 20
+_LONGEST_NAME: Final = 60
 _PLAIN: Final = re.compile(r"[\w./:@%+=,?&~-]+", re.ASCII)
 _PROMPTS: Final = {
     "SLACK_BOT_TOKEN": "Bot token (xoxb-…)",
@@ -331,24 +333,30 @@ def _opens(link: str) -> bool:
 def _ask_default_agent(answers: _Answers) -> None:
     """Ask which of several agents answers if nothing else picks one; without a list, that's for later."""
     name = "BRIDGE_DEFAULT_AGENT"
-    if answers.is_elsewhere(name) or len(agents := asyncio.run(_agents(well_formed(answers.values)))) <= 1:
-        return
     current = answers.values.get(name, "")
+    if answers.is_elsewhere(name):
+        return
+    agents = asyncio.run(_agents(well_formed(answers.values), current))
+    if not agents or (len(agents) == 1 and not agents.is_part):
+        return
     usual = configured(current, agents)
     out(
         "  The default agent answers messages that don't name another one, such as: @bridge how do I reset my password?"
     )
     if current and not usual:
         out(f"  {name} is {current}, but no agent has this name.", fg="red")
-    rows = [(str(agent.id), agent.name) for agent in agents[:_MOST_AGENTS]]
+    rows = [(str(agent.id), kit.one_line(agent.name, _LONGEST_NAME)) for agent in agents[:_MOST_AGENTS]]
     out("\n".join(f"    {columns(form_for(rows), *row)}" for row in rows))
     if more := len(agents) - len(rows):
         out(f"    and {more} more")
     default = usual or agents[0]
+    question = f"  Default agent (ID or name), or Enter for {kit.one_line(default.name)}: "
     while True:
         with _echo(on=True):
-            typed = input(f"  Default agent (ID or name), or Enter for {printable(default.name or str(default.id))}: ")
+            typed = input(printable(question))
         chosen = configured(typed, agents) if typed.strip() else default
+        if chosen is None and agents.is_part:
+            chosen = configured(typed, asyncio.run(_agents(well_formed(answers.values), typed)))
         if chosen:
             break
         out(f"  “{typed.strip()}” isn't the ID or name of exactly one of them.", fg="red")
@@ -357,17 +365,17 @@ def _ask_default_agent(answers: _Answers) -> None:
         answers.write(name, chosen.name if is_clear else str(chosen.id))
 
 
-async def _agents(values: Mapping[str, Any]) -> Sequence[Agent]:
-    """List the project's agents; nothing if that fails, which a check has shown."""
+async def _agents(values: Mapping[str, Any], wanted: str) -> Listing[Agent]:
+    """List the project's agents, and the one whose ID is *wanted*; nothing if that fails, which a check has shown."""
     url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
     if not (url and key):
-        return ()
+        return Listing()
     soon = timedelta(seconds=5)
     try:
         async with ProjectClient(url, key.get_secret_value(), read_timeout=soon, connect_timeout=soon) as project:
-            return await project.get_agents()
+            return await Catalog(project).candidates("agent", wanted)
     except ProjectError:
-        return ()
+        return Listing()
 
 
 def _greet(answers: _Answers) -> None:

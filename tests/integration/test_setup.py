@@ -137,6 +137,7 @@ async def test_setup_without_a_clipboard_names_the_manifests_file(slack: Emulate
 async def test_setup_asks_for_a_default_agent(slack: EmulatedSlack, project: SampleProject, tmp_path: Path) -> None:
     given = {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "PROJECT_BASE_URL": project.base_url}
     project.operations.agents[1].name = "Customer Care"
+    project.operations.agents[2].name = "\u3164"
     write_env(tmp_path, **given, PROJECT_API_KEY=API_KEY)
 
     async def chosen(*answers: str, default: str) -> str | None:
@@ -152,6 +153,8 @@ async def test_setup_asks_for_a_default_agent(slack: EmulatedSlack, project: Sam
     assert await chosen("nobody", "customer care", default="Memory") == "2", "a name that needs quotation marks"
     assert await chosen("", default="Customer Care") == "2"
     assert await chosen("4", default="Customer Care") == "Support"
+    assert await chosen("3", default="Support") == "3"
+    assert await chosen("", default="Agent 3") == "3", "a name that can't be seen"
 
 
 async def test_setup_ends_with_a_greeting_in_slack(
