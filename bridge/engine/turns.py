@@ -85,6 +85,7 @@ from bridge.slack.post import ExistingParts
 log = logging.getLogger(__name__)
 
 _TRANSIENT = timedelta(seconds=2)
+_LONGEST_WAIT = timedelta(hours=1)  # a service that asks for more is tried in between
 _SOON = timedelta(seconds=5)  # a shorter wait has no status and no time
 _PATIENCE = timedelta(minutes=1)  # after so long, people are told in private that their message waits
 _RECENT = timedelta(minutes=1)
@@ -534,7 +535,7 @@ class Turns:
         async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
             if isinstance(exc, Busy) or turn.project.client.is_up:
                 wait = isinstance(exc, Busy) and exc.retry_after
-                await self._pause(turn, exc, wait or _TRANSIENT)
+                await self._pause(turn, exc, min(wait or _TRANSIENT, _LONGEST_WAIT))
             else:
                 await self._notify_of_outage(turn)
                 line = self.lines.setdefault(turn.project_key, Line()) if turn.project_key else self.line

@@ -37,7 +37,7 @@ LARGEST_BODY: Final = 4 * 1024 * 1024
 
 TOO_LARGE: Final = f"larger than {LARGEST_BODY // 1024 // 1024} MB"
 MOST_PROBLEMS: Final = 20
-LONGEST_RETRY_AFTER: Final = timedelta(hours=1)  # longer ones are capped
+LONGEST_RETRY_AFTER: Final = timedelta(days=30)  # longer ones are capped
 LONGEST_MESSAGE: Final = 300  # characters
 API: Final = "/api/sdk"
 """The path of all operations, below the service's address."""

@@ -130,6 +130,18 @@ async def test_a_busy_service_is_retried_at_its_time(harness: Harness) -> None:
     assert await harness.store.field(turn, "takes") == "1"
 
 
+async def test_a_service_that_asks_for_hours_is_tried_hourly(harness: Harness) -> None:
+    times = {"Date": "Wed, 04 Mar 2026 12:00:00 GMT", "Retry-After": "Wed, 04 Mar 2026 17:00:00 GMT"}
+    busy = httpx.Response(429, headers=times)
+    harness.service.chats, harness.service.run_answers = [busy], [busy]
+    await harness.type_command("/workflows run 3 hello")
+    await harness.say(f"<@{BRIDGE}> hello")
+
+    assert "Try again in 5 h" in str(harness.seen.messages[0].blocks)
+    assert [seconds for seconds in harness.slept if seconds > 60] == [3600]
+    assert harness.seen.texts[-1] == "re: hello"
+
+
 async def test_a_message_waiting_for_the_service_can_be_edited_and_withdrawn(harness: Harness) -> None:
     harness.service.always = REFUSED
     await harness.store.queue(message("first"), agent=7)
