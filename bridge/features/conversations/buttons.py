@@ -100,10 +100,11 @@ async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
     What it starts is judged for them once more when it's acted on (`Turn.causer`).
     """
     if draft is None:
-        return None
+        return
     said = draft.body
     if said.user == turn.user:
-        return await _check_sees(deps, turn, said.channel)
+        await _check_sees(deps, turn, said.channel)
+        return
     if said.channel != turn.channel:
         wanted = deps.access.asked(turn, "ask", ANY_AGENT, channel=said.channel)
         reason = await deps.access.refusal_now(turn.user, said.channel, wanted)
