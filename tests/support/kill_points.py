@@ -131,6 +131,7 @@ class InstrumentedConnection(AbstractConnection):
         self._asked: deque[str] = deque()
 
     def pack_commands(self, commands: Any) -> Any:
+        commands = list(commands)  # a transaction's is a generator
         if not any(str(word).endswith(PROBE) for words in commands for word in words):
             return super().pack_commands(commands)
         self._asked.extend("" for _ in commands)
