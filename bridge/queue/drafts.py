@@ -95,7 +95,7 @@ class Drafts:
     def keeps(self, message: InboundMessage) -> tuple[Write, ...]:
         """Return the writes that store a reply that the agent didn't get, for a button that sends it."""
         key, lives = self._keys.draft(message.key), milliseconds(TRACE)
-        fields = {"body": to_json(message), "version": message.edited_ts}
+        fields = {"v": str(VERSION), "body": to_json(message), "version": message.edited_ts}
         return tuple([("field", key, lives, name, value) for name, value in fields.items()])
 
     def offers(self, thread: ThreadKey, turn: TurnId) -> Write:

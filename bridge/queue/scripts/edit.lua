@@ -39,7 +39,8 @@ if seen[1] ~= 'queued' then
   if not is_chat then return 'late' end
   if version < (tonumber(redis.call('HGET', draft, 'version') or '') or 0) then return 'known' end
   redis.call('HDEL', draft, 'again', 'again_by')
-  redis.call('HSET', draft, 'body', body, 'version', a.version, 'lane', seen[4], 'thread', seen[7] or '', 'of', turn)
+  redis.call('HSET', draft, 'v', VERSION, 'body', body, 'version', a.version, 'lane', seen[4], 'thread', seen[7] or '',
+    'of', turn)
   redis.call('PEXPIRE', draft, a.trace_ms)
   return 'asked'
 end
