@@ -50,11 +50,12 @@ _WITHDRAWN: Final = End(
 )
 UNKNOWN: Final = End(
     "I can't tell whether the agent received this message{cause}.", "Sending it again may repeat the work.", "again",
-    word="outcome unknown",
+    word="outcome unknown", said="{happened}, and I can't tell whether the agent {did}.",
 )  # fmt: skip
 _WITH_NEW_TEXT: Final = End(
     "The agent received this message before it was edited, and didn't get the new text.",
     "Send the new text if it needs that, too.", "new text", is_public=False, word="asked whether to send the new text",
+    said="The agent received this message before you edited it. Send the new text too?",
 )  # fmt: skip
 _NEXT: Final = End("This message is next in line.", "I'll send it to the agent in a moment.")
 REPLIED: Final = End("I replied to this message.", "Open my reply to read it.")
@@ -253,7 +254,10 @@ ENDS: Final[Mapping[str, End]] = {
         is_public=False, word="looked mistyped; asked what was meant",
     ),
     "unknown": UNKNOWN,
-    "too old": End("This message waited too long, so I didn't send it to the agent.", _AGAIN, "now"),
+    "too old": End(
+        "This message waited too long, so I didn't send it to the agent.", _AGAIN, "now",
+        said="This message waited for {time}, so I didn't send it to the agent.",
+    ),
     "discarded": End(
         "This message wasn't sent to the agent, because nobody decided about it in time, or its thread was deleted.",
         _AGAIN,
@@ -262,7 +266,8 @@ ENDS: Final[Mapping[str, End]] = {
     "withdrawn": _WITHDRAWN,
     "deleted": DELETED,
     "post in doubt": End(
-        "Slack didn't confirm my reply, so it may be missing.", "If you can't see it, press Show it in my notice."
+        "Slack didn't confirm my reply, so it may be missing.", "If you can't see it, press Show it in my notice.",
+        said="Slack didn't confirm my last message, so it may be missing here.",
     ),
     "its app no longer has a rule here": _NO_RULE,
     "its app's rule is paused": _RULE_PAUSED,
@@ -284,15 +289,34 @@ ENDS: Final[Mapping[str, End]] = {
 
 DEATHS: Final[Mapping[str, End]] = {
     "Slack: unknown whether it was posted": ENDS["post in doubt"],
-    "Slack": End("Slack refused my reply: {refused}.", "It's saved, and your admin can post it once that's fixed."),
+    "Slack": End(
+        "Slack refused my reply: {refused}.", "It's saved, and your admin can post it once that's fixed.",
+        said="I couldn't post my answer: {refused}.",
+    ),
     "started several times, never finished": End(
-        "I couldn't finish this message, even after several attempts.", _AGAIN, "again"
+        "I couldn't finish this message, even after several attempts.", _AGAIN, "again",
+        said="I couldn't handle {what}, even after several attempts",
     ),
     "written by another version of the bridge": End(
-        "Another version of the bridge saved this message, and I can't read it.", _AGAIN
+        "Another version of the bridge saved this message, and I can't read it.", _AGAIN,
+        said="Another version of the bridge saved {what}, and I can't read it",
     ),
-}
-"""Each reason for which a turn is given up."""
+}  # fmt: skip
+"""Each reason for which a turn is given up; what's *said* goes on with what that means for it."""
+
+GIVEN_UP: Final[Mapping[str, End]] = {
+    "report": End(
+        "I couldn't finish posting a scheduled report, so it may be missing.", "To post it again, open /stats reports."
+    ),
+    "alert": End(
+        "I couldn't finish posting an alert, so it may be missing.", "To see which ones are on, open /stats alerts."
+    ),
+    "unreadable": End(
+        "I have an answer, but another version of the bridge saved it, and I can't show it.",
+        "Ask again to get a new one.",
+    ),
+}  # fmt: skip
+"""What was to be posted when a turn was given up."""
 
 
 class State(Enum):
@@ -352,8 +376,9 @@ class State(Enum):
         "Send it again; if that doesn't help, run bridge check and look at Event Subscriptions on the app's page.",
     )
     RUN_UNKNOWN = End(
-        "I can't tell whether the workflow ran{cause}.", "Running it again may repeat the work.", word="outcome unknown"
-    )
+        "I can't tell whether the workflow ran{cause}.", "Running it again may repeat the work.",
+        word="outcome unknown", said="No result came back, and I can't tell whether this ran.",
+    )  # fmt: skip
     OF_SOMEONE_ELSE = End(
         "Only its author can see what happened to this message.", "They can use Why no answer? on it."
     )

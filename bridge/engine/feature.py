@@ -71,7 +71,6 @@ MenuOptions = Callable[[MenuQuery], Awaitable[list[Block]]]
 M = TypeVar("M", bound=MenuOptions)
 EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
 R = TypeVar("R", bound=EventReader)
-N = TypeVar("N", bound=Callable[..., Reply])
 HomeSection = Callable[..., Awaitable[list[Block]]]
 S = TypeVar("S", bound=HomeSection)
 NeedsOf = Callable[..., Awaitable[list[Need]]]

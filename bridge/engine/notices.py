@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from bridge.ends import failures
-from bridge.ends.messages import OTHERS
+from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN
 from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
@@ -19,8 +19,6 @@ _MOST_LISTED: Final = 15  # lines of help in a group
 _NAMED: Final = "Support: how do I …?"
 SEND_IT_AGAIN: Final = "Send again"
 SEND_IT_NOW: Final = "Send now"
-MAY_HAVE_ARRIVED: Final = "⚠️ No answer came back, and I can't tell whether the agent received your message."
-MAY_REPEAT: Final = "Sending it again may repeat the work."
 _WHY: Final = {
     "beginning": "only the beginning of Slack's transcript was sent",
     "broken": "I couldn't find any text in it",
@@ -75,8 +73,8 @@ def of_earlier_release() -> Reply:
 
 def not_posted(error: str, channel: str = "") -> Reply:
     """Say in a direct message that Slack rejected an answer for good with *error*, where it belongs."""
-    why = why_not_posted(error)
-    text = f"⚠️ I couldn't post my answer: {why}. It's saved, and your admin can post it once that's fixed."
+    end = DEATHS["Slack"]
+    text = f"⚠️ {end.said.format(refused=why_not_posted(error))} {end.cure}"
     return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
 
 
@@ -195,17 +193,16 @@ def no_thread_here() -> Reply:
     return kit.reply(text, kit.with_code(text, "/invite"))
 
 
-def outcome_unknown(turn: str, error: ProjectError | None = None, agent: str = "") -> Reply:
-    """Say that a message may have reached the *agent*, and why that's unknown, and offer to send it again."""
+def outcome_unknown(
+    turn: str, error: ProjectError | None = None, agent: str = "", *, is_readable: bool = True
+) -> Reply:
+    """Say that a message may have reached the *agent*, and why it's unclear; offer to repeat what *is_readable*."""
     who = kit.one_line(agent, 80) or "the agent"
     happened = what_happened(error, who)
-    was = "did the work" if error is not None and error.has_answered else "received your message"
-    return kit.ask(
-        f"⚠️ {happened[:1].upper()}{happened[1:]}, and I can't tell whether the agent {was}.",
-        kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn),
-        small=MAY_REPEAT,
-        audience=Audience.THREAD,
-    )
+    did = "did the work" if error is not None and error.has_answered else "received your message"
+    text = UNKNOWN.said.format(happened=f"{happened[:1].upper()}{happened[1:]}", did=did)
+    again = [kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn)] if is_readable else []
+    return kit.ask(f"⚠️ {text}", *again, small=UNKNOWN.cure, audience=Audience.THREAD)
 
 
 def in_doubt(turn: str, channel: str = "") -> Reply:
@@ -213,7 +210,7 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
 
     With *channel*, the missing post is an answer to one person there, who gets this notice as a direct message.
     """
-    text = "⚠️ Slack didn't confirm my last message, so it may be missing here."
+    text = f"⚠️ {ENDS['post in doubt'].said}"
     if channel:
         text = "⚠️ Slack didn't confirm my last answer to you, so it may be missing."
     shown = _with_channel(text, channel, ".")
@@ -239,7 +236,7 @@ def answer_gone() -> Reply:
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
     """Say that a message waited too long to be sent unasked, and offer to send it."""
-    text = f"This message waited for {kit.spoken(waited_for)}, so I didn't send it to the agent."
+    text = ENDS["too old"].said.format(time=kit.spoken(waited_for))
     again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
     return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
 
@@ -283,8 +280,7 @@ def sent_again() -> Reply:
 
 def edited_too_late(key: str) -> Reply:
     """Offer to send the new text of the message with this *key*."""
-    text = "The agent received this message before you edited it. Send the new text too?"
-    return kit.ask(text, kit.button("Send new text", SEND_EDITED, key))
+    return kit.ask(DECISIONS["asked"].said, kit.button("Send new text", SEND_EDITED, key))
 
 
 def sent_edited() -> Reply:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
 from bridge.engine import notices
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
@@ -31,32 +32,27 @@ def unfinished(
     """
     is_message = kind == "message"
     audience = Audience.THREAD if is_message else Audience.PRIVATE
-    if kind == "report":
-        text = "⚠️ I couldn't finish posting a scheduled report, so it may be missing."
-        return kit.ask(text, small="To post it again, open /stats reports.", audience=audience)
-    if kind == "alert":
-        text = "⚠️ I couldn't finish posting an alert, so it may be missing."
-        return kit.ask(text, small="To see which ones are on, open /stats alerts.", audience=audience)
+    if end := GIVEN_UP.get(kind):
+        return kit.ask(f"⚠️ {end.happened}", small=end.cure, audience=audience)
     if step == "posting" and is_readable:
         return notices.in_doubt(turn).model_copy(update={"audience": audience})
     if step == "posting":
-        text = "⚠️ I have an answer, but another version of the bridge saved it, and I can't show it."
-        return kit.ask(text, small="Ask again to get a new one.", audience=audience)
+        end = GIVEN_UP["unreadable"]
+        return kit.ask(f"⚠️ {end.happened}", small=end.cure, audience=audience)
     if step == "sent" and is_message:
-        text, small = notices.MAY_HAVE_ARRIVED, notices.MAY_REPEAT
-    elif step == "sent":
-        text, small = "⚠️ No result came back, and I can't tell whether this ran.", notices.MAY_REPEAT
+        return notices.outcome_unknown(turn, is_readable=is_readable)
+    if step == "sent":
+        text, small = State.RUN_UNKNOWN.value.said, UNKNOWN.cure
     else:
-        small, action = "", command or _SCHEDULED.get(kind, "your last action")
-        what = "this message" if is_message else action
-        text = f"⚠️ I couldn't handle {what}, even after several attempts"
+        why = "started several times, never finished" if is_readable else "written by another version of the bridge"
+        what = "this message" if is_message else command or _SCHEDULED.get(kind, "your last action")
+        text = DEATHS[why].said.format(what=what)
         if error:
-            text = f"⚠️ I couldn't ask which agent should answer: {notices.why_not_posted(error)}"
-        elif not is_readable:
-            text = f"⚠️ Another version of the bridge saved {what}, and I can't read it"
-        text += ", so it wasn't sent to the agent." if is_message else ", so nothing was done."
+            text = f"I couldn't ask which agent should answer: {notices.why_not_posted(error)}"
+        left = "it wasn't sent to the agent" if is_message else "nothing was done"
+        text, small = f"{text}, so {left}.", ""
     again = [kit.button(notices.SEND_IT_AGAIN if is_message else "Try again", notices.SEND_AGAIN, turn)]
-    return kit.ask(text, *(again if is_readable else []), small=small, audience=audience)
+    return kit.ask(f"⚠️ {text}", *(again if is_readable else []), small=small, audience=audience)
 
 
 def notice_left(

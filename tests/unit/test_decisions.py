@@ -30,7 +30,7 @@ OF_MESSAGES = [
 
 ALL = {
     f"{table}: {name}": meaning
-    for table in ("DECISIONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS")
+    for table in ("DECISIONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS", "GIVEN_UP")
     for name, meaning in (vars(messages) | vars(refusals))[table].items()
 }
 ALL |= {f"Reason: {one.name}": one.meaning for one in Reason} | {f"State: {one.name}": one.value for one in State}
