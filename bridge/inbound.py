@@ -19,6 +19,7 @@ from bridge.ids import MessageKey, ThreadKey
 SLACK_ITSELF = frozenset({"USLACK", "USLACKBOT"})
 """Slack's own users. They write without a ``bot_id``, and ``users.info`` says that they aren't bots."""
 
+LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 WAITING_LIMIT = 50
 """How many messages may wait in one thread."""
 
@@ -217,6 +218,11 @@ class InboundMessage(_Inbound):
         It has that person's ID beside the app's and a bot's, as the posts of an app's own bot user have that user's.
         """
         return self.app != "" and self.user.startswith(("U", "W"))
+
+    @property
+    def is_last(self) -> bool:
+        """Whether Slack won't send it again: it's the last retry, or an edit, which is accepted in any case."""
+        return self.retry >= LAST_RETRY or bool(self.edited_ts)
 
     @property
     def is_root(self) -> bool:

@@ -22,7 +22,7 @@ from bridge.engine.projects import ServedProjects
 from bridge.engine.rules import is_listed
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError
-from bridge.inbound import InboundMessage
+from bridge.inbound import InboundMessage, TriggeredRun
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Arrival
@@ -145,14 +145,15 @@ def limits_in_short(*, thread_turns: int, app_turns: int, user_turns: int, user_
 
 
 def of_arrival(limits: Sequence[Limit], arrival: Arrival) -> list[Quota]:
-    """Return what of *limits* an arrival counts for."""
-    inbound, app = arrival.inbound, arrival.app
-    if not app and isinstance(inbound, InboundMessage):
-        app = inbound.via
+    """Return what of *limits* an arrival counts for: an app's post for that app in its channel, and for no person."""
+    inbound = arrival.inbound
+    posted = inbound.message if isinstance(inbound, TriggeredRun) else inbound
+    rule, via = (posted.rule, posted.via) if isinstance(posted, InboundMessage) else ("", "")
+    app = rule or via
     subjects = {
         "thread": str(arrival.thread or ""),
         "app": f"{inbound.team}:{inbound.channel}:{app}" if app else "",
-        "person": "" if arrival.app else f"{inbound.team}:{inbound.user}",
+        "person": "" if rule else f"{inbound.team}:{inbound.user}",
     }
     return [one.quota(1, subjects[one.per]) for one in limits if one.unit == ARRIVALS and subjects[one.per]]
 

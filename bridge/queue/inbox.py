@@ -98,20 +98,19 @@ Put = Queued | NotQueued
 class Arrival:
     """What arrived, and how it becomes a turn: *inbound*, once per *message*, or without one once per *event*.
 
+    The *message* is the one in Slack that *inbound* is, or that it's stored instead of.
     *condition* is about *thread*, which is also the turn's lane with *in_order*; otherwise the turn gets its own.
     *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis that
     runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread and its
     person, and is ``paused`` at their limit. With *is_auto* it counts only if the agent is talking with its author, or
-    is for ``others``. If it *may_choose* and the thread waits for a choice of its agent, that's the ``menu``. *version*
-    is when the message got this text, if that isn't its first; *is_last*: Slack won't resend it. An *app*'s post counts
-    for that app in its channel, and for no person. A message that *was_found* in Slack's history doesn't wait until its
-    thread has been read. *why* is for the trace. *writes* are made in the same step if the turn is queued; if the first
-    is an ``if`` that doesn't hold, it's ``stale``.
+    is for ``others``. If it *may_choose* and the thread waits for a choice of its agent, that's the ``menu``. *why* is
+    for the trace. *writes* are made in the same step if the turn is queued; if the first is an ``if`` that doesn't
+    hold, it's ``stale``.
     """
 
     inbound: Inbound
     event: str = ""
-    message: MessageKey | None = None
+    message: InboundMessage | None = None
     thread: ThreadKey | None = None
     in_order: bool = True
     condition: Condition = Condition.NONE
@@ -120,10 +119,6 @@ class Arrival:
     is_limited: bool = False
     is_auto: bool = False
     may_choose: bool = False
-    version: str = ""
-    is_last: bool = False
-    app: str = ""
-    was_found: bool = False
     why: str = ""
     writes: Sequence[Write] = ()
 
@@ -222,26 +217,27 @@ class Inbox:
         self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, worker: str | None
     ) -> str:
         """Serialize all but the body for ``put.lua``; empty fields are left out."""
-        inbound, thread = arrival.inbound, arrival.thread
+        inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
-        event, retry = arrival.event if arrival.message else "", message_body.retry if message_body else 0
+        event, retry = arrival.event or (message.event_id if message else ""), message_body.retry if message_body else 0
         said_at = ""  # when its author has written in a thread, as far as that changes who the agent is talking with
-        if thread is not None and not arrival.app and not inbound.channel.startswith("D"):
-            if isinstance(inbound, InboundMessage) and (arrival.is_limited or arrival.condition is Condition.START):
+        if thread is not None and not inbound.channel.startswith("D"):
+            is_talk = arrival.is_limited or arrival.condition is Condition.START
+            if isinstance(inbound, InboundMessage) and is_talk and not inbound.rule:  # not an app's
                 said_at = (inbound.is_mention and inbound.edited_ts) or inbound.ts  # an edit may have called the bot in
-            elif arrival.message and isinstance(inbound, Notice):
-                said_at = arrival.message.ts
+            elif message and isinstance(inbound, Notice):
+                said_at = message.ts
         fields = {
             "turn": turn,
             "lane": thread_lane(thread) if thread and arrival.in_order else own_lane(turn),
-            "event": arrival.event,
-            "message": str(arrival.message or ""),
+            "event": event,
+            "message": str(message.key) if message else "",
             "thread": str(thread or ""),
             "condition": arrival.condition,
             "kind": inbound.kind,
             "v": inbound.version,
             "now": str(epoch_ms(now)),
-            "came": Delivery(now, self.consumer, event, retry, arrival.why).to_line(),
+            "came": Delivery(now, self.consumer, event if message else "", retry, arrival.why).to_line(),
             "worker": worker,
             "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits
             "deadline": self._scripts.redis_time(arrival.within) if arrival.within else None,
@@ -250,12 +246,12 @@ class Inbox:
             "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent
             "limits": counted(limits),
             "project": inbound.project,  # of its thread from now on
-            "version": arrival.version,
+            "version": message.edited_ts if message else "",
             "is_auto": arrival.is_auto,
-            "is_last": arrival.is_last,
+            "is_last": message is not None and message.is_last,
             "is_resent": retry > 0,
             "may_choose": arrival.may_choose,
-            "was_found": arrival.was_found,
+            "was_found": message is not None and message.was_found,
             "writes": arrival.writes,
             "limit": WAITING_LIMIT,
             "session_ms": self._session_ms,
@@ -315,10 +311,10 @@ class Inbox:
         """Record that a person wrote *message* in a thread, for someone other than the bot: see ``others``."""
         await self._scripts.run("overhear", str(message.thread), message.ts, message.user, confirmed=True)
 
-    async def follow_up(self, arrival: Arrival) -> Resent | NotQueued:
-        """Queue the new text of a message whose earlier text an agent received, once, within its limits."""
+    async def follow_up(self, message: InboundMessage, arrival: Arrival) -> Resent | NotQueued:
+        """Queue the new text of a *message* whose earlier text an agent received, once, within the arrival's limits."""
         limits = self._limits(arrival)
-        resent = await self.drafts.put(str(arrival.message), by=arrival.version, limits=limits)
+        resent = await self.drafts.put(str(message.key), by=message.edited_ts, limits=limits)
         return _not_queued(limits, ["paused", *resent.facts]) if resent.how == "paused" else resent
 
     async def withdraw(

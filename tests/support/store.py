@@ -151,9 +151,7 @@ class Store:
         inbound = inbound or message()
         self.on_put(inbound)
         condition = Condition.START if inbound.is_root else Condition.BOUND
-        arrival = Arrival(
-            inbound=inbound, event=inbound.event_id, message=inbound.key, thread=inbound.thread, condition=condition
-        )
+        arrival = Arrival(inbound=inbound, message=inbound, thread=inbound.thread, condition=condition)
         return await self.process(by).inbox.put_message(replace(arrival, **changes))
 
     async def queue(self, inbound: InboundMessage | None = None, **changes: Any) -> TurnId:

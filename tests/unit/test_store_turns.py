@@ -493,7 +493,7 @@ async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
 
 async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
-    arrival = Arrival(inbound=notice, message=key_of(ROOT), event=f"Ev{ROOT}")
+    arrival = Arrival(inbound=notice, message=message())
     await store.process().inbox.put_message(arrival)
 
     assert await store.process().inbox.edit(message("let me in")) == "unknown"

@@ -22,7 +22,7 @@ from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for
 from bridge.features.conversations import menu, stops
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by_id
-from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id, thread_lane
+from bridge.ids import PersonKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project.models import Agent
 from bridge.queue.drafts import Draft, Resent
@@ -84,10 +84,9 @@ async def _put_reply(deps: Deps, message: InboundMessage) -> Put:
         Arrival(
             inbound=message,
             event=f"reply:{message.key}",
-            message=message.key,
+            message=message,
             thread=message.thread,
             condition=Condition.BOUND,
-            version=message.edited_ts,
             is_limited=True,
             why="its author had it sent",
         )
@@ -207,7 +206,7 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         Arrival(
             inbound=message,
             event=f"root:{turn.id}",
-            message=MessageKey(turn.team, turn.channel, ts),
+            message=message,
             thread=message.thread,
             condition=Condition.START,
             agent=new.agent,

@@ -25,7 +25,7 @@ from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
-from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
+from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice, TriggeredRun
 from bridge.queue.drafts import How
 from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued
 from bridge.queue.keys import TRACE
@@ -41,7 +41,6 @@ _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # 
 _LONGEST_MENTION = 100
 _LONGEST_NAME = 200  # characters of a message that may be an agent's name
 _ANYWHERE = re.compile(r"/(?:help|why(?!\S).*)", re.DOTALL)  # commands that may be typed in any thread or channel
-LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode retries as often
 _LATE_AFTER = timedelta(minutes=1)
 YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
@@ -249,7 +248,7 @@ class Receiver:
         if how in {"edited", "known"} or (how == "unknown" and (age < YOUNG.total_seconds() or message.was_found)):
             received = Received("known" if how == "known" else "edited" if how == "edited" else "unknown")
         elif how == "asked":
-            found = await self.inbox.follow_up(arrival)
+            found = await self.inbox.follow_up(message, arrival)
             received = await self._paused(message, rule, found) if isinstance(found, NotQueued) else _FOLLOWS[found.how]
         elif run and rule.edits and not message.is_late:
             again = replace(arrival, message=None, event=f"edit:{message.key}:{message.edited_ts}")
@@ -287,16 +286,11 @@ class Receiver:
             inbound=message
             if rule.workflow is None
             else TriggeredRun(**about, workflow=rule.workflow, message=message),
-            event=message.event_id,
-            message=message.key,
+            message=message,
             thread=None if is_run else message.thread,
             condition=Condition.NONE if is_run else Condition.START,
             agent=rule.agent,
             is_limited=True,
-            version=message.edited_ts,
-            is_last=_is_last(message),
-            was_found=message.was_found,
-            app=message.rule,
             why=f"its app, {message.app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
         )
 
@@ -418,16 +412,12 @@ class Receiver:
         in_order = line is None or _IN_ORDER.match(line) is not None
         arrival = Arrival(
             inbound=message,
-            event=message.event_id,
-            message=message.key,
+            message=message,
             thread=message.thread,
             in_order=in_order,
             condition=condition,
             agent=agent if line is None else None,
             why=why,
-            version=message.edited_ts,
-            is_last=_is_last(message),
-            was_found=message.was_found,
             # !stop must work even in a thread that a loop has filled
             is_limited=line is None or bool(message.meant) or (message.via != "" and line != STOP),
             is_auto=is_auto,
@@ -437,9 +427,8 @@ class Receiver:
         if put.end == "menu":
             if line is None and (choice := await self._choice(message, put.fact)):
                 arrival = Arrival(
-                    inbound=choice, event=message.event_id, message=message.key, thread=message.thread,
-                    in_order=False, condition=Condition.BOUND, version=message.edited_ts,
-                    why="it names an agent where one is chosen",
+                    inbound=choice, message=message, thread=message.thread, in_order=False,
+                    condition=Condition.BOUND, why="it names an agent where one is chosen",
                 )  # fmt: skip
                 return _received(await self.inbox.put_message(arrival))
             # A command doesn't wait for the choice.
@@ -506,14 +495,10 @@ class Receiver:
         """Queue a *reply* as a private notice instead of *message*, which counts as seen from then on."""
         arrival = Arrival(
             inbound=_notice(message, what.partition(":")[0], reply),
-            event=message.event_id,
-            message=message.key,
+            message=message,
             thread=message.thread,
             in_order=False,
             condition=condition,
-            version=message.edited_ts,
-            is_last=_is_last(message),
-            was_found=message.was_found,
             why=f"refused: {what}",
             is_auto=is_auto,
         )
@@ -540,11 +525,6 @@ class Receiver:
 def _about(message: InboundMessage, rule: AppRule) -> dict[str, str]:
     """Return what is about an app's *message* and its rule's owner."""
     return {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
-
-
-def _is_last(message: InboundMessage) -> bool:
-    """Whether Slack won't send *message* again: it's the last retry, or an edit, which is accepted in any case."""
-    return message.retry >= LAST_RETRY or bool(message.edited_ts)
 
 
 def _notice(message: InboundMessage, what: str, reply: Reply, *, of: str = "", is_offer: bool = False) -> Notice:
