@@ -323,7 +323,7 @@ def waits_for_service(error: ProjectError, next_try: datetime, turn: str, value:
     """Say that a message waits for the service, until when, and offer to notify its person, and to stop it."""
     why = "is busy" if isinstance(error, Busy) else "isn't answering"
     text = f"⏳ The project service {why}, so your message is waiting."
-    when = f"Next try: {kit.DATE_AND_TIME.format(moment=next_try.astimezone(UTC))}"
+    when = f"Next try: {kit.DATE_AND_TIME.format(moment=next_try.astimezone(UTC))}."
     small = kit.trusted_context("Next try: {next_try}", next_try=next_try)
     return kit.reply(f"{text} {when}", kit.section(text), small, kit.actions(*notify_or_stop(turn, value)))
 

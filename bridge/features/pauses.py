@@ -134,10 +134,9 @@ def rule_paused(app: str, channel: str, reason: str, owner: str, *, is_owner: bo
     of = kit.named(app, 80) or "an app"
     who = "" if is_owner else owner or "the person who set this up"
     fix = "Someone with permission can set it up again there with /agents channel."
-    where: Block = {"type": "channel", "channel_id": channel}
     why = no_longer(reason, who) or no_longer("unknown", who)
     start, ending = f"⚠️ I no longer answer posts from {of}", f": {why}. {fix}"
-    place: list[Block | str] = [" in ", where] if is_owner and channel else [" here"]
+    place: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else [" here"]
     return kit.reply(start + ending, kit.rich(kit.paragraph(start, *place, ending)), audience=Audience.CHANNEL)
 
 

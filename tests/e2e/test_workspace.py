@@ -188,7 +188,7 @@ async def test_a_message_shortcut_gets_the_agents_answer_in_the_thread(opens: Op
         await form.get_by_test_id("modal-submit").click()
 
         await message.get_by_role("button", name="replies").click()
-        await window.sees(window.in_thread("asked Support. Reply in the thread"))
+        await window.sees(window.in_thread("asked Support. The answer appears in the thread"))
         await window.sees(window.in_thread("Items that arrive broken are replaced"))
 
 

@@ -112,7 +112,7 @@ def _of(system: System, channel: str, kind: str) -> list[Message]:
 
 def _incidents(system: System) -> list[Message]:
     found = [one for one in _of(system, OPS, "bridge_incident") if not one.is_reply]
-    return [one for one in found if "Some work couldn't be finished" in one.text]
+    return [one for one in found if "work" in one.text and "couldn't be finished" in one.text]
 
 
 def _alerts(system: System) -> list[Message]:

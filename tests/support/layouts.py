@@ -45,7 +45,7 @@ from bridge.project.models import Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.reply import Block, Reply, View
+from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
 from bridge.slack.parts import parts_of
 from support.unsafe_markup import GROUP, OWN_PAGES
 
@@ -64,7 +64,7 @@ _PAGE: Final = f"{OWN_PAGES}{{id}}"
 _CHOSEN: Final = {
     "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
     "reply_link": f"{OWN_PAGES}archives/C1/p1", "thread_link": f"{OWN_PAGES}archives/C1/p1",
-    "card_link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
+    "card_link": f"{OWN_PAGES}archives/C1/p1", "link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
     "group": GROUP, "result": "sent",
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
@@ -182,6 +182,7 @@ def _made(hint: Any, words: str, given: Mapping[Any, Any], name: str = "") -> An
         timedelta: timedelta(seconds=90),
         datetime: _MOMENT,
         AwareDatetime: _MOMENT,
+        Attachment: Attachment(name="agents.csv", content=words),
         Tally: Tally(good=7, failed=2, unknown=1, times=Counter({3: 7})),
     }
     if hint in plain:

@@ -16,7 +16,7 @@ from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.emulator.escapes import entities
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.sample import OTHER_BOT, SLACKBOT
-from bridge.playground.page.choices import Choices, LeftEmpty, filled_in
+from bridge.playground.page.choices import LeftEmpty, MenuOptions, filled_in
 from bridge.playground.page.errors import ActionFailed, explain, require_ack
 from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
@@ -44,7 +44,7 @@ class Actor:
     names: Names
     supervisor: Supervisor
     switches: Callable[[], list[Switch]]
-    choices: Choices
+    choices: MenuOptions
 
     @property
     def me(self) -> str:

@@ -22,7 +22,7 @@ class LeftEmpty(Exception):
         self.blocks = blocks
 
 
-class Choices:
+class MenuOptions:
     """Remembers suggested options: the page sends an option's value, and the app gets the whole option."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Choices:
         return found or own[0]
 
 
-def filled_in(blocks: list[Json], values: Mapping[str, Mapping[str, Any]], choices: Choices) -> dict[str, Any]:
+def filled_in(blocks: list[Json], values: Mapping[str, Mapping[str, Any]], choices: MenuOptions) -> dict[str, Any]:
     """A modal's inputs by block ID, from the page's values. Raises LeftEmpty."""
     entered: dict[str, Any] = {}
     empty = []

@@ -18,7 +18,7 @@ from bridge.playground.sample_project.storage import StateFile
 
 T = TypeVar("T")
 
-_STOP: Final = re.compile(r"(?:<@\w+>\W*)?(?:please\W+)?\W*stop\b\W*(?:please\W*)?", re.IGNORECASE)
+_STOP: Final = re.compile(r"(?:<@\w+>)?\W*+(?:please\W++)?stop\b\W*+(?:please\W*+)?", re.IGNORECASE)
 _SCHEDULED: Final = re.compile(r"Scheduled: ")
 _SET_UP: Final = re.compile(r"Alert set up: ")
 _PROCESS: Final = re.compile(r"process (\d+)")

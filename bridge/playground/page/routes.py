@@ -21,7 +21,7 @@ from bridge.playground.emulator.entities import File, Member
 from bridge.playground.emulator.tickets import in_window
 from bridge.playground.page import docs
 from bridge.playground.page.actions import Actor, act
-from bridge.playground.page.choices import Choices
+from bridge.playground.page.choices import MenuOptions
 from bridge.playground.page.faults import ProjectFaults, SlackFaults
 from bridge.playground.page.first_steps import FirstSteps
 from bridge.playground.page.guard import Guarded
@@ -62,7 +62,7 @@ class Page:
         if project is not None:
             self._boards.append(ProjectFaults(project))
         self._traces = Traces(trace, time.monotonic)
-        self._choices = Choices()
+        self._choices = MenuOptions()
         self._names: dict[str, Names] = {}
         self._steps = FirstSteps(slack, project, folder)
         self._default_agent = default_agent
