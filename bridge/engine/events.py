@@ -198,11 +198,11 @@ class FinishedTurns:
         """Apply new entries, unless another process does; returns how many. Raises `StoreUnavailable`."""
         scripts, inbox, count = self._deps.scripts, self._deps.inbox, 0
         key = scripts.keys.consumed()
-        while await scripts.claim(scripts.keys.consuming(), inbox.consumer, CONSUMING):
+        while True:
             before = str(await scripts.redis.hget(key, "entry") or "")
             page, last = await page_of_events(scripts, f"({before}" if before else "-")
-            if not page:
-                break
+            if not page or not await scripts.claim(scripts.keys.consuming(), inbox.consumer, CONSUMING):
+                return count
             events, writes = [event for event in page if event.kind], list[Write]()
             for handler in self._handlers if events else ():
                 writes += await handler(self._deps, events)
@@ -212,4 +212,3 @@ class FinishedTurns:
             read: Write = ("field", key, milliseconds(SNAPSHOTS), "entry", last)
             await inbox.write(*only_if(key, {"entry": before}, read, *writes))
             count += len(page)
-        return count

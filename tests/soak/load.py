@@ -16,6 +16,7 @@ from bridge.playground.emulator.sample import TEAM
 from soak.failures import Failures
 from soak.fleet import Fleet
 from soak.people import PLACES, Person, choose_agents, run_things
+from support.counted import miscounted
 from support.ledger import AGENTS, Thread
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
@@ -66,6 +67,7 @@ async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) 
     try:
         await wait_until(lambda: _is_settled(users), "all messages are answered", _SETTLE)
         await wait_until(lambda: _is_at_rest(system), "the queue is empty", _SETTLE)
+        result.faults += await miscounted(system)
     except AssertionError as exc:
         result.faults.append(f"stuck: {exc}")
     if choosing.done():

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 
+from support.counted import miscounted
 from support.feature_stories import FEATURE_STORIES, ONE_DOWN, RULES, TWO_PROJECTS, served
 from support.kill_points import SEPARATOR
 from support.stories import CORE_STORIES, Story, Users, is_refused_by_redis, meets_a_busy_service, waits_long
@@ -95,6 +96,7 @@ async def _run_stories(run: KillRun, system: System, point_logs: Path) -> None:
         try:
             await users.run_stories(*run.stories)
             await wait_until(system.is_at_rest, "nothing is queued in Redis", PATIENCE)
+            run.faults += await miscounted(system)
         except* AssertionError as group:
             run.faults += [f"stuck: {exc}" for exc in group.exceptions]
         run.faults += list(users.faults())
