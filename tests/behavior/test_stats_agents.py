@@ -30,6 +30,8 @@ from support.waiting import wait_until
 LOOK = next(job for job in features.jobs if job.name == "stats.aggregate")
 EXPOSE = next(job for job in features.jobs if job.name == "stats.expose")
 DAY = timedelta(days=1)
+AUDITED = {"v": "1", "user": ALICE, "did": "message", "about": "agent 7", "allowed": "1", "outcome": "answered"}
+"""An entry of the release before, which had its own statistics."""
 
 
 async def look(harness: Harness, name: str = "a") -> None:
@@ -129,10 +131,11 @@ async def test_what_a_process_of_the_release_before_lists_is_counted_once(harnes
     await redis.expire(keys.work(), 60)
     listed = {"at": now, "of": "agent 7", "ms": "1500", "how": "failed", "project": "", "who": "5", "in": "6"}
     vote = {"at": now, "of": "agent 7", "how": "up", "before": "", "project": ""}
-    for kind, entry in (("agent", listed), ("vote", vote)):
-        await redis.xadd(keys.ended(kind), entry)  # type: ignore[arg-type]
-        await redis.expire(keys.ended(kind), 60)
+    for key, entry in ((keys.ended("agent"), listed), (keys.ended("vote"), vote), (keys.audit(), AUDITED)):
+        await redis.xadd(key, entry)  # type: ignore[arg-type]
+        await redis.expire(key, 60)
 
+    await harness.work()
     await look(harness)
     await look(harness, "b")
 

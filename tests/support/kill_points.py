@@ -29,8 +29,8 @@ from bridge.queue.scripting import digest, source
 READS = frozenset(
     {
         "AUTH", "CLIENT", "EXISTS", "GET", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HSCAN", "INFO",
-        "LLEN", "LPOS", "LRANGE", "MGET", "MULTI", "PING", "PTTL", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE", "ZCARD",
-        "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
+        "LLEN", "LPOS", "LRANGE", "MGET", "MULTI", "PFCOUNT", "PING", "PTTL", "SELECT", "SUBSCRIBE", "XLEN", "XRANGE",
+        "ZCARD", "ZRANGE", "ZRANGEBYSCORE", "ZREVRANGE", "ZSCORE",
     }
 )  # fmt: skip
 """Commands that change nothing: a kill there equals a kill at the previous point."""
