@@ -35,7 +35,8 @@ from bridge.queue.turn import LEASE, Journal, Lease, Watches, WorkPaused
 
 log = logging.getLogger(__name__)
 
-_BLOCK = timedelta(seconds=1)
+_BLOCK = timedelta(seconds=1.5)  # no part of the 2 seconds after which an older release gives back what it can't read:
+# of two processes that wait, Redis serves the one that began first, and that would be the older one each time
 _CLAIM_EVERY = timedelta(seconds=1)
 _HEARTBEAT_EVERY = timedelta(seconds=5)
 _STORE_RETRY = timedelta(seconds=0.5)

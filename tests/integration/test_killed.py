@@ -5,6 +5,7 @@ One test waits for a short lease to expire; the others expire it as soon as its 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import signal
@@ -108,3 +109,32 @@ async def test_a_changed_setting_reaches_every_process(system: System) -> None:
         await system.answered(GENERAL, root)
 
     assert sorted(system.chats()) == [f"question {number}" for number in range(6)]
+
+
+async def test_an_older_release_does_not_keep_what_it_gives_back(system: System) -> None:
+    """It waits for lanes by the second, and gives back, after almost two, one that it can't read. This one is empty."""
+    await system.start_bridge()
+    ready = f"{{{system.namespace}}}:ready"
+    given_back = []
+
+    async def give_back(entry: str) -> None:
+        await asyncio.sleep(1.95)
+        async with system.redis.pipeline(transaction=True) as pipe:
+            pipe.xack(ready, "workers", entry).xdel(ready, entry).xadd(ready, {"lane": "o:newer"})
+            await pipe.execute()
+        given_back.append(entry)
+
+    async def wait_for_lanes(group: asyncio.TaskGroup) -> None:
+        group.create_task(give_back(await system.redis.xadd(ready, {"lane": "o:newer"})))
+        group.create_task(give_back("0-1"))  # as if it had just been taken
+        while True:
+            for _stream, entries in await system.redis.xreadgroup("workers", "older", {ready: ">"}, block=1000):
+                group.create_task(give_back(entries[0][0]))
+
+    async def is_taken() -> bool:
+        return bool(given_back) and not await system.redis.xlen(ready)
+
+    async with asyncio.TaskGroup() as group:
+        older = group.create_task(wait_for_lanes(group))
+        await wait_until(is_taken, f"the bridge takes it; it was given back {len(given_back)} times", PATIENCE)
+        older.cancel()
