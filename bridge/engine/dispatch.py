@@ -92,7 +92,7 @@ class Features:
                     await _check_place(deps, submission)
                     result = await known.handler(deps, turn, submission, known.reader(submission.values))
                 case Notice() as notice:
-                    words = Reply.model_validate(notice.reply) if notice.reply else of_earlier_release()
+                    words = Reply.model_validate(notice.reply) if notice.reply else of_earlier_release(notice.what)
                     if notice.channel == notice.user:  # the direct message with the bot
                         words = words.model_copy(update={"audience": Audience.CHANNEL})
                     result = shown(words, what=notice.what.partition(":")[0])

@@ -65,8 +65,11 @@ SLIP_PROJECT: Final = "slip:project"
 SLIP_TEXT: Final = "slip:text"
 
 
-def of_earlier_release() -> Reply:
-    """Stand for a notice that an earlier release queued: its words aren't known."""
+def of_earlier_release(what: str = "") -> Reply:
+    """Return the notice *what* that an earlier release queued; only those that offer to send a text are known."""
+    name, _, key = what.partition(":")
+    if name in {"edited", "unmentioned"} and key:
+        return edited_too_late(key) if name == "edited" else unmentioned(key)
     text = "I had a notice for you, but after an update I can't show it. If it was about a message of yours, use "
     return kit.reply(f"{text}Why no answer? on that message, or type !why and its link.")
 

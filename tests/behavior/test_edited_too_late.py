@@ -8,9 +8,10 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.engine.decisions import Received
-from bridge.engine.notices import SEND_EDITED
+from bridge.engine.notices import SEND_EDITED, SEND_REPLY
+from bridge.inbound import Notice, to_json
 from support.harness import Harness
-from support.store import BOT, CHANNEL, ROOT, USER, message, ts
+from support.store import BOT, CHANNEL, ROOT, TEAM, USER, message, ts
 
 REPLY = ts(1)
 
@@ -74,6 +75,26 @@ async def test_a_text_that_an_earlier_release_stored_is_sent_once(
 
     assert harness.service.messages[2:] == ["how many in May?"]
     assert not await harness.store.contains_text("how many in May?")
+
+
+@pytest.mark.parametrize(("what", "action_id"), [("edited", SEND_EDITED), ("unmentioned", SEND_REPLY)])
+async def test_an_offer_that_an_earlier_release_queued_is_shown(
+    harness: Harness, redis: Redis, what: str, action_id: str
+) -> None:
+    await answered(harness)
+    of = message("how many in May?", ts(5) if what == "unmentioned" else REPLY, edited_ts=ts(9))
+    if what == "unmentioned":
+        await redis.set(f"{{test}}:unsent:{of.key}", to_json(of), ex=60)
+    else:
+        turn = str(await redis.get(f"{{test}}:seen:m:{of.key}"))
+        await redis.hset(f"{{test}}:turn:{turn}", mapping={"edited": to_json(of), "edited_version": ts(9)})
+    queued = Notice(team=TEAM, channel=CHANNEL, user=USER, what=f"{what}:{of.key}", thread_ts=ROOT, is_offer=True)
+    await harness.store.process().inbox.put(queued)
+    await harness.work()
+
+    await harness.press(action_id)
+
+    assert harness.service.messages[2:] == ["how many in May?"]
 
 
 async def test_a_button_pressed_twice_sends_once(harness: Harness) -> None:
