@@ -11,10 +11,10 @@ from typing import Final
 from bridge.ends import End
 from bridge.ends.refusals import NOT_ALLOWED, TOO_FAST
 
-_AGAIN: Final = "Send it again if you still need an answer."
+AGAIN: Final = "Send it again if you still need an answer."
 _TELL: Final = "Let your admin know."
 DELETED: Final = End("This message was deleted, so no answer is shown.", "Write it again if you need one.")
-_FAILED: Final = End("The project service couldn't handle this message{cause}.", _AGAIN)
+_FAILED: Final = End("The project service couldn't handle this message{cause}.", AGAIN)
 _ANSWERED_BADLY: Final = End(
     "The agent or its service answered with an error{cause}.", "Change the message and try again, or ask your admin."
 )
@@ -61,7 +61,7 @@ FAILURES: Final[Mapping[str, End]] = {
         "Pick another one, or ask your admin.", word="not found by the service",
         checked="nothing found at this address ({message})", mend=WRONG_ADDRESS,
     ),
-    "Busy": End("The project service was busy{cause}.", _AGAIN, word="the service is busy", checked=_UNAVAILABLE),
+    "Busy": End("The project service was busy{cause}.", AGAIN, word="the service is busy", checked=_UNAVAILABLE),
     "Outage": _DOWN.called(
         "the service is down", "The project service is unavailable. Try again in a few minutes.", checked=_UNAVAILABLE,
     ),

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from typing import Final, Literal, Self
 
 from bridge.ends import End
-from bridge.ends.failures import DELETED, FAILURES
+from bridge.ends.failures import AGAIN, DELETED, FAILURES
 from bridge.ends.refusals import FULL, MISSED, MUTED, TOO_FAST
 
 NOT_YET: Final = "not yet: "
@@ -22,7 +22,6 @@ Decision = Literal[
     "edited", "asked", "known", "late", "unknown", "withdrawn", "stopped", "missed", "outdated",
 ]  # fmt: skip
 
-_AGAIN: Final = "Send it again if you still need an answer."
 _NEW_REQUEST: Final = "Ask again to get a new approval."
 _MENTION: Final = "Mention me when a reply is for the agent."
 _NOTHING_TO_DO: Final = "There's nothing to do."
@@ -46,7 +45,7 @@ _STOPPED: Final = End(
     "Someone stopped this message, so no answer is shown.", "Send it again to get one.", "again",
 )  # fmt: skip
 _WITHDRAWN: Final = End(
-    "This message was withdrawn while it was waiting, so it wasn't sent to the agent.", _AGAIN, "again"
+    "This message was withdrawn while it was waiting, so it wasn't sent to the agent.", AGAIN, "again"
 )
 UNKNOWN: Final = End(
     "I can't tell whether the agent received this message{cause}.", "Sending it again may repeat the work.", "again",
@@ -87,7 +86,7 @@ DECISIONS: Final[Mapping[Decision, End]] = {
     "asked": _WITH_NEW_TEXT,
     "known": _OF_A_CHANGE,
     "late": _OF_A_CHANGE,
-    "unknown": End("I don't know the message that was changed.", _AGAIN),
+    "unknown": End("I don't know the message that was changed.", AGAIN),
     "withdrawn": _WITHDRAWN,
     "stopped": DELETED,
     "missed": MISSED,
@@ -255,12 +254,12 @@ ENDS: Final[Mapping[str, End]] = {
     ),
     "unknown": UNKNOWN,
     "too old": End(
-        "This message waited too long, so I didn't send it to the agent.", _AGAIN, "now",
+        "This message waited too long, so I didn't send it to the agent.", AGAIN, "now",
         said="This message waited for {time}, so I didn't send it to the agent.",
     ),
     "discarded": End(
         "This message wasn't sent to the agent, because nobody decided about it in time, or its thread was deleted.",
-        _AGAIN,
+        AGAIN,
     ),
     "stopped": _STOPPED,
     "withdrawn": _WITHDRAWN,
@@ -294,11 +293,11 @@ DEATHS: Final[Mapping[str, End]] = {
         said="I couldn't post my answer: {refused}.",
     ),
     "started several times, never finished": End(
-        "I couldn't finish this message, even after several attempts.", _AGAIN, "again",
+        "I couldn't finish this message, even after several attempts.", AGAIN, "again",
         said="I couldn't handle {what}, even after several attempts",
     ),
     "written by another version of the bridge": End(
-        "Another version of the bridge saved this message, and I can't read it.", _AGAIN,
+        "Another version of the bridge saved this message, and I can't read it.", AGAIN,
         said="Another version of the bridge saved {what}, and I can't read it",
     ),
 }  # fmt: skip
@@ -358,12 +357,12 @@ class State(Enum):
         "Such a reply disappears after a while; send the message again to get a new one.",
         is_public=False,
     )
-    DISCARDED_BY_ADMIN = End("This message couldn't be finished, and your admin discarded it.", _AGAIN)
+    DISCARDED_BY_ADMIN = End("This message couldn't be finished, and your admin discarded it.", AGAIN)
     NOT_A_MEMBER = End(
         "I'm not in this channel, so this message didn't reach me.", "Invite me with /invite, and mention me again."
     )
-    BEFORE_RECORDS = End("This message is older than my records, which begin at {since}.", _AGAIN)
-    TOO_OLD_FOR_RECORDS = End("This message is older than seven days, and I have no older records.", _AGAIN)
+    BEFORE_RECORDS = End("This message is older than my records, which begin at {since}.", AGAIN)
+    TOO_OLD_FOR_RECORDS = End("This message is older than seven days, and I have no older records.", AGAIN)
     CATCHING_UP = End(
         "I'm still reading what was written while I was offline, and haven't reached this message.",
         "I'll handle it once I have, so there's nothing to do.",

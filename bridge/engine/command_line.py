@@ -32,7 +32,7 @@ from bridge.queue.events import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
-from bridge.slack.blockkit.mrkdwn import addressed, bang, mentions_in, plain_command_text
+from bridge.slack.blockkit.mrkdwn import addressed, bang, mention_of, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply
 
 MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS))
@@ -294,7 +294,7 @@ class CommandLine:
         if message.is_text:
             return None
         mentions, said = addressed(message.text, bot_user)
-        alone = re.sub(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>", " ", message.text)
+        alone = mention_of(bot_user).sub(" ", message.text)
         line = None
         if may_have(said, "!"):
             line = STOP if bang(alone) == ("stop", "") else self.bang_line(said)

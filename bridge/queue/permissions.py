@@ -17,7 +17,7 @@ from redis.exceptions import ExecAbortError, NoPermissionError, ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
 from bridge.queue.redis.connection import translated
-from bridge.queue.redis.refusals import NO_COMMAND, denied_by, unexpected
+from bridge.queue.redis.refusals import NO_COMMAND, denied_by, lacks_command, refusal_of, unexpected
 
 # Each with arguments that have no effect. @ is a string that expires, so commands for other types end with WRONGTYPE;
 # % is a key that never exists, and ! the channel of stops, on which an empty message is ignored. SUBSCRIBE is last,
@@ -51,7 +51,6 @@ OPTIONAL: Final = frozenset(_by_name(_BETTER_WITH)) | {"channels"}
 """What it can do without."""
 
 _MOST_NAMED: Final = 5
-_NO_COMMAND: Final = ("unknown command", "ERR unknown command")
 
 _CALL: Final = re.compile(r"redis\.p?call\('([A-Z]+)'(?:, '([A-Z]+)')?")
 
@@ -107,7 +106,7 @@ async def denied_to(redis: Redis, keys: Keys) -> list[str]:
                 except ResponseError as exc:  # mostly WRONGTYPE: it may be run
                     if isinstance(exc, NoPermissionError | ExecAbortError):
                         denied.append(denied_by(exc) or name)
-                    elif name not in OPTIONAL and str(exc).startswith(_NO_COMMAND):
+                    elif name not in OPTIONAL and (refused := refusal_of(exc)) and lacks_command(refused):
                         missing.append(name)
         finally:
             await connection.disconnect(nowait=True)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bridge.queue.keys import ASKED, HEARD, milliseconds
-from bridge.queue.scripting import Scripts
+from bridge.queue.scripting import Scripts, server_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,7 @@ class Reloads:
 
     async def report(self, process: str, in_force: InForce) -> None:
         """Record what *process* has in force; its heartbeat renews the record."""
-        seconds, microseconds = await self._redis.time()
-        self._started = self._started or seconds + microseconds / 1_000_000
+        self._started = self._started or await server_time(self._redis)
         text = json.dumps(asdict(replace(in_force, started=self._started)))
         await self._redis.set(self._keys.in_force(process), text, px=milliseconds(HEARD))
 

@@ -32,7 +32,7 @@ from bridge.queue.keys import Keys, helpers, milliseconds
 from bridge.queue.permissions import guard
 from bridge.queue.records import NEWEST, VERSION
 from bridge.queue.redis.connection import ensured
-from bridge.queue.redis.refusals import NO_COMMAND
+from bridge.queue.redis.refusals import lacks_command
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,12 @@ def digest(name: str) -> str:
 def epoch_ms(moment: datetime) -> int:
     """Convert a time for scripts."""
     return int(moment.timestamp() * 1000)
+
+
+async def server_time(redis: Redis) -> float:
+    """Return the time by a server's clock, in seconds. Raises `StoreUnavailable`."""
+    seconds, microseconds = await redis.time()
+    return float(seconds + microseconds / 1_000_000)
 
 
 def from_epoch_ms(ms: str | bytes | float) -> datetime:
@@ -233,7 +239,7 @@ class Scripts:
                 await self.redis.wait(0, 0)
                 has_replicas = True
         except StoreUnavailable as exc:
-            if not (exc.denied or exc.cure == NO_COMMAND):
+            if not lacks_command(exc):
                 raise
             denied = exc.denied or "INFO"
         if denied and denied != self._denied:
@@ -251,8 +257,7 @@ class Scripts:
         if self.clock.is_fresh:
             return
         asked = self.clock.elapsed()
-        seconds, microseconds = await self.redis.time()
-        self.clock.hear_redis(datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=microseconds), asked)
+        self.clock.hear_redis(datetime.fromtimestamp(await server_time(self.redis), UTC), asked)
 
     def redis_time(self, later: timedelta) -> int:
         """Return the time *later* than now by this server's clock, in ms."""

@@ -18,7 +18,7 @@ from redis.exceptions import ResponseError
 from bridge.ids import Lane, ThreadKey
 from bridge.queue.keys import GROUP, Keys
 from bridge.queue.reloads import Reloads
-from bridge.queue.scripting import Scripts, from_epoch_ms
+from bridge.queue.scripting import Scripts, from_epoch_ms, server_time
 from bridge.queue.wipe import FIELDS, Wipe
 
 RUNNING: Final = timedelta(seconds=20)  # heartbeats are 5 s apart
@@ -125,8 +125,7 @@ async def processes_of(
 ) -> tuple[Process, ...]:
     """Return the processes that run, and those that ended without stopping cleanly. Raises `StoreUnavailable`."""
     heard = await last_heard(scripts.redis, scripts.keys)
-    seconds, microseconds = await scripts.redis.time()
-    now, names = seconds + microseconds / 1_000_000, dict.fromkeys([*heard, *work])
+    now, names = await server_time(scripts.redis), dict.fromkeys([*heard, *work])
     reports = await Reloads(scripts).reports(names)
     runs_for = {name: timedelta(seconds=now - one.started) for name, one in reports.items() if one and one.started}
     replaced = _replaced({name: heard.get(name, timedelta.max) for name in names}, runs_for)
@@ -190,7 +189,6 @@ async def running(scripts: Scripts) -> list[str]:
 
 async def last_heard(redis: Redis, keys: Keys) -> dict[str, timedelta]:
     """Return how long ago each process sent a heartbeat, latest first, by Redis's clock. Raises redis-py's errors."""
-    seconds, microseconds = await redis.time()
+    now = int(await server_time(redis) * 1000)
     found: Any = await redis.zrevrange(keys.processes(), 0, -1, withscores=True)
-    now = seconds * 1000 + microseconds // 1000
     return {name: timedelta(milliseconds=max(0, now - at)) for name, at in found}

@@ -12,6 +12,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
+from bridge.queue.scripting import server_time
 from bridge.queue.status import RUNNING, last_heard
 
 _SCAN: Final = 10_000  # keys at a time; a server scans millions per second
@@ -39,7 +40,7 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
         latest = int(str((await redis.xinfo_stream(keys.ready()))["last-generated-id"]).partition("-")[0])
     except ResponseError:  # wiped and not set up again yet
         latest = 0
-    seconds, _ = await redis.time()
+    seconds = int(await server_time(redis))
     heard = await last_heard(redis, keys)
     used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
     return Tenant(namespace, used, any(one < RUNNING for one in heard.values()))

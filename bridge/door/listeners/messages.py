@@ -7,7 +7,6 @@ considers undelivered, sometimes hours later. https://docs.slack.dev/reference/e
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -24,6 +23,7 @@ from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
 from bridge.slack import contents
 from bridge.slack.api import Identity
+from bridge.slack.blockkit.mrkdwn import mention_of
 from bridge.slack.payloads import ABOUT_ANOTHER, RETRY, app_of, items, mapping, text, timestamp
 
 log = logging.getLogger(__name__)
@@ -132,9 +132,8 @@ def _parse_message(
     if not (channel and ts):
         return Ignored(Reason.OF_NOBODY)
     said = contents.read(message)
-    own = re.escape(identity.bot_user)
     whole = f"{said.text} {text(message, 'text')}" if said.parts else said.text  # a mention may be below a table
-    is_mentioned = "<@" in whole and re.search(rf"<@{own}(?:\|[^<>]*)?>", whole) is not None
+    is_mentioned = "<@" in whole and mention_of(identity.bot_user).search(whole) is not None
     return InboundMessage(
         team=identity.team,
         channel=channel,

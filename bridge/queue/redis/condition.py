@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable
 from bridge.queue.keys import Keys
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
-from bridge.queue.redis.refusals import NO_COMMAND
+from bridge.queue.redis.refusals import lacks_command
 from bridge.queue.status import RUNNING, last_heard
 from bridge.queue.wipe import FIELDS, Wipe
 
@@ -80,7 +80,7 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         try:
             return await answer
         except StoreUnavailable as exc:
-            if not (exc.denied or exc.cure == NO_COMMAND):
+            if not lacks_command(exc):
                 raise
             denied.append(command)
             return otherwise

@@ -203,6 +203,11 @@ def denied_by(exc: BaseException) -> str:
     return f"{found[2]}s" if found[2] else found[1].replace("|", " ").upper()
 
 
+def lacks_command(error: StoreUnavailable) -> bool:
+    """Whether a command failed because the user may not run it, or the server doesn't have it."""
+    return error.denied != "" or error.cure == NO_COMMAND
+
+
 def denial(denied: Collection[str]) -> str:
     """Say what the Redis user may not do."""
     commands = ", ".join(one for one in denied if one.isupper())

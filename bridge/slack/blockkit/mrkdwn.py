@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -93,10 +94,16 @@ def bang(text: str) -> tuple[str, str] | None:
     return found[1], rest if fold(rest, _LONGEST_BANG).text.strip() else ""
 
 
+@cache
+def mention_of(bot_user: str) -> re.Pattern[str]:
+    """Return the pattern of a mention of *bot_user*, perhaps with a label."""
+    return re.compile(rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>")
+
+
 def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
     """Return the text for an agent: without mentions of the bot, with *names* for IDs, and with Markdown links."""
     if f"<@{bot_user}" in raw:  # with the space, colon or comma after it
-        mention = rf"<@{re.escape(bot_user)}(?:\|[^<>]*)?>"
+        mention = mention_of(bot_user).pattern
         raw = re.sub(rf"^\s*(?:{mention}[:,：，、]?(?:\s+|$))+", "", raw)  # noqa: RUF001 - as keyboards send them
         raw = re.sub(rf"[ \t]?{mention}", "", raw)
     parts, at = [], 0
