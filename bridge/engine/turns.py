@@ -243,9 +243,8 @@ class Turns:
                     await self.deps.ensure_caught_up(turn.thread)
                 async with self._share(turn) if self.deps.projects.is_several else nullcontext():
                     result = await self._refused(turn) or await self.features.handle(self.deps, turn)
-            except (
-                StoreUnavailable
-            ):  # of settings that were never read, as the door shares their cache and mustn't wait
+            except StoreUnavailable:
+                # Of settings that were never read, as the door shares their cache and mustn't wait.
                 await self.patience.wait_for_redis()
                 await turn.restart()
             except TryLater as exc:

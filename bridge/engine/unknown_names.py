@@ -133,9 +133,11 @@ def _of(
 def _unlisted(
     place: Place, kind: Kind, entries: Iterable[str], known: Sequence[Workflow | Agent] | None
 ) -> Iterator[UnknownName]:
-    for entry in entries if known is not None else ():
-        if not any(is_listed([entry], str(item.id), item.name) for item in known or ()):
-            yield UnknownName(place, kind, entry, _nearest(entry, (item.name for item in known or ())))
+    if known is None:
+        return
+    for entry in entries:
+        if not any(is_listed([entry], str(item.id), item.name) for item in known):
+            yield UnknownName(place, kind, entry, _nearest(entry, (item.name for item in known)))
 
 
 def _unknown_projects(config: Config, place: Place, entries: Iterable[str]) -> Iterator[UnknownName]:

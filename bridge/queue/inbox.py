@@ -93,6 +93,9 @@ class NotQueued:
 
 Put = Queued | NotQueued
 
+Edit = Literal["edited", "asked", "known", "late", "unknown"]
+"""The results of an edit (`Inbox.edit`)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
@@ -290,7 +293,7 @@ class Inbox:
 
     async def edit(
         self, message: InboundMessage, *, is_for_nobody: bool = False, run: TriggeredRun | None = None
-    ) -> str:
+    ) -> Edit:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
         ``asked``: an agent has the earlier text; the new one is stored as a draft. ``known``: this text or a
@@ -305,7 +308,8 @@ class Inbox:
             "voids_ms": milliseconds(RESENT_WITHIN) if is_for_nobody else 0,
             "trace_ms": milliseconds(TRACE),
         }
-        return str(await self._scripts.run("edit", as_json(facts), to_json(run or message), confirmed=True))
+        how: Edit = await self._scripts.run("edit", as_json(facts), to_json(run or message), confirmed=True)
+        return how
 
     async def overhear(self, message: InboundMessage) -> None:
         """Record that a person wrote *message* in a thread, for someone other than the bot: see ``others``."""

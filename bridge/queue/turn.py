@@ -297,8 +297,8 @@ class Journal:
 
         *note* describes the request, in case its outcome is unknown. Raises `TooOften` if one of *limits* is used up,
         and then writes nothing; returns the one that's now used up by 80%, with what's left of it, and for how long.
-        *first* is a thread, and the agent that it gets if
-        it has none yet. Raises `AlreadyUsed` if the *writes* start with an ``if`` that doesn't hold.
+        *first* is a thread, and the agent that it gets if it has none yet. Raises `AlreadyUsed` if the *writes* start
+        with an ``if`` that doesn't hold.
         """
         record, now = taken.record, self._now()
         thread, agent = first or ("", "")

@@ -182,9 +182,8 @@ class Receiver:
         is_late = self.now().timestamp() - float(message.ts) > _LATE_AFTER.total_seconds()
         message = message.model_copy(update={"was_found": True, "is_late": is_late, "retry": LAST_RETRY})
         message = await self._by_its_author(message)
-        if (
-            message.app and not message.user_team
-        ):  # history doesn't say of a webhook's post whether the channel is shared
+        if message.app and not message.user_team:
+            # History doesn't say of a webhook's post whether the channel is shared.
             is_shared = await self.access.directory.is_shared(message.channel)
             message = message.model_copy(update={"is_shared": is_shared})
         if message.edited_ts and (not is_late or message.app):  # an app's post may have been read before its edit
@@ -246,7 +245,7 @@ class Receiver:
         how = "unknown" if run and not rule.edits else await self.inbox.edit(message, run=run)
         age = float(message.edited_ts or message.ts) - float(message.ts)
         if how in {"edited", "known"} or (how == "unknown" and (age < YOUNG.total_seconds() or message.was_found)):
-            received = Received("known" if how == "known" else "edited" if how == "edited" else "unknown")
+            received = Received(how)
         elif how == "asked":
             found = await self.inbox.follow_up(message, arrival)
             received = await self._paused(message, rule, found) if isinstance(found, NotQueued) else _FOLLOWS[found.how]
