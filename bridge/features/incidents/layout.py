@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from bridge.features.incidents.kinds import KINDS, WAS
+from bridge.features.incidents.kinds import KINDS
 from bridge.inbound import IncidentChange
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -39,7 +39,8 @@ def on(kind: str, said: str, since: datetime, project: str = "") -> Reply:
 
 def over(kind: str, said: str, since: datetime, ended: datetime, project: str = "") -> Reply:
     """Show an incident that's over, with how long it lasted."""
-    was = WAS.get(kind, "something needed attention") + (f" ({kit.one_line(project, 60)})" if project else "")
+    known, where = KINDS.get(kind), f" ({kit.one_line(project, 60)})" if project else ""
+    was = f"{known.was if known else 'something needed attention'}{where}"
     lasted = f", for {kit.spoken(ended - since)}."
     return kit.reply(
         f"✅ Over: {was}{lasted}",
