@@ -50,7 +50,7 @@ from bridge.queue.records import Write
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import sentence
-from bridge.slack.blockkit.lists import page_of
+from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block, Reply
@@ -348,7 +348,7 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
         layout.ShownAlert(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project])
         for one in known
     ]
-    places = layout.shown_on(page_of(page), len(listed))
+    places = shown_on(page_of(page), len(listed), layout.A_PAGE)
     listed[places.start : places.stop] = [
         one._replace(offers=await _offers(deps, turn, one.alert)) for one in listed[places.start : places.stop]
     ]

@@ -12,7 +12,7 @@ from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_butto
 from bridge.features.pauses import Kind, delete_button, paused_because
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.failures import failure
-from bridge.slack.blockkit.lists import clamped, page_buttons
+from bridge.slack.blockkit.lists import page_buttons, shown_on
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -48,7 +48,7 @@ SNOOZES: Final = {
 _EXAMPLES: Final = (
     "runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s", "limit runs > 80%",
 )  # fmt: skip
-_A_PAGE: Final = 10  # of three blocks each
+A_PAGE: Final = 10  # of three blocks each
 MOST_IN_HOME: Final = 3
 HOME: Final = "home"
 """Stands for the page's number in the values of buttons in Home."""
@@ -246,9 +246,9 @@ def alert_list(
     may_add: bool = True,
 ) -> Reply:
     """Show a page of the alerts, below what was just done (*above*); *may_add*: its reader may set one up."""
-    places = shown_on(page, len(alerts))
-    page, shown = places.start // _A_PAGE, alerts[places.start : places.stop]
-    turns = page_buttons(page, len(alerts), _A_PAGE, (PAGE, NEXT_PAGE))
+    places = shown_on(page, len(alerts), A_PAGE)
+    page, shown = places.start // A_PAGE, alerts[places.start : places.stop]
+    turns = page_buttons(page, len(alerts), A_PAGE, (PAGE, NEXT_PAGE))
     text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
     lines = [f"{kit.one_line(typed_words(one.alert.spec), _NAME)}, {_status(one.alert, now)}" for one in shown]
     return kit.reply(
@@ -259,12 +259,6 @@ def alert_list(
         *kit.rows_of([*([kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []), *turns]),
         replaces_original=replaces_original,
     )
-
-
-def shown_on(page: int, count: int) -> range:
-    """Return the indices of the alerts on a page, of *count* in all; a page that doesn't exist is the nearest one."""
-    begin = clamped(page, count, _A_PAGE) * _A_PAGE
-    return range(begin, min(begin + _A_PAGE, count))
 
 
 def home_section(alerts: Sequence[ShownAlert], count: int, now: datetime) -> list[Block]:

@@ -55,7 +55,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import page_of
+from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block, Reply
@@ -440,7 +440,7 @@ async def _list(
         and (one.spec.owner == turn.user or not one.spec.channel.startswith("D"))
     ]
     known.sort(key=lambda one: (bool(one.paused), one.due, one.id))
-    listed, places = [ShownTask(one) for one in known], layout.shown_on(page, len(known))
+    listed, places = [ShownTask(one) for one in known], shown_on(page, len(known), layout.A_PAGE)
     tasks = known[places.start : places.stop]
     answers = await store_of(deps).answers(tasks) if tasks else {}
     targets = await asyncio.gather(*(target_of(deps, task) for task in tasks))  # of several projects

@@ -14,7 +14,7 @@ from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.failures import failure
-from bridge.slack.blockkit.lists import clamped, page_buttons
+from bridge.slack.blockkit.lists import page_buttons, shown_on
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -56,7 +56,7 @@ _DOING: Final = {
 _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
 _RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
 _FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
-_A_PAGE: Final = 10  # of three blocks each, with the names of people, agents and projects
+A_PAGE: Final = 10  # of three blocks each, with the names of people, agents and projects
 MOST_IN_HOME: Final = 3
 _SKIPPED: Final = "Questions since {moment} were skipped because they were too late, or one was still being answered."
 _TARGET: Final = 80
@@ -235,10 +235,10 @@ def task_list(
 
     *may_add* are the kinds of tasks that its reader may schedule.
     """
-    places = shown_on(page, len(tasks))
-    page = places.start // _A_PAGE
+    places = shown_on(page, len(tasks), A_PAGE)
+    page = places.start // A_PAGE
     shown, mark = [tasks[place] for place in places], ALL if is_all else ""
-    turns = page_buttons(page, len(tasks), _A_PAGE, (PAGE, NEXT_PAGE), lambda to: f"{mark}{to}")
+    turns = page_buttons(page, len(tasks), A_PAGE, (PAGE, NEXT_PAGE), lambda to: f"{mark}{to}")
     title, nothing = ("Schedules", "Nothing") if is_all else ("Scheduled reports", "No reports")
     text = f"{title}: {len(tasks):,}" if tasks else f"{nothing} {'is' if is_all else 'are'} scheduled yet."
     lines = [f"{titled(one.task, one.target, one.said)}, {_status(one.task)}" for one in shown]
@@ -267,12 +267,6 @@ def home_section(tasks: Sequence[ShownTask], count: int) -> list[Block]:
         blocks += [row | {"block_id": f"report:{one.task.id}"} for row in below]
     more = count - len(tasks)
     return [*blocks, kit.context(f"And {more:,} more: /schedules lists them all.")] if more > 0 else blocks
-
-
-def shown_on(page: int, count: int) -> range:
-    """Return the indices of the tasks on a page, of *count* in all; a page that doesn't exist is the nearest one."""
-    begin = clamped(page, count, _A_PAGE) * _A_PAGE
-    return range(begin, min(begin + _A_PAGE, count))
 
 
 def starting_now(does: str) -> Reply:

@@ -97,6 +97,12 @@ def clamped(page: int, count: int, size: int) -> int:
     return max(0, min(page, (count - 1) // size))
 
 
+def shown_on(page: int, count: int, size: int) -> range:
+    """Return the indices of the entries on a page, of *count* in all, *size* on each; see `clamped`."""
+    begin = clamped(page, count, size) * size
+    return range(begin, min(begin + size, count))
+
+
 def page_of(value: str) -> int:
     """Return the page in a button's *value*, 0 if there's none."""
     return int(value) if value.isascii() and value.isdecimal() and len(value) < _DIGITS else 0
