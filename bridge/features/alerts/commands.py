@@ -326,7 +326,7 @@ async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
         if (one.spec.team, one.spec.owner, one.spec.project) == whose
     ]
     found.sort(key=lambda one: (not one.since, bool(one.paused)))  # those that are on come first
-    shown = [layout.ShownAlert(one, "", "", await _offers(deps, turn, one)) for one in found[: layout.MOST_IN_HOME]]
+    shown = [layout.ShownAlert(one, offers=await _offers(deps, turn, one)) for one in found[: layout.MOST_IN_HOME]]
     return layout.home_section(shown, len(found), deps.now())
 
 
@@ -334,7 +334,7 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
     """Show a page of the alerts that the person may know of, below what was just done (*above*).
 
     These are all but the alerts in other people's direct messages: first those that are on, last paused ones. One whose
-    project was removed counts as paused.
+    project was removed counts as paused. Names are looked up only for those shown.
     """
     known = [
         replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
@@ -342,16 +342,12 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
         if one.spec.owner == turn.user or not one.spec.channel.startswith("D")
     ]
     known.sort(key=lambda one: (bool(one.paused), one.since is None))
-    is_several = deps.projects.is_several
-    project = {one.spec.project: deps.projects.name_of(one.spec.project) if is_several else "" for one in known}
-    listed = [
-        layout.ShownAlert(one, await deps.directory.user_name(one.spec.owner), project[one.spec.project])
-        for one in known
-    ]
-    places = shown_on(page_of(page), len(listed), layout.A_PAGE)
-    listed[places.start : places.stop] = [
-        one._replace(offers=await _offers(deps, turn, one.alert)) for one in listed[places.start : places.stop]
-    ]
+    listed = [layout.ShownAlert(one) for one in known]
+    for place in shown_on(page_of(page), len(known), layout.A_PAGE):
+        one = known[place]
+        owner = await deps.directory.user_name(one.spec.owner)
+        project = deps.projects.name_of(one.spec.project) if deps.projects.is_several else ""
+        listed[place] = layout.ShownAlert(one, owner, project, await _offers(deps, turn, one))
     may_add = await deps.access.may(turn, "alert")
     return layout.alert_list(
         listed, deps.now(), page_of(page), replaces_original=replaces_original, above=above, may_add=may_add

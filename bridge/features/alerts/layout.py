@@ -65,8 +65,8 @@ class ShownAlert(NamedTuple):
     """
 
     alert: StoredAlert
-    owner: str
-    project: str
+    owner: str = ""
+    project: str = ""
     offers: Collection[str] = CHANGES
 
 
