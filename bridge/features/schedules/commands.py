@@ -307,9 +307,12 @@ async def _offers(deps: Deps, turn: Turn, stored: StoredTask) -> frozenset[str]:
     is_own = turn.user == stored.spec.owner
     if not is_own and not await deps.access.may(turn, _NEEDS[stored.spec.does][0]):
         return frozenset()
-    starts = [layout.NOW, layout.RESUME] if is_own else [layout.NOW, layout.RESUME, layout.EDIT]
-    offered = [one for one in starts if await may_start(deps, turn, stored.spec, _needed(deps, turn, stored, one))]
-    return frozenset({layout.PAUSE, layout.DELETE, *offered, *([layout.EDIT] if is_own else [])})
+    offered = {layout.PAUSE, layout.DELETE} | ({layout.EDIT} if is_own else set())
+    if await may_start(deps, turn, stored.spec, _needed(deps, turn, stored, layout.NOW)):
+        offered.add(layout.NOW)
+    if await may_start(deps, turn, stored.spec, _needed(deps, turn, stored, layout.RESUME)):
+        offered |= {layout.RESUME, layout.EDIT}
+    return frozenset(offered)
 
 
 async def _edit(deps: Deps, turn: Turn, stored: StoredTask) -> Result:
