@@ -11,7 +11,7 @@ from bridge.errors import RecordNotUnderstood
 from bridge.features.approvals import layout
 from bridge.features.approvals.request import WAITING, StoredRequest
 from bridge.features.approvals.store import ApprovalStore
-from bridge.inbound import ApprovalDue, Notice
+from bridge.inbound import Notice
 from bridge.queue.inbox import Inbox
 from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
@@ -67,11 +67,7 @@ def _tells(scripts: Scripts, before: StoredRequest, left: StoredRequest) -> list
     if left.state != WAITING or (left.request, left.decisions) == (before.request, before.decisions):
         return nothing
     inbox = Inbox(scripts, consumer="bridge forget", session_lifetime=timedelta(0), now=scripts.clock.now)
-    redraw = ApprovalDue(
-        team=request.team, channel=request.channel, user=request.asker, project=request.project, approval=left.id,
-        what="end",
-    )  # fmt: skip
-    writes = [inbox.queues(redraw, why="an approver was erased")]
+    writes = [inbox.queues(left.redraw, why="an approver was erased")]
     if request.asker and request.has_too_few and not before.request.has_too_few:
         notice = Notice.direct(request.team, request.asker, layout.TOO_FEW, layout.too_few(left).stored())
         writes.append(inbox.queues(notice, why="too few approvers are left"))

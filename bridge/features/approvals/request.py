@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from bridge import ids
 from bridge.errors import RecordNotUnderstood
-from bridge.inbound import ScheduledRun, TriggeredRun
+from bridge.inbound import ApprovalDue, ScheduledRun, TriggeredRun
 from bridge.queue.scripting import from_epoch_ms
 from bridge.unseen import escaped
 
@@ -186,6 +186,15 @@ class StoredRequest:
             said="" if any(one.user == user for one in self.decisions) else self.said,
             lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,
         )
+
+    @property
+    def redraw(self) -> ApprovalDue:
+        """The input that has its card show its state."""
+        request = self.request
+        return ApprovalDue(
+            team=request.team, channel=request.channel, user=request.asker, project=request.project, approval=self.id,
+            what="end",
+        )  # fmt: skip
 
     @property
     def is_intact(self) -> bool:

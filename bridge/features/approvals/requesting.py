@@ -32,7 +32,7 @@ from bridge.features.approvals.rights import (
 )
 from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.ids import ERASED_PERSON, TurnId
-from bridge.inbound import ApprovalDue, ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
+from bridge.inbound import ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.records import Write
@@ -152,15 +152,6 @@ class Approvals:
         except SlackError:
             return ""
 
-    def settles(self, deps: EngineDeps, stored: StoredRequest) -> tuple[Write, ...]:
-        """Return the write that has the card say that it ended."""
-        request = stored.request
-        ended = ApprovalDue(
-            team=request.team, channel=request.channel, user=request.asker, project=request.project,
-            approval=stored.id, what="end",
-        )  # fmt: skip
-        return (deps.inbox.queues(ended, why="its request for approval ended"),)
-
     async def edit_card(self, deps: EngineDeps, id_: str, response_url: str = "") -> StoredRequest | None:
         """Show a request's state on its card, and return it. Repeatable; the last of several to do so shows the newest.
 
@@ -205,8 +196,9 @@ class Approvals:
             by = view.named(stored.approved_by)
             return Permit(now.workflow, json.loads(stored.input), by, people, uses, undo, used)
         lost = lost or ""
-        told = (*await self.changes(deps, stored, lost, *stored.approved_by), *self.settles(deps, stored))
-        await deps.inbox.write(*store.stops(stored.id, CHANGED, *told))
+        told = await self.changes(deps, stored, lost, *stored.approved_by)
+        redraw = deps.inbox.queues(stored.redraw, why="its request for approval ended")
+        await deps.inbox.write(*store.stops(stored.id, CHANGED, *told, redraw))
         await self.edit_card(deps, stored.id)
         view = await self.shown(deps, replace(stored, state=CHANGED, lost=lost))
         return Outcome(what="approval changed", reply=layout.not_started(view), **audited(stored))
