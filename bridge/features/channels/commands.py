@@ -44,7 +44,6 @@ from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block, Reply
-from bridge.slack.people import Person
 from bridge.slack.senders import Sender, key_of, read_key, sender_id
 
 _NAMED: Final = 3  # apps suggested for a misspelled name
@@ -220,16 +219,17 @@ async def _senders(deps: Deps, channel: str) -> list[Sender] | None:
     seen = await deps.slack.history().senders_in(channel)
     if not seen:
         return seen
-    known = await asyncio.gather(*(deps.directory.person(one.user) for one in seen if one.user), return_exceptions=True)
-    people = {one.user for one, by in zip((one for one in seen if one.user), known, strict=True) if _is_human(by)}
-    return list(await asyncio.gather(*(deps.directory.sender(one) for one in seen if one.user not in people)))
+    are_people = await asyncio.gather(*(_is_person(deps, one) for one in seen))
+    apps = [one for one, is_person in zip(seen, are_people, strict=True) if not is_person]
+    return list(await asyncio.gather(*map(deps.directory.sender, apps)))
 
 
-def _is_human(found: Person | BaseException) -> bool:
-    """Whether a post is shown as a person's, with whose own token an app wrote it."""
-    if isinstance(found, BaseException) and not isinstance(found, SlackError):
-        raise found
-    return isinstance(found, Person) and found.is_human
+async def _is_person(deps: Deps, sender: Sender) -> bool:
+    """Whether a post is shown as a person's, with whose own token an app wrote it; False if Slack doesn't say."""
+    try:
+        return bool(sender.user) and await deps.directory.is_human(sender.user)
+    except SlackError:
+        return False
 
 
 async def _called(deps: Deps, seen: Sequence[Sender], wanted: str) -> list[Sender]:
