@@ -357,21 +357,19 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
         settings = now.model_copy(update=changes)
         for app, does in sorted(filled.apps.items()):  # a rule comes before its exceptions
             known = now.apps.get(app)
-            edits = does is not None and does[0] == "workflow" and app in filled.edits
             if does is None:
                 is_covered = known is not None and sender_id(app) in settings.apps.keys() - {app}
                 ignored = (
                     AppRule(ignores=True, name=known.name, owner=turn.user) if known and not known.ignores else known
                 )
                 settings = settings.with_app(app, ignored if is_covered else None)
-            elif known is None or (known.agent, known.workflow) != (
-                does[1] if does[0] == "agent" else None, does[1] if does[0] == "workflow" else None,
-            ):  # fmt: skip
-                rule = AppRule(**{does[0]: does[1]}, name=names.get(app, ""), owner=turn.user, edits=edits)
+                continue
+            edits = does[0] == "workflow" and app in filled.edits
+            rule = AppRule(**{does[0]: does[1]}, name=names.get(app, ""), owner=turn.user, edits=edits)
+            if known is None or (known.agent, known.workflow) != (rule.agent, rule.workflow):
                 settings = settings.with_app(app, rule)
             elif known.edits != edits:
-                mine = {"edits": edits, "owner": turn.user, "paused": ""}
-                settings = settings.with_app(app, known.model_copy(update=mine))
+                settings = settings.with_app(app, rule.model_copy(update={"name": known.name}))
         return settings
 
     return await change_settings(deps, turn, change, where=where, of_all=True)
