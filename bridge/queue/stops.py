@@ -17,10 +17,12 @@ but delivered after it isn't stopped.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from bridge.errors import StoreUnavailable
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.scripting import Scripts, epoch_ms
 
@@ -29,6 +31,12 @@ SETTINGS = TurnId("channels")
 
 _WAIT = timedelta(seconds=1)  # for one signal
 _CONFIRMED_IN = 5.0  # seconds
+
+
+async def signal_settings(scripts: Scripts) -> None:
+    """Have all processes read settings again. If Redis can't be reached, they do when they hear of another change."""
+    with suppress(StoreUnavailable):
+        await scripts.redis.publish(scripts.keys.stops(), SETTINGS)
 
 
 class StopResult(StrEnum):

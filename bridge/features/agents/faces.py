@@ -12,17 +12,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Final
 
 from bridge.config_tables import AgentTable
 from bridge.engine.standing import Standing, size
-from bridge.errors import StoreUnavailable
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.scripting import Scripts
-from bridge.queue.stops import SETTINGS
+from bridge.queue.stops import signal_settings
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.markdown import harmless_title
@@ -129,8 +127,7 @@ class Faces:
         key, field = self._scripts.keys.faces(), _field(project, agent)
         await (self._scripts.redis.hset(key, field, face) if face else self._scripts.redis.hdel(key, field))
         self._chosen.changed()
-        with suppress(StoreUnavailable):  # otherwise others see it when they hear of another change
-            await self._scripts.redis.publish(self._scripts.keys.stops(), SETTINGS)
+        await signal_settings(self._scripts)
 
 
 def is_called(wanted: str, id_: int, name: str) -> bool:

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import BaseModel
 
 from bridge.engine.standing import Standing, size
-from bridge.errors import StoreUnavailable
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
 from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json
-from bridge.queue.stops import SETTINGS
+from bridge.queue.stops import signal_settings
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import fold
 from bridge.slack.user_groups import UserGroup, UserGroups
@@ -172,7 +170,7 @@ class Handles:
     async def changed(self) -> None:
         """Have all processes read the handles again."""
         self._known.changed()
-        await _publish(self._scripts)
+        await signal_settings(self._scripts)
 
     async def _store(self, handles: Mapping[str, Handle], forget: frozenset[str] | set[str] = frozenset()) -> None:
         redis, key = self._scripts.redis, self._scripts.keys.handles()
@@ -183,11 +181,6 @@ class Handles:
                 pipe.hset(key, group, handle.model_dump_json())
             await pipe.execute()
         await self.changed()
-
-
-async def _publish(scripts: Scripts) -> None:
-    with suppress(StoreUnavailable):  # otherwise others see it when they hear of another change
-        await scripts.redis.publish(scripts.keys.stops(), SETTINGS)
 
 
 async def _erase_owner(scripts: Scripts, user: str) -> int:
@@ -204,7 +197,7 @@ async def _erase_owner(scripts: Scripts, user: str) -> int:
         await scripts.run("write", as_json(writes), confirmed=True)
         erased |= theirs.keys()
     if erased:
-        await _publish(scripts)
+        await signal_settings(scripts)
     return len(erased)
 
 
