@@ -103,7 +103,7 @@ def workflow_card(
         *([kit.rich(kit.paragraph(f"Nodes: {nodes}"))] if nodes else []),
         *([kit.context(needs_mark(needs))] if needs and may_run else []),
         *([kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id)))] if url else []),
-        *([kit.actions(*buttons)] if buttons else []),
+        *kit.rows_of(buttons),
     )
 
 
