@@ -294,11 +294,11 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     stored = await _changeable(deps, turn, id_)
     if stored is None:
         return HomeChanged() if click.view else shown(layout.gone())
-    if choice == "off":
+    if choice == layout.UNSNOOZE:
         await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
     _text, length = layout.SNOOZES[choice]
     until = deps.now() + length if length else None
-    value = str(epoch_ms(until)) if until else "" if choice == "off" else choice
+    value = str(epoch_ms(until)) if until else "" if choice == layout.UNSNOOZE else choice
     await deps.inbox.write(*AlertStore(deps.scripts).snooze(stored.id, value))
     about = named("alert", stored.id, stored.called)
     if click.view:

@@ -328,7 +328,7 @@ def _delete_button(stored: StoredAlert, value: str) -> Block:
 def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
     """Confirm a snooze, or its end."""
     called = kit.one_line(stored.called, _NAME)
-    if choice == "off":
+    if choice == UNSNOOZE:
         return kit.reply(f"No longer snoozed: {called}.")
     if until is None:
         return kit.reply(f"Snoozed until it recovers: {called}.")
