@@ -372,28 +372,11 @@ def read_rows(
 
 _NEXT: Final = frozenset(
     {
-        "next",
-        "nextcursor",
-        "cursor",
-        "nextpage",
-        "nextpagetoken",
-        "nexttoken",
-        "pagetoken",
-        "continuationtoken",
-        "after",
-    }
-    | {
-        "nexturl",
-        "nextlink",
-        "nextpageurl",
-        "odata.nextlink",
-        "endcursor",
-        "scrollid",
-        "nextoffset",
+        "next", "nextcursor", "cursor", "nextpage", "nextpagetoken", "nexttoken", "pagetoken", "continuationtoken",
+        "after", "nexturl", "nextlink", "nextpageurl", "odata.nextlink", "endcursor", "scrollid", "nextoffset",
         "nextkey",
-        "after",
     }
-)
+)  # fmt: skip
 _MORE: Final = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable", "istruncated", "truncated"})
 _TOTAL: Final = frozenset(
     {"total", "count", "totalcount", "totalitems", "totalresults", "totalelements", "totalrows", "totalrecords"}
