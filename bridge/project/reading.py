@@ -393,7 +393,7 @@ def has_more(value: Any, received: ServiceResponse, count: int) -> bool:
     headers = {name.lower(): text for name, text in received.headers.items()}
     totals = [headers.get("x-total-count", ""), headers.get("x-total", "")]
     totals.append(headers.get("content-range", "").rpartition("/")[2])
-    if any(text.isdecimal() and len(text) < _MOST_DIGITS and int(text) > count for text in totals):
+    if any(_is_number(text) and int(text) > count for text in totals):
         return True
     return bool(_NEXT_LINK.search(headers.get("link", ""))) or _says_more(value, count)
 
