@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from bridge.errors import Busy, NotUnderstood, Outage, ProjectError, ServiceRefused
+from bridge.latest import Latest
 from bridge.project.client import ProjectClient
 from bridge.project.models import Agent, Listing, Project, Row, Stats, Workflow
 
@@ -36,7 +37,7 @@ class Catalog:
         self.get_project = Cached[Project](client.get_project, monotonic)
         self.get_stats = Cached[Stats](client.get_stats, monotonic)
         self._client = client
-        self._unlisted: dict[tuple[str, int], str] = {}  # names of what isn't in the lists
+        self._unlisted: Latest[tuple[str, int], str] = Latest(_MOST_NAMES)  # names of what isn't in the lists
 
     async def workflow(self, id_: int, *, is_new: bool = False) -> Workflow | None:
         """Return a workflow from the list, or else from the service itself; None if there's none of this ID.
@@ -53,7 +54,6 @@ class Catalog:
 
     def _noted(self, kind: str, item: Row | None) -> Row | None:
         if item is not None:
-            self._unlisted = {} if len(self._unlisted) > _MOST_NAMES else self._unlisted
             self._unlisted[kind, item.id] = item.name
         return item
 
