@@ -23,6 +23,9 @@ LAST_RETRY = 3  # https://docs.slack.dev/apis/events-api/#retries; Socket Mode r
 WAITING_LIMIT = 50
 """How many messages may wait in one thread."""
 
+TABLE_MARK: Final = "\ufffc"
+"""Where a table is in a text: Unicode's object replacement character."""
+
 
 FileKind = Literal["text", "mail", "document", "clip", "image", "video", "link", "gone", "other", "unknown"]
 """How a file is read. ``link``: it's stored outside Slack; ``gone``: Slack no longer shows it; ``unknown``: Slack
@@ -69,7 +72,10 @@ class MessageFile(_Part):
 
 
 class Quotation(_Part):
-    """A forwarded message: its author and channel, as far as Slack says, and its content."""
+    """A forwarded message: its author and channel, as far as Slack says, and its content.
+
+    *text* has a `TABLE_MARK` for each of the *tables*, or none if they are below it.
+    """
 
     part: Literal["quotation"] = "quotation"
     author: str = ""

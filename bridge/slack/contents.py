@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
+from bridge.inbound import TABLE_MARK, Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.controls import control_words, escape, in_time
 from bridge.slack.file_kinds import format_of, kind_of
 from bridge.slack.payloads import items, mapping, objects, text
@@ -44,7 +44,6 @@ _TEXT_FIELDS: Final = (
     "chart", "x_label", "y_label", "axis_config", "segments", "series", "data", "initial_value",
 )  # fmt: skip
 """The fields of blocks that hold text, in the order in which people see them."""
-_TABLE: Final = "\ufffc"  # where a table is: Unicode's object replacement character
 
 
 class Contents(NamedTuple):
@@ -173,8 +172,8 @@ class _Reading:
             files += self._some_files(message)
         words = "\n".join(filter(None, texts)) or self._take(text(attachment, "text"))
         words = words or ("" if self._tables else self._alert(attachment))
-        if words.rstrip(f"{_TABLE}\n").count(_TABLE) == 0:  # they are below it anyway
-            words = words.replace(_TABLE, "").rstrip("\n")
+        if words.rstrip(f"{TABLE_MARK}\n").count(TABLE_MARK) == 0:  # they are below it anyway
+            words = words.replace(TABLE_MARK, "").rstrip("\n")
         return Quotation(
             author=text(attachment, "author_name")[:_SHORT] or text(attachment, "author_subname")[:_SHORT],
             author_id=_id(attachment, "author_id"),
@@ -218,7 +217,7 @@ class _Reading:
         return words
 
     def _blocks(self, blocks: Sequence[Any]) -> str:
-        """Return the text of blocks of all kinds, with `_TABLE` for each table; these are collected separately."""
+        """Return the text of blocks of all kinds, with `TABLE_MARK` for each table; these are collected separately."""
         texts = map(self._text_of, map(mapping, blocks[:_MOST_LOOKS]))
         return "\n".join(one for one in texts if one.strip())
 
@@ -281,7 +280,7 @@ class _Reading:
             case "table" | "data_table":
                 caption, before = self._take(escape(text(block, "caption"))), len(self._tables)
                 self._table(block)
-                return "\n".join(filter(None, (caption, _TABLE * (len(self._tables) - before))))
+                return "\n".join(filter(None, (caption, TABLE_MARK * (len(self._tables) - before))))
         words = control_words(block)
         return None if words is None else self._take(words)
 
@@ -418,7 +417,7 @@ class _Reading:
 
     def _take(self, words: str) -> str:
         """Return as much of *words* as there's room for, and count it."""
-        words = words.replace(_TABLE, "") if _TABLE in words else words
+        words = words.replace(TABLE_MARK, "") if TABLE_MARK in words else words
         if len(words) > self._room:
             words, self._is_cut = words[: self._room], True
         self._room -= len(words)
@@ -433,7 +432,7 @@ class _Reading:
         """Split the text of blocks at its tables."""
         found: list[MessagePart] = []
         tables = iter(self._tables_since())
-        for at, piece in enumerate(words.split(_TABLE)):
+        for at, piece in enumerate(words.split(TABLE_MARK)):
             found += [next(tables)] if at else []
             if piece.strip():
                 found.append(Alert(text=piece.strip("\n"), is_own=is_own))

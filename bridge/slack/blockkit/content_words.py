@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
+from bridge.inbound import TABLE_MARK, Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
 from bridge.slack.blockkit import kit
 
 Resolve = Callable[[str], str]
@@ -22,7 +22,6 @@ FILE: Final = 100_000  # bytes of one file
 _NAME: Final = 100
 _TOO_LITTLE: Final = 200  # bytes, for a cut part to be useful
 _CUT: Final = "cut here because the message is too long"
-_TABLE: Final = "\ufffc"  # where a table of a quotation is, as in `bridge.slack.contents`
 _BACKTICKS: Final = re.compile(r"`+")
 
 KINDS: Final = {
@@ -130,7 +129,7 @@ def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
     by, where = f" from {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
     head = kit.one_line(resolve(f"A forwarded message{by}{where if is_direct or channel else ''}"), 4 * _NAME)
     tables = iter([_markdown(table, resolve) for table in part.tables])
-    texts = [kit.clean(resolve(words)).strip() for words in part.text.split(_TABLE)]
+    texts = [kit.clean(resolve(words)).strip() for words in part.text.split(TABLE_MARK)]
     placed = (piece for words in texts[1:] for piece in (next(tables, ""), words))
     body = "\n\n".join(filter(None, [texts[0], *placed, *tables]))
     link = part.link.replace("&amp;", "&")
