@@ -236,7 +236,8 @@ class ProjectClient:
 
         While that's refused, read its lists: a key that's refused everything is rejected.
         """
-        started_at, error = self._monotonic(), cast("ProjectError | None", None)
+        started_at = self._monotonic()
+        error: ProjectError | None = None
         for path in _OWN:
             try:
                 await self._attempt("probe", path, None, self._read_timeout)
