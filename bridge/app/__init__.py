@@ -292,12 +292,11 @@ class Bridge:
             try:
                 return await namespace.claim()
             except StoreUnavailable as exc:
-                why, cure = in_words(exc)
-                facts = {"reason": exc.reason, "denied": exc.denied, "why": why}
                 if not has_waited:
-                    log.warning(
-                        "can't reach Redis yet, retrying", extra=facts | {"cure": cure.removeprefix("allow it: ")}
-                    )
+                    why, cure = in_words(exc)
+                    facts = {"reason": exc.reason, "denied": exc.denied, "why": why}
+                    facts["cure"] = cure.removeprefix("allow it: ")
+                    log.warning("can't reach Redis yet, retrying", extra=facts)
             has_waited = True
             await self._patience.wait_for_redis()
 
