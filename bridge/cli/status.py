@@ -63,8 +63,8 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
 def table(found: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:
     """Format the status for people; *owner* is the namespace's, for links to its threads."""
     lines = ["Processes"]
-    folded = [one for one in found.processes if one.is_replaced and not one.work]
-    for one in (one for one in found.processes if one not in folded):
+    listed = [one for one in found.processes if one.work or not one.is_replaced]
+    for one in listed:
         ago = _spoken(one.last_heard) if one.last_heard is not None else "more than a day"
         if one.is_running:
             does = f"{len(one.work)} in progress" if one.work else "idle"
@@ -90,8 +90,8 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
             if work.next_try:
                 does = f"waiting for the project service until {moment(work.next_try, 'seconds')}"
             lines.append(printable(f"      {where}  {does}{age}"))
-    if folded:
-        lines.append(f"  {counted(len(folded), 'other')} ended and {'was' if len(folded) == 1 else 'were'} replaced.")
+    if others := len(found.processes) - len(listed):
+        lines.append(f"  {counted(others, 'other')} ended and {'was' if others == 1 else 'were'} replaced.")
     if not any(one.is_running for one in found.processes):
         lines.append("  No bridge is running.")
     numbers = {
