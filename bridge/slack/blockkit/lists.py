@@ -46,10 +46,11 @@ class MenuChoices(list[Block]):
 
     def __init__(self, options: Iterable[Block], items: Sequence[Any], noun: str, count: int) -> None:
         super().__init__(options)
-        self.label = (
-            f"The first {len(self)} of {count:,} {noun}s. Type to find the others." if count > len(self) else ""
-        )
-        self.label = f"Only some {noun}s are listed. Type an ID for the others." if is_part(items) else self.label
+        self.label = ""
+        if is_part(items):
+            self.label = f"Only some {noun}s are listed. Type an ID for the others."
+        elif count > len(self):
+            self.label = f"The first {len(self)} of {count:,} {noun}s. Type to find the others."
 
 
 class ListPage(Carried):
