@@ -50,6 +50,24 @@ async def test_a_message_is_forwarded_by_keyboard_alone(opens: Opens) -> None:
         await expect(window.page.get_by_role("heading", name="random").first).to_be_visible()
 
 
+async def test_a_menu_stays_open_while_messages_come_in(opens: Opens) -> None:
+    async with opens(ALICE, "random") as alice, opens(BOB, "random") as bob:
+        await alice.page.set_viewport_size({"width": 1280, "height": 500})
+        for number in range(8):
+            await bob.write(f"tea {number}")
+        last = alice.message("tea 7")
+        await alice.sees(last)
+        await last.hover()
+        await last.get_by_role("button", name="More actions").click()
+        before = await last.bounding_box()
+        await bob.write("tea again")
+
+        await alice.sees(alice.message("tea again"))
+        after = await last.bounding_box()
+        assert before is not None and after is not None and after["y"] < before["y"]
+        await alice.sees(alice.page.get_by_role("menuitem", name="Forward message"))
+
+
 async def test_a_canceled_form_leaves_nothing(opens: Opens) -> None:
     async with opens(ALICE, "general") as window:
         form = await attaches(window.page, "Voice clip")

@@ -7,7 +7,7 @@ import { question } from "./dialogs.js";
 import { draw, h } from "./dom.js";
 import { drawer } from "./drawer.js";
 import { filling } from "./fill.js";
-import { closeMenusOutside } from "./menu.js";
+import { keepMenusInPlace } from "./menu.js";
 import { followMentions } from "./message.js";
 import { followErrors, forgetClosedViews, modal } from "./modal.js";
 import { sidebar, sidebarVeil } from "./sidebar.js";
@@ -53,7 +53,7 @@ function followWorld() {
 
 onChange(drawPage);
 onChange(followWorld);
-closeMenusOutside();
+keepMenusInPlace();
 followVisibility();
 document.addEventListener("click", followMentions);
 window.addEventListener("popstate", () => (readAddress(), refresh()));

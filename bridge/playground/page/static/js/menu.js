@@ -43,7 +43,7 @@ function opener(key, { label, shows, look, short, tabindex, isOpen, kind }) {
 function popover(props, content) {
   return h(
     "div",
-    { ...props, key: "popover", class: "menu", popover: "manual", mounted: place, onkeydown: onKey, onclick: (event) => event.stopPropagation() },
+    { ...props, key: "popover", class: "menu", popover: "manual", mounted: open, onkeydown: onKey, onclick: (event) => event.stopPropagation() },
     content,
   );
 }
@@ -61,16 +61,20 @@ function menuItem({ label, run, isDanger, hint }) {
   );
 }
 
+function open(element) {
+  element.showPopover();
+  place(element);
+  element.querySelector("button, input")?.focus();
+}
+
 /** Below the button, or above it if there's no room, within the window. */
 function place(element) {
-  element.showPopover();
   const button = element.previousElementSibling.getBoundingClientRect();
   const { width, height } = element.getBoundingClientRect();
   const isBelow = button.bottom + height + GAP < innerHeight;
   const left = Math.max(GAP, Math.min(button.left, innerWidth - width - GAP));
   element.style.left = `${left}px`;
   element.style.top = `${Math.max(GAP, isBelow ? button.bottom + GAP : button.top - height - GAP)}px`;
-  element.querySelector("button, input")?.focus();
 }
 
 function onKey(event) {
@@ -86,8 +90,17 @@ function onKey(event) {
 
 export const closeMenu = () => change({ menu: "" });
 
-/** Close the menu on a click elsewhere, or on scrolling. */
-export function closeMenusOutside() {
+/** Close the menu on a click elsewhere. On scrolling, which a new message does too, it stays beside its button. */
+export function keepMenusInPlace() {
   document.addEventListener("pointerdown", (event) => page.menu && !event.target.closest(".has-menu") && closeMenu());
-  document.addEventListener("scroll", (event) => page.menu && !event.target.closest?.(".menu") && closeMenu(), true);
+  document.addEventListener("scroll", (event) => follow(event.target), true);
+}
+
+function follow(scrolled) {
+  const menu = page.menu && document.querySelector(".has-menu > .menu");
+  if (!menu || !scrolled.contains(menu) || scrolled === menu) return;
+  const button = menu.previousElementSibling.getBoundingClientRect();
+  const { top, bottom } = scrolled === document ? { top: 0, bottom: innerHeight } : scrolled.getBoundingClientRect();
+  if (button.bottom < top || button.top > bottom) closeMenu();
+  else place(menu);
 }
