@@ -18,9 +18,9 @@ from bridge.cli.store import JsonOption, in_store
 from bridge.ends.messages import NOT_YET
 from bridge.engine.decisions import explain
 from bridge.ids import LinkedMessage, MessageKey
-from bridge.queue.records import Delivery
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import MessageTrace, TurnTrace, owner_of, trace_of
+from bridge.queue.turn_log import Delivery
 from bridge.slack.blockkit.kit import counted
 
 _NOTHING: Final = (
@@ -196,7 +196,7 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
             hint = "; see bridge dead list" if is_listed and is_last else ""
             yield TraceStep(death[0], "dead", death[1] + unknown + hint, turn.process_at(death[0]))
         if retry:
-            yield TraceStep(retry[0], "queued", f"ID {turn.id} again, with bridge dead retry{_waiting(turn)}")
+            yield TraceStep(retry, "queued", f"ID {turn.id} again, with bridge dead retry{_waiting(turn)}")
     if turn.dropped_at:
         yield TraceStep(turn.dropped_at, "done", "discarded with bridge dead drop")
     if turn.step == "done" and turn.ended_at:

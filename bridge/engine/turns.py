@@ -74,6 +74,7 @@ from bridge.queue.turn import (
     Watches,
     WorkPaused,
 )
+from bridge.queue.turn_log import OutcomeFacts
 from bridge.queue.worker import Line, Shares, Slots
 from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
@@ -314,10 +315,8 @@ class Turns:
             return Outcome.from_json(record.outcome)
         if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
             return await self.features.unknown(self.deps, turn)
-        if record.is_withdrawn and not record.is_deleted:
-            return Done("withdrawn")
         if record.is_withdrawn:
-            raise TurnStopped(turn.id)
+            return Done("withdrawn")
         if record.discarded:
             why, _, count = record.discarded.rpartition(" ")
             if why == "deleted":
@@ -345,7 +344,7 @@ class Turns:
         """Record *outcome* and post it; if it was already recorded, an earlier worker may have posted it."""
         record = turn.record
         is_recorded = record.step is Step.POSTING
-        if is_recorded and record.is_deleted:
+        if is_recorded and record.is_private:
             return await self._show_outside(turn, outcome)
         if is_recorded and record.is_doubtful:
             return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
@@ -354,13 +353,13 @@ class Turns:
                 if turn.project_key:
                     outcome = _about(turn, outcome)
                 text = outcome.model_dump_json()
+                facts = OutcomeFacts()
                 if outcome.cause:
-                    key, about = self.deps.scripts.keys.turn(turn.id), outcome.concerns
-                    turn.stage(("field", key, 0, "concerns", about))
-                    turn.stage(("field", key, 0, "cause", f"{about}: {outcome.cause}".removeprefix(": ")))
+                    about = outcome.concerns
+                    facts = OutcomeFacts(concerns=about, cause=f"{about}: {outcome.cause}".removeprefix(": "))
                 if outcome.project:
-                    turn.stage(("field", self.deps.scripts.keys.turn(turn.id), 0, "project", outcome.project))
-                await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged)
+                    facts["project"] = outcome.project
+                await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged, facts=facts)
                 turn.staged.clear()
                 turn.step = Step.POSTING
                 if outcome.what == "unknown":

@@ -27,8 +27,8 @@ from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage
 from bridge.queue.keys import MARKED, PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
-from bridge.queue.records import Delivery
 from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.turn_log import Delivery
 
 _GATHER: Final = 0.05  # seconds; deliveries within this time share a round trip
 _MOST_WAITING: Final = 1000

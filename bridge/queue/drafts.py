@@ -16,7 +16,7 @@ from typing import Any, Literal
 from bridge.ids import MessageKey, ThreadKey, TurnId, new_turn_id
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, from_json, to_json
 from bridge.queue.keys import MARKED, TRACE, milliseconds
-from bridge.queue.records import VERSION, Quota, Write, counted, only_if
+from bridge.queue.records import VERSION, Quota, Step, Write, counted, only_if
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 
 _MOST_OFFERED = 500
@@ -114,11 +114,14 @@ class Drafts:
         return bool(fields[0] and not fields[1])
 
     async def note(self, turn: TurnId, notice: str) -> bool:
-        """Store the *notice* (a ``ts`` or a response_url) that *turn* was queued; False if that has already ended."""
+        """Store the *notice* (a ``ts`` or a response_url) that *turn* was queued; False if it has its outcome."""
         key = self._keys.turn(turn)
-        writes = only_if(key, {"v": str(VERSION), "t_done": ""}, ("field", key, 0, "notice", notice))
-        answers = await self._scripts.run("write", as_json(writes), confirmed=True)
-        return bool(answers[0])
+        writes = [
+            write
+            for step in (Step.QUEUED, Step.SENT)
+            for write in only_if(key, {"step": step}, ("field", key, 0, "notice", notice))
+        ]
+        return "holds" in await self._scripts.run("write", as_json(writes), confirmed=True)
 
     async def noted(self, turn: TurnId) -> str:
         """Return what `note` stored, or ``""``."""

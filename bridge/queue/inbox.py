@@ -35,9 +35,10 @@ from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, Trigg
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts, Resent
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
-from bridge.queue.records import Delivery, Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
+from bridge.queue.records import Head, Held, InDoubt, Offer, Quota, Write, counted, new_token, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
+from bridge.queue.turn_log import Delivery
 
 _BATCH = 64
 _ANSWER_WITHOUT_LANE = 3  # the length of put's answer if no lane is handed over
@@ -189,10 +190,11 @@ class Inbox:
         # refused, and only a message's lane is handed to a free worker.
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
         offer = self._free_worker() if message_body and self._free_worker else None
+        token = new_token() if offer else ""
         try:
             answer = await self._scripts.run(
                 "put",
-                self._as_json(arrival, turn, now, limits, worker=self.consumer if offer else None),
+                self._as_json(arrival, turn, now, limits, token=token),
                 to_json(inbound),
                 confirmed=True,
                 repeatable=message_body is not None,
@@ -202,11 +204,11 @@ class Inbox:
                 if answer[0] == "queued" and len(answer) > _ANSWER_WITHOUT_LANE:
                     _queued, _waiting, _ahead, entry, lane, *head = answer
                     held = Held(entry, Lane(lane))
-                    handed = read_head(held, head[0], inbound) if head else held
+                    handed = read_head(held, head[0], token, inbound) if head else held
                 offer.accept(handed)
         except BaseException:  # a cancelled caller leaves the same doubt
             if offer:
-                offer.accept(InDoubt(turn))
+                offer.accept(InDoubt(turn, token))
             raise
         match answer:
             case ["queued", waiting, ahead, *_handed]:
@@ -216,10 +218,8 @@ class Inbox:
             case _:
                 return _not_queued(limits, answer)
 
-    def _as_json(
-        self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, worker: str | None
-    ) -> str:
-        """Serialize all but the body for ``put.lua``; empty fields are left out."""
+    def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, token: str) -> str:
+        """Serialize all but the body for ``put.lua``; empty fields are left out. A worker takes it with *token*."""
         inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
         event, retry = arrival.event or (message.event_id if message else ""), message_body.retry if message_body else 0
@@ -238,10 +238,10 @@ class Inbox:
             "thread": str(thread or ""),
             "condition": arrival.condition,
             "kind": inbound.kind,
-            "v": inbound.version,
             "now": str(epoch_ms(now)),
             "came": Delivery(now, self.consumer, event if message else "", retry, arrival.why).to_line(),
-            "worker": worker,
+            "worker": self.consumer if token else None,
+            "token": token,
             "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits
             "deadline": self._scripts.redis_time(arrival.within) if arrival.within else None,
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
@@ -268,16 +268,16 @@ class Inbox:
 
         If the put hasn't reached Redis yet, it will be refused there.
         """
-        how = (epoch_ms(self._now()), 0)
+        how = (epoch_ms(self._now()), 0, doubt.token)
         answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
-        return read_head(Held(answer[0], Lane(answer[1])), answer[2]) if answer else None
+        return read_head(Held(answer[0], Lane(answer[1])), answer[2], doubt.token) if answer else None
 
     def queues(self, inbound: Inbound, *, why: str) -> Write:
         """Return the write that queues *inbound* in the step that the write belongs to; *why* is for the trace."""
         turn, now = new_turn_id(), self._now()
         came = Delivery(now, self.consumer, why=why).to_line()
         key, lane = self._scripts.keys.turn(turn), own_lane(turn)
-        return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came, inbound.version)
+        return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came)
 
     async def write(self, *writes: Write) -> list[str]:
         """Make *writes* in one step, which may be repeated. Returns Redis's answers."""
@@ -305,6 +305,7 @@ class Inbox:
             "message": str(message.key),
             "version": message.edited_ts,
             "kind": (run or message).kind,
+            "now": str(epoch_ms(self._now())),
             "voids_ms": milliseconds(RESENT_WITHIN) if is_for_nobody else 0,
             "trace_ms": milliseconds(TRACE),
         }

@@ -23,16 +23,16 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, InboundMessage, from_json
 from bridge.queue.keys import milliseconds
+from bridge.queue.turn_log import takes_in
 
 VERSION = 1
-"""The version of both records. From 1.0.0 on, a release reads its own and older versions; increase it if older releases
-can't read the new records.
+"""The version of a conversation's record, and of others that aren't turns. From 1.0.0 on, a release reads its own and
+older versions; increase it if older releases can't read the new records. Scripts have this as ``VERSION``."""
 
-A turn of a later version, and its lane, are left to processes that can read it. Scripts have this as ``VERSION``.
-"""
-
-NEWEST = 2
-"""The newest version of a turn that this release reads. A kind of input says which it needs (`bridge.inbound`)."""
+NEWEST = 3
+"""The version of a turn's record, as `read_head` describes it. A turn of a later version, and its lane, are left to
+processes that can read it. Those of the release before, whose processes may still run, are read and marked as they do
+(`end_of` and `end_as` in the scripts' prelude, `bridge.queue.turn_log`)."""
 
 
 class Step(StrEnum):
@@ -111,9 +111,9 @@ class Record:
 
     *body* is the input, *outcome* the reply as JSON, from POSTING on. *takes* counts how often a worker started on it;
     more than once means that an earlier worker didn't finish. *times_delivered* (Redis's word) counts workers that
-    neither finished it nor released it, *edits* changes of the text. *searches*: it's a reply in a thread that may have
-    been bound before the store was wiped. *has_unread_thread*: when it arrived, its thread had yet to be read for older
-    messages.
+    neither finished it nor released it. *end* is how it will end, if that's decided already (`end_of` in the scripts'
+    prelude). *searches*: it's a reply in a thread that may have been bound before the store was wiped.
+    *has_unread_thread*: when it arrived, its thread had yet to be read for older messages.
     """
 
     id: TurnId
@@ -123,14 +123,10 @@ class Record:
     accepted_at: datetime
     takes: int = 1
     times_delivered: int = 1
-    edits: int = 0
+    end: str = ""
     outcome: str = ""
     note: str = ""  # describes the request after SENT, in case its outcome is unknown
     card: str = ""  # ts of the message that shows its progress
-    is_withdrawn: bool = False
-    is_deleted: bool = False  # its message, or the first message of its thread
-    discarded: str = ""  # why its lane's messages won't be sent, and how many
-    is_stopped: bool = False  # its outcome isn't shown
     starts: bool = False
     searches: bool = False
     has_unread_thread: bool = False
@@ -142,12 +138,50 @@ class Record:
     went_by_url: bool = False  # its outcome may have been posted by response_url, and can't be looked for
     is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it ends without showing anything: someone stopped it, or its message is gone."""
+        return self.end.startswith(("stopped", "deleted")) and not self.is_withdrawn
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether it's withdrawn while it waits, and only has to be finished."""
+        return self.end in {"withdrawn", "stopped withdrawn"}
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its outcome is for its person only, as the message that started its run is gone."""
+        return self.end == "private"
+
+    @property
+    def discarded(self) -> str:
+        """Why its lane's messages won't be sent, and how many, or ``""``."""
+        return self.end.removeprefix("discarded ") if self.end.startswith("discarded ") else ""
+
+
+END_FIELDS: Final = ("end", "deleted", "withdrawn", "stopped", "discarded")
+"""The fields that `end_in` reads; all but the first are the earlier release's."""
+
+
+def end_in(values: Sequence[str | None]) -> str:
+    """Return how a turn with these *values* of `END_FIELDS` will end, or ``""``, as the scripts' ``end_of`` does."""
+    end, deleted, withdrawn, stopped, discarded = values
+    if deleted:
+        return f"deleted {deleted}" if withdrawn else "private"
+    earlier = (stopped and f"stopped {stopped}") or (discarded and f"discarded {discarded}")
+    return end or earlier or ("withdrawn" if withdrawn else "")
+
+
+def end_of(fields: Mapping[str, str]) -> str:
+    """Return the same for a turn with these *fields*."""
+    return end_in([fields.get(name) for name in END_FIELDS])
+
 
 Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
 Distinct = tuple[Literal["distinct"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
-Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str, int]
+Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str]
 Write = (
     tuple[Literal["set"], str, int, str]
     | tuple[Literal["delete"], str, int, *tuple[str, ...]]
@@ -236,9 +270,10 @@ Head = Taken | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """It's unknown whether *turn* was stored: Redis's answer was lost, or the caller was cancelled."""
+    """It's unknown whether *turn* was stored, and taken with this *token*: an answer was lost, or its caller ended."""
 
     turn: TurnId
+    token: str = ""
 
 
 class Offer:
@@ -257,32 +292,45 @@ class Offer:
             self.answer.set_result(handed)
 
 
-def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) -> Head:
-    """Read the result of ``look_at_head`` in the scripts' prelude; a turn just put by this process has this *body*."""
+def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | None = None) -> Head:
+    """Read the result of ``look_at_head`` in the scripts' prelude; a turn just put by this process has this *body*.
+
+    A turn's record, as scripts write it:
+
+    * ``v``, ``lane``, ``step`` (`Step`), and ``at``, when it was queued (ms)
+    * its input: ``kind``, ``thread``, ``ts``, the time of its last edit (``version``), and all of it (``body``)
+    * ``decision``, made at the door: ``starts``, ``searches``, ``unread`` (`Record`), ``resent``
+    * ``token``: the last take, or ``edited`` since
+    * ``end``: how it will end, if that's decided; ``what``: the name of its outcome
+    * ``note`` on its request; ``counted``, the windows of the limits that this counted for; ``next_try``
+    * ``outcome``; how far its post is (``waits``, ``out``, ``doubt``: see ``posting.lua``)
+    * messages in Slack: ``card`` (progress), ``posted`` (outcome), ``notice``, ``queued_reaction``, ``shown:<ts>``
+    * ``died`` and ``was``: a dead letter's step and outcome
+    * ``of``, ``pressed_by``, ``again``, ``again_by``: the turn whose text it sends again, and the one that sent its own
+    * ``met``: what a stop stopped
+    * ``log``: what happened (`bridge.queue.turn_log`)
+    """
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
     _, turn_id, turn, conversation, times_delivered = answer
     fields = dict(zip(turn[::2], turn[1::2], strict=True))
     try:
+        decision = {*fields.get("decision", "").split(), *fields}  # the earlier release has a field for each
         record = Record(
             id=TurnId(turn_id),
             lane=Lane(fields["lane"]),
             step=Step(fields["step"]),
             body=body or from_json(fields["body"]),
             accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
-            takes=int(fields.get("takes", "0")),
+            takes=takes_in(fields),
             times_delivered=int(times_delivered),
-            edits=int(fields.get("edits", "0")),
+            end=end_of(fields),
             outcome=fields.get("outcome", ""),
             note=fields.get("note", ""),
             card=fields.get("card", ""),
-            is_withdrawn="withdrawn" in fields,
-            is_deleted="deleted" in fields,
-            discarded=fields.get("discarded", ""),
-            is_stopped=fields.get("stopped", "withdrawn") != "withdrawn",
-            starts="starts" in fields,
-            searches="searches" in fields,
-            has_unread_thread="unread" in fields,
+            starts="starts" in decision,
+            searches="searches" in decision,
+            has_unread_thread="unread" in decision,
             is_again="of" in fields,
             has_waited="next_try" in fields,
             pressed_by=fields.get("pressed_by", ""),
@@ -297,7 +345,12 @@ def read_head(held: Held, answer: Sequence[Any], body: Inbound | None = None) ->
     project = record.body.project
     if isinstance(record.body, InboundMessage) and not record.body.names_project and bound.project is not None:
         project = bound.project
-    return Taken(held, record, bound, project, secrets.token_hex(8))
+    return Taken(held, record, bound, project, token)
+
+
+def new_token() -> str:
+    """Return a token for a take."""
+    return secrets.token_hex(8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,36 +381,3 @@ class Quota:
 def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
     """Return *limits* as scripts get them."""
     return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]
-
-
-_LINES: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # building one for each takes as long again
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One delivery of an *event* to *process*: *retry* is Slack's retry number, *why* the reason for the decision."""
-
-    at: datetime
-    process: str
-    event: str = ""
-    retry: int = 0
-    why: str = ""
-
-    def to_line(self) -> str:
-        """Return the stored form, for `from_line`."""
-        facts = [int(self.at.timestamp() * 1000), self.process, self.event, self.retry, self.why]
-        return _LINES.encode(facts)
-
-    @classmethod
-    def from_line(cls, line: str) -> Delivery | None:
-        """Read a stored form; None for anything else."""
-        try:
-            ms, process, event, retry, why, *_later = json.loads(line)
-            return cls(datetime.fromtimestamp(int(ms) / 1000, UTC), str(process), str(event), int(retry), str(why))
-        except (ValueError, TypeError):
-            return None
-
-
-def deliveries(lines: str) -> list[Delivery]:
-    """Read the deliveries in a turn's record."""
-    return [delivery for line in lines.split("\n") if line and (delivery := Delivery.from_line(line))]

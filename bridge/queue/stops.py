@@ -24,6 +24,7 @@ from enum import StrEnum
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
+from bridge.queue.records import END_FIELDS, end_in
 from bridge.queue.scripting import Scripts, epoch_ms
 
 SETTINGS = TurnId("channels")
@@ -102,11 +103,11 @@ class Stops:
             turns = watched()
             async with redis.pipeline(transaction=False) as pipe:
                 for turn in turns:
-                    pipe.hexists(keys.turn(turn), "stopped")
+                    pipe.hmget(keys.turn(turn), END_FIELDS)
                 marked = await pipe.execute() if turns else []
             yield SETTINGS
-            for turn, is_stopped in zip(turns, marked, strict=True):
-                if is_stopped:
+            for turn, end in zip(turns, marked, strict=True):
+                if end_in(end).startswith(("stopped", "deleted")):
                     yield turn
             while True:
                 message = await pubsub.get_message(timeout=_WAIT.total_seconds())

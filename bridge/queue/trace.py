@@ -1,24 +1,23 @@
 """The trace of one Slack message: its turns, and the deliveries that didn't become one.
 
-Most of it is in the turn's own record, written by the journal's scripts. No text is read; unreadable lines are
-skipped.
+Most of it is in the turn's own log (`bridge.queue.turn_log`). No text is read; unreadable lines are skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
-
-from pydantic import BaseModel, Field, PlainValidator
+from typing import Any, Final
 
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.deliveries import passed_over
-from bridge.queue.records import Delivery, deliveries
+from bridge.queue.records import Step, end_of
 from bridge.queue.scripting import Scripts, from_epoch_ms
+from bridge.queue.turn_log import Delivery, OutcomeFacts, outcome_facts, read_log
 
 _MOST_TURNS: Final = 20  # of one message, which may be resent with a button any number of times
+_AS_STORED: Final = ("kind", "step", "what", "was", "card", "died", "posted", "again", "of")
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -34,19 +33,8 @@ def _moment(ms: str) -> datetime | None:
     return from_epoch_ms(ms) if ms.isdecimal() else None
 
 
-def _moments(lines: str) -> list[tuple[datetime, str]]:
-    """Read lines of a time and a note."""
-    split = (line.partition(" ") for line in lines.split("\n"))
-    return [(moment, words) for ms, _, words in split if (moment := _moment(ms))]
-
-
-_Deliveries = Annotated[Sequence[Delivery], PlainValidator(deliveries)]
-_Number = Annotated[int, PlainValidator(lambda text: int(text) if text.isdecimal() else 0)]
-_Moment = Annotated[datetime | None, PlainValidator(_moment)]
-_Moments = Annotated[Sequence[tuple[datetime, str]], PlainValidator(_moments)]
-
-
-class TurnTrace(BaseModel, frozen=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTrace:
     """The steps of a turn, from its record; the time of a step that didn't happen is None.
 
     *takes* name the processes that took it, *deaths* the reasons it couldn't be finished. *behind* counts the turns it
@@ -70,20 +58,20 @@ class TurnTrace(BaseModel, frozen=True):
     menu: str
     kind: str = ""
     step: str = ""
-    accepted_at: Annotated[datetime, PlainValidator(lambda ms: _moment(ms) or _EPOCH)] = Field(_EPOCH, alias="at")
-    deliveries: _Deliveries = Field((), alias="came")
-    takes: _Moments = Field((), alias="process")
-    deaths: _Moments = ()
-    retries: _Moments = ()
-    sent_at: _Moment = Field(None, alias="t_sent")
-    answered_at: _Moment = Field(None, alias="t_outcome")
-    ended_at: _Moment = Field(None, alias="t_done")
-    next_try: _Moment = None
-    dropped_at: _Moment = Field(None, alias="dropped")
-    behind: _Number = 0
-    overtakes: _Number = 0
-    unsent: _Number = 0
-    edits: _Number = 0
+    accepted_at: datetime = _EPOCH
+    deliveries: Sequence[Delivery] = ()
+    takes: Sequence[tuple[datetime, str]] = ()
+    deaths: Sequence[tuple[datetime, str]] = ()
+    retries: Sequence[datetime] = ()
+    sent_at: datetime | None = None
+    answered_at: datetime | None = None
+    ended_at: datetime | None = None
+    next_try: datetime | None = None
+    dropped_at: datetime | None = None
+    behind: int = 0
+    overtakes: int = 0
+    unsent: int = 0
+    edits: int = 0
     what: str = ""
     was: str = ""
     card: str = ""
@@ -95,17 +83,13 @@ class TurnTrace(BaseModel, frozen=True):
     of: str = ""
     project: str = ""
     approval: str = ""
-    deleted: str = ""
-    stopped: str = ""
-    withdrawn: str = ""
-    discarded: str = ""
+    end: str = ""
 
     @property
     def ends_as(self) -> str:
         """How a turn that isn't over will end, if it's certain already: as `QueuedTurn` ends, or ``""``."""
-        if self.deleted and self.withdrawn:
-            return "deleted"
-        return next((word for word in ("stopped", "withdrawn", "discarded") if getattr(self, word)), "")
+        word = self.end.partition(" ")[0]
+        return "" if word == "private" else word
 
     def process_at(self, moment: datetime) -> str:
         """Return the name of the process that had the turn at that time, ``""`` if none."""
@@ -138,6 +122,35 @@ async def _has_draft(scripts: Scripts, message: MessageKey, turn: str, fields: d
     return "edited" in fields or bool(found[0] and found[1] == turn)
 
 
+def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Read what a turn's record says by itself."""
+    log = read_log(fields)
+    at = {entry.did: entry.at for entry in log}  # the last one of each
+    outcome = next((outcome_facts(entry) for entry in reversed(log) if entry.did == "outcome"), OutcomeFacts())
+    placed = next((entry.facts.split() for entry in log if entry.did == "queued"), [])
+    behind, overtakes, *_ = *[int(number) for number in placed if number.isdecimal()], 0, 0
+    is_over = fields.get("step") in {Step.DONE, Step.DEAD}
+    return {
+        "accepted_at": _moment(fields.get("at", "")) or _EPOCH,
+        "next_try": _moment(fields.get("next_try", "")),
+        "deliveries": [came for entry in log if (came := Delivery.of(entry))],
+        "takes": [(entry.at, entry.process) for entry in log if entry.did == "took"],
+        "deaths": [(entry.at, entry.facts) for entry in log if entry.did == "dead"],
+        "retries": [entry.at for entry in log if entry.did == "retry"],
+        "unsent": sum(entry.did == "unsent" for entry in log),
+        "edits": sum(entry.did == "edited" for entry in log),
+        "sent_at": at.get("sent"),
+        "answered_at": at.get("outcome"),
+        "ended_at": max(filter(None, (at.get("done"), at.get("dead"))), default=None) if is_over else None,
+        "dropped_at": at.get("dropped"),
+        "behind": behind,
+        "overtakes": overtakes,
+        **{name: outcome.get(name, "") for name in OutcomeFacts.__annotations__},
+        **{name: fields.get(name, "") for name in _AS_STORED},
+        "end": end_of(fields),
+    }
+
+
 async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
     """Find everything about *message*, a person's or the bridge's own. Raises `StoreUnavailable`."""
     keys = scripts.keys
@@ -152,18 +165,18 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
         ahead, parked = await redis.lpos(keys.box(lane), id_), await redis.hget(keys.parked(), lane)
         is_parked = parked == id_
         is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
-        facts = {
-            "id": id_,
-            "ahead": ahead,
-            "is_parked": is_parked,
-            "is_held": is_held,
-            "has_text": "body" in fields,
-            "has_new_text": await _has_draft(scripts, message._replace(ts=fields.get("ts") or message.ts), id_, fields),
-            "approval": await redis.hget(keys.approval(id_), "state") or "",
-            "menu": (parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
-            "waits_for_reading": "unread" in fields
-            and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
-        }
-        turns[id_] = TurnTrace.model_validate({**fields, **facts})
+        is_unread = "unread" in fields or "unread" in fields.get("decision", "").split()
+        turns[id_] = TurnTrace(
+            id=TurnId(id_),
+            ahead=ahead,
+            is_parked=is_parked,
+            is_held=is_held,
+            has_text="body" in fields,
+            has_new_text=await _has_draft(scripts, message._replace(ts=fields.get("ts") or message.ts), id_, fields),
+            approval=await redis.hget(keys.approval(id_), "state") or "",
+            menu=(parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
+            waits_for_reading=is_unread and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
+            **_recorded(fields),
+        )
         waiting.append(turns[id_].again)
     return MessageTrace(list(turns.values()), await passed_over(scripts, message))

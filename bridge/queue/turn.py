@@ -40,9 +40,22 @@ from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondab
 from bridge.latest import Latest
 from bridge.queue.keys import DEAD, LIMITED, TRACE, milliseconds
 from bridge.queue.patience import Patience
-from bridge.queue.records import Head, Held, Quota, Taken, Write, counted, read_head
+from bridge.queue.records import (
+    END_FIELDS,
+    Head,
+    Held,
+    Quota,
+    Step,
+    Taken,
+    Write,
+    counted,
+    end_in,
+    new_token,
+    read_head,
+)
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import SETTINGS, Stops
+from bridge.queue.turn_log import OutcomeFacts
 
 T = TypeVar("T")
 
@@ -281,8 +294,9 @@ class Journal:
 
         With *begins*, this counts as a take; a worker that looks again after waiting passes False.
         """
-        answer = await self._run("take", held, epoch_ms(self._now()), int(begins))
-        return None if answer[0] == "empty" else read_head(held, answer)
+        token = new_token()
+        answer = await self._run("take", held, epoch_ms(self._now()), int(begins), token)
+        return None if answer[0] == "empty" else read_head(held, answer, token)
 
     async def sent(
         self,
@@ -309,7 +323,6 @@ class Journal:
         facts = {
             "now": str(epoch_ms(now)),
             "token": taken.token,
-            "edits": str(record.edits),  # that the request includes
             "note": note,
             "limits": counted(limits),
             "thread": str(thread),
@@ -333,19 +346,26 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, as_json(writes), as_json(counted(limits)))
+        now = epoch_ms(self._now())
+        await self._run("unsent", taken.held, taken.record.id, now, as_json(writes), as_json(counted(limits)))
 
-    async def outcome(self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = ()) -> None:
-        """Record the *outcome* to show, together with its *writes*. *what* names the outcome for the trace.
+    async def outcome(
+        self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = (), facts: OutcomeFacts | None = None
+    ) -> None:
+        """Record the *outcome* to show, together with its *writes*. *what* names it; the *facts* are for the trace.
 
         Raises `TurnStopped` if the turn was stopped meanwhile: the outcome is recorded, but mustn't be shown; and
         `TurnChanged` if nothing was sent and the message has changed: nothing is recorded. `DeletedMeanwhile` is raised
         after recording it.
         """
-        answer = await self._run(
-            "outcome", taken.held, taken.record.id, epoch_ms(self._now()), outcome, what, as_json(writes),
-            taken.record.edits,
-        )  # fmt: skip
+        how = {
+            "now": str(epoch_ms(self._now())),
+            "token": taken.token,
+            "what": what,
+            "facts": as_json(facts),
+            "writes": writes,
+        }
+        answer = await self._run("outcome", taken.held, taken.record.id, as_json(how), outcome)
         if answer == "changed":
             raise TurnChanged
         if answer == "stopped":
@@ -394,7 +414,8 @@ class Journal:
     async def was_deleted(self, taken: Taken) -> bool:
         """Whether a turn was stopped because its message, or the first one of its thread, was deleted."""
         with self._patience.through_outages():
-            return bool(await self._scripts.redis.hexists(self._scripts.keys.turn(taken.record.id), "deleted"))
+            found: Any = await self._scripts.redis.hmget(self._scripts.keys.turn(taken.record.id), END_FIELDS)
+        return end_in(found).startswith("deleted")
 
     async def done(
         self,
@@ -409,15 +430,39 @@ class Journal:
 
         *posted* is the message that shows the outcome.
         """
-        await self._run(
-            "finish", taken.held, taken.record.id, epoch_ms(self._now()), "done", what, str(posted or ""),
-            int(keep_text), _TRACE_MS, as_json(writes), self._session_ms, taken.record.body.user,
-        )  # fmt: skip
+        user = taken.record.body.user
+        await self._finish(
+            taken.held, taken.record.id, Step.DONE, what, posted=posted, keep_text=keep_text, writes=writes, person=user
+        )
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Sequence[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
-        how = ("dead", reason, "", 1, milliseconds(DEAD), as_json(writes), self._session_ms, "")
-        await self._run("finish", held, turn, epoch_ms(self._now()), *how)
+        await self._finish(held, turn, Step.DEAD, reason, keep_text=True, writes=writes)
+
+    async def _finish(
+        self,
+        held: Held,
+        turn: TurnId,
+        step: Step,
+        what: str,
+        *,
+        keep_text: bool,
+        writes: Sequence[Write],
+        posted: MessageKey | None = None,
+        person: str = "",
+    ) -> None:
+        facts = {
+            "now": str(epoch_ms(self._now())),
+            "step": step,
+            "what": what,
+            "posted": str(posted or ""),
+            "keeps_text": keep_text,
+            "trace_ms": milliseconds(DEAD) if step is Step.DEAD else _TRACE_MS,
+            "session_ms": self._session_ms,
+            "person": person,
+            "writes": writes,
+        }
+        await self._run("finish", held, turn, as_json(facts))
 
     async def release(self, held: Held) -> None:
         """Give a lane back unfinished; another worker takes it at once."""

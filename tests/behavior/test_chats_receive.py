@@ -314,6 +314,6 @@ async def test_the_trace_has_kinds_and_sizes_of_a_messages_parts(harness: Harnes
     await receive(harness, f"<@{BOT}> look", parts=parts)
 
     taken = await harness.store.process().take()
-    came = str(await harness.store.field(taken.record.id, "came"))
+    came = str(await harness.store.field(taken.record.id, "log"))
     assert "it mentions the bot, with a table (1 x 2), a file (text, 12 bytes)" in came
     assert "secret" not in came

@@ -41,7 +41,7 @@ async def test_a_stop_takes_effect_before_it_is_acknowledged(harness: Harness, e
     statuses = [await sent(harness, event), await sent(harness, event)]
 
     assert statuses == [200, 200]
-    assert await harness.store.field(turn, "stopped") == "queued"
+    assert await harness.store.field(turn, "end") == "stopped queued"
     await harness.work()
     assert harness.service.messages == []
     assert len(harness.seen.texts) == 1

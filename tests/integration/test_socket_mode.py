@@ -11,7 +11,7 @@ import pytest
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.sample_project.answers import Proper
-from bridge.queue.records import deliveries
+from bridge.queue.turn_log import Delivery, read_log
 from support.real_redis import RealRedis
 from support.secrecy import APP_TOKEN
 from support.system import System, open_system, text_of
@@ -136,7 +136,9 @@ async def test_an_event_that_was_not_stored_is_not_acknowledged(private_redis: C
 
         assert answer.ms < 3000
         records = [await system.redis.hgetall(key) for key in await system.keys() if ":turn:" in key]
-        assert [deliveries(record["came"])[0].retry > 0 for record in records] == [True], "the trace shows the retry"
+        (came,) = [Delivery.of(read_log(record)[0]) for record in records]
+        assert came is not None
+        assert came.retry > 0, "the trace shows the retry"
 
 
 async def test_a_malformed_envelope_is_acknowledged_and_dropped(system: System) -> None:

@@ -61,6 +61,7 @@ MESSAGES = 2
 DEAD = -1  # the owner of an entry whose worker was killed
 NONE = -1
 OTHER = -2
+EDITED = -3  # instead of the token of a take, since its message was edited
 
 
 def _quickly_replaced(kind: type[Any]) -> Any:
@@ -114,21 +115,21 @@ class Budget(NamedTuple):
 
 @_quickly_replaced
 class Turn(NamedTuple):
-    """One message: *by* is the token of the take that wrote SENT."""
+    """One message: *token* is that of its last take. *end* is how it will end, if that's decided before.
+
+    It's ``withdrawn`` (while it waits), ``stopped <step>`` or ``deleted <step>``, each with the step it was at.
+    """
 
     step: str = "queued"  # queued, sent, posting, done, dead, replaced
     outcome: str = ""  # answer, won, lost; unknown, failed, used
-    by: int = NONE
+    token: int = NONE
     text: int = 0  # number of edits
-    is_withdrawn: bool = False
+    end: str = ""
     died: str = ""  # at this step
     is_told: bool = False  # the notice that it was given up is queued
     was_retried: bool = False  # which loses its place
-    stopped_at: str = ""  # at this step
-    is_deleted: bool = False  # it was stopped because its message was deleted, which holds nothing
     is_held: bool = False  # it waits for a decision after the stop of an earlier turn
     is_held_in_vain: bool = False  # although someone had gone on writing by then
-    was_taken: bool = False  # by any worker
     is_overtaken: bool = False  # a later message was in progress when it arrived, so it can't go first
     waits: bool = False  # its outcome waits for Slack, and no post is under way
     out: int = NONE  # the take that marked its post by response_url
@@ -141,6 +142,21 @@ class Turn(NamedTuple):
     heard: str = ""  # the result of the choice in its handler's first run
     written: int = 0  # how often its staged writes were committed
     written_after: int = 0  # how often the staged writes that need its post's ts were committed
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether it was withdrawn while it waited."""
+        return self.end == "withdrawn"
+
+    @property
+    def stopped_at(self) -> str:
+        """The step at which it was stopped."""
+        return self.end.partition(" ")[2]
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it was stopped because its message was deleted, which holds nothing."""
+        return self.end.startswith("deleted")
 
 
 @_quickly_replaced
@@ -233,7 +249,7 @@ class State(NamedTuple):
     def holding(self, number: int) -> State:
         """Start a take with a new token."""
         used = {
-            *(turn.by for turn in self.turns),
+            *(turn.token for turn in self.turns),
             *(turn.out for turn in self.turns),
             *(worker.token for worker in self.workers),
             *(put.token for put in self.late),
@@ -546,7 +562,7 @@ class Lane:
             yield "choose", self._choose(s)
         if s.left.lapses and s.is_parked:
             discarded = tuple(
-                turn._replace(is_withdrawn=turn.is_withdrawn or m in s.box) for m, turn in enumerate(s.turns)
+                turn._replace(end=turn.end or "withdrawn") if m in s.box else turn for m, turn in enumerate(s.turns)
             )
             lapsed = s.spend("lapses")._replace(is_held=False, turns=discarded)
             yield "nobody decides", self._unparked(lapsed, "lapse wakes no worker")
@@ -561,12 +577,17 @@ class Lane:
         turn = s.turns[m]
         if m in s.seen and turn.step == "queued" and not turn.is_withdrawn:
             if s.left.edits:
-                yield f"edit {m}", s.spend("edits").with_turn(m, text=turn.text + 1)
+                yield f"edit {m}", self._edited(s.spend("edits"), m)
             if s.left.withdrawals:
                 yield f"withdraw {m}", self._withdraw(s.spend("withdrawals"), m)
-        elif s.left.withdrawals and self._may_stop(turn) and not self._is_off(turn):
-            at = "" if self.mutant == "deletion stops nothing" else turn.step
-            yield f"delete {m} while it runs", s.spend("withdrawals").with_turn(m, is_deleted=True, stopped_at=at)
+        elif s.left.withdrawals and self._may_stop(turn) and not (turn.is_withdrawn or turn.is_deleted):
+            at = "" if self.mutant == "deletion stops nothing" else turn.stopped_at or turn.step
+            yield f"delete {m} while it runs", s.spend("withdrawals").with_turn(m, end=f"deleted {at}")
+
+    def _edited(self, s: State, m: int) -> State:
+        """EDIT: the text, and the token, so that a worker with the earlier text looks again."""
+        turn = s.turns[m]
+        return s.with_turn(m, text=turn.text + 1, token=NONE if turn.token == NONE else EDITED)
 
     def _deliveries(self, s: State, m: int) -> Iterator[Move]:
         """Deliver a message, a second time as another event or a retry; or delete it before its delivery."""
@@ -605,13 +626,12 @@ class Lane:
         yield f"edit {m} is refused", decided
         if m in s.gone or (m in s.seen and s.turns[m].step != "queued"):
             return
-        text = s.turns[m].text + 1
         if m in s.seen and self.mutant == "an edit that meets its message is dropped":
             yield f"edit {m} is dropped", decided.with_turn(m, has_missed_edit=True)
         elif m in s.seen:
-            yield f"edit {m} changes its turn", decided.with_turn(m, text=text)
+            yield f"edit {m} changes its turn", self._edited(decided, m)
         else:
-            yield f"edit {m} becomes its turn", self._put(decided.with_turn(m, text=text), m, is_edit=True)
+            yield f"edit {m} becomes its turn", self._put(self._edited(decided, m), m, is_edit=True)
 
     # Catching up from Slack's history.
 
@@ -687,7 +707,7 @@ class Lane:
                 continue
             mine = s.holding(i)
             token = mine.workers[i].token
-            ran = self._delivered(self._handed_over(mine, m, i), m)
+            ran = self._delivered(self._handed_over(mine, m, i, token), m)
             yield f"deliver {m} to w{i}", self._taken(ran, i)
             if s.left.losses:
                 doubts = {"at": "in doubt", "turn": m}
@@ -696,13 +716,13 @@ class Lane:
                 late = mine._replace(late=(*s.late, Late(m, i, token))).with_worker(i, **doubts)
                 yield f"deliver {m} to w{i}, late", late.spend("losses")
 
-    def _handed_over(self, s: State, m: int, owner: int) -> State:
+    def _handed_over(self, s: State, m: int, owner: int, token: int) -> State:
         """PUT and TAKE in one: the entry is *owner*'s from the start."""
         s = self._put(s, m)
         s = s if s.ready else s.woken()
         *others, entry = s.ready
         left = s.ready if self.mutant == "hand over and wake" else tuple(others)
-        s = s._replace(ready=left, pending=s.pending | {(entry, owner)}).with_turn(s.box[0], was_taken=True)
+        s = s._replace(ready=left, pending=s.pending | {(entry, owner)}).with_turn(s.box[0], token=token)
         return s if owner == DEAD else s.with_worker(owner, entry=entry, has_lease=True)
 
     def _late(self, s: State, put: Late) -> State:
@@ -714,7 +734,7 @@ class Lane:
         if s.box:
             return self._put(s, put.message)
         is_forgotten = put.owner != DEAD and s.workers[put.owner].token != put.token
-        ran = self._handed_over(s, put.message, put.owner)
+        ran = self._handed_over(s, put.message, put.owner, put.token)
         return ran._replace(workers=s.workers) if is_forgotten else ran
 
     def _put(self, s: State, m: int, *, is_found: bool = False, is_edit: bool = False) -> State:
@@ -776,7 +796,7 @@ class Lane:
             return False
         if turn.is_unread and s.is_unread and self.mutant != "found goes after live messages":
             return False  # its worker waits for the reader
-        return turn.was_taken and not s.is_parked and left_out != "taken"
+        return turn.token != NONE and not s.is_parked and left_out != "taken"
 
     def _stops(self, s: State) -> Iterator[Move]:
         """Request a stop, let it arrive later, and decide what happens to the turns after the stopped one."""
@@ -806,7 +826,7 @@ class Lane:
             return s
         # Writing on resumes a held lane, so a stop that arrives only after that holds nothing.
         went_on = any(waiting >= given for waiting in rest)
-        s = s.with_turn(head, stopped_at="too early" if is_later else turn.step)
+        s = s.with_turn(head, end=f"stopped {'too early' if is_later else turn.step}")
         if not went_on or self.mutant == "a late stop holds what was written after it":
             s = s._replace(is_held=True)
             for waiting in rest:
@@ -828,11 +848,11 @@ class Lane:
         """DISCARD: withdraw all held turns."""
         for m in s.box:
             if s.turns[m].is_held and s.turns[m].step == "queued":
-                s = s.with_turn(m, is_withdrawn=True)
+                s = s.with_turn(m, end="withdrawn")
         return self._resume(s)
 
     def _withdraw(self, s: State, m: int) -> State:
-        s = s.with_turn(m, is_withdrawn=True)
+        s = s.with_turn(m, end="withdrawn")
         if self.mutant == "withdrawal ends the hold":
             s = s._replace(is_held=False)
         return self._unparked(s, "withdrawal wakes no worker") if s.box[:1] == (m,) else s
@@ -854,7 +874,7 @@ class Lane:
         else:
             shows = turn.died == "posting" and not is_unknown and self.mutant != "retry asks again after an answer"
             step = "posting" if shows else "queued"
-            s = s.with_turn(m, step=step, by=NONE, was_retried=True, is_told=False)._replace(box=(*s.box, m))
+            s = s.with_turn(m, step=step, token=NONE, was_retried=True, is_told=False)._replace(box=(*s.box, m))
         return s.woken() if wakes or self.mutant == "retry always wakes" else s
 
     def _unparked(self, s: State, mutant: str) -> State:
@@ -914,7 +934,8 @@ class Lane:
         if not s.box:
             yield from self._script(s, i, "finds nothing", s.retired(s.workers[i].entry).idle(i))
             return
-        yield from self._script(s, i, f"takes {s.box[0]}", self._taken(s.with_turn(s.box[0], was_taken=True), i))
+        taken = s.with_turn(s.box[0], token=s.workers[i].token)
+        yield from self._script(s, i, f"takes {s.box[0]}", self._taken(taken, i))
         yield from self._release(s, i)
 
     def _taken(self, s: State, i: int) -> State:
@@ -949,7 +970,7 @@ class Lane:
         worker = s.workers[i]
         is_ours = (worker.entry, i) in s.pending or (self.mutant == "settle without fence" and worker.turn in s.box[:1])
         if is_ours:
-            renewed = s.with_worker(i, has_lease=True).with_turn(s.box[0], was_taken=True)
+            renewed = s.with_worker(i, has_lease=True).with_turn(s.box[0], token=worker.token)
             yield "settles: has the lane", self._taken(renewed, i)
             return
         others = tuple(put for put in s.late if put.owner != i)
@@ -1012,7 +1033,7 @@ class Lane:
         if turn.was_found and s.left.is_old and self.mutant != "found and sent although too old":
             yield from self._outcome(s, i, "offered")
             return
-        is_edited = turn.text != worker.text and self.mutant != "sent despite an edit"
+        is_edited = turn.token != worker.token and self.mutant != "sent despite an edit"
         is_off = self._is_off(turn, "sent despite withdrawal", "sent despite a stop")
         if turn.step == "queued" and (is_edited or is_off):
             yield from self._script(s, i, "takes it again", s.holding(i))
@@ -1025,11 +1046,11 @@ class Lane:
                 yield f"claims the question for {worker.turn}", s._replace(winner=worker.turn)
                 return
         sent = s.with_worker(i, at="sending")
-        if turn.step == "sent" and (turn.by != worker.token or self.mutant == "no token"):
+        if turn.step == "sent" and (turn.token != worker.token or self.mutant == "no token"):
             sent = s.with_worker(i, at="unsure")
         elif self.mutant != "once without a mark":
             winner = worker.turn if s.left.is_question else s.winner
-            sent = sent.with_turn(worker.turn, step="sent", by=worker.token)._replace(winner=winner)
+            sent = sent.with_turn(worker.turn, step="sent")._replace(winner=winner)
         yield from self._script(s, i, f"SENT {worker.turn}", sent)
         yield from self._run_again(s, i)
         yield from self._give_up(s, i)
@@ -1074,11 +1095,11 @@ class Lane:
         turn = s.workers[i].turn
         again = s.holding(i)
         if s.turns[turn].step == "sent" and self.mutant != "unsent forgotten":
-            again = again.with_turn(turn, step="queued", by=NONE)
+            again = again.with_turn(turn, step="queued")
             if s.left.is_question and self.mutant != "a claim that outlives UNSENT":
                 again = again._replace(winner=NONE)
             if s.turns[turn].stopped_at:
-                again = again.with_turn(turn, stopped_at="unsent")
+                again = again.with_turn(turn, end=f"{s.turns[turn].end.partition(' ')[0]} unsent")
         if self.mutant == "unsent without fence" and not self._owns(s, i):
             yield f"UNSENT {turn} of another", again.idle(i)
             return
@@ -1133,7 +1154,7 @@ class Lane:
         """OUTCOME and ``posting`` in one step, with the staged writes. An existing outcome remains."""
         worker = s.workers[i]
         m, turn = worker.turn, s.turns[worker.turn]
-        is_edited = turn.text != worker.text and self.mutant != "outcome despite an edit"
+        is_edited = turn.token != worker.token and self.mutant != "outcome despite an edit"
         is_off = turn.is_withdrawn and self.mutant != "outcome despite withdrawal"
         if turn.step == "queued" and (is_edited or is_off or turn.stopped_at):
             yield from self._script(s, i, "takes it again", s.holding(i))

@@ -53,7 +53,7 @@ class Turn:
     message: InboundMessage
     step: str = "queued"
     outcome: str = ""
-    edits: int = 0
+    changes: int = 0  # takes and edits: a worker notices each later one
     is_withdrawn: bool = False
     asked: list[str] = field(default_factory=list)
     posts: int = 0
@@ -74,11 +74,11 @@ class Thread:
 
 @dataclass
 class Job:
-    """A taken head, with the number of *edits* at that time."""
+    """A taken head, with the number of *changes* at that time."""
 
     taken: Taken
     turn: Turn
-    edits: int
+    changes: int
 
 
 @dataclass
@@ -136,7 +136,8 @@ class InboxMachine(RuleBasedStateMachine):
 
         worker.process.inbox.hand_to(lambda: None)
         handed = offer.answer.result()
-        head = self.do(worker.process.inbox.settle(InDoubt(turn.id))) if is_lost else handed
+        doubt = InDoubt(turn.id, handed.token if isinstance(handed, Taken) else "")
+        head = self.do(worker.process.inbox.settle(doubt)) if is_lost else handed
         if not is_empty:
             assert (handed, head) == (None, None)
         elif longest:  # another lane has waited longer
@@ -178,7 +179,7 @@ class InboxMachine(RuleBasedStateMachine):
         is_waiting = turn.step == "queued" and not turn.is_withdrawn
         assert (answer == "edited") == is_waiting
         if is_waiting:
-            turn.message, turn.edits = changed, turn.edits + 1
+            turn.message, turn.changes = changed, turn.changes + 1
 
     @precondition(lambda self: any(thread.written[1:] for thread in self.threads))
     @rule(data=st.data())
@@ -210,7 +211,7 @@ class InboxMachine(RuleBasedStateMachine):
                 | Worker(thread=Thread() as thread, held=Held() as held, at="held")
             ):
                 self.take(worker, held, thread, twice=twice)
-            case Worker(at="planned", job=Job(taken=Taken(record=Record(is_withdrawn=False))) as job):
+            case Worker(at="planned", job=Job(taken=Taken(record=Record(end=""))) as job):
                 self.send(worker, job, twice=twice)
             case Worker(at="may ask", job=Job() as job) if arrives:
                 self.ask(worker, job)
@@ -265,8 +266,9 @@ class InboxMachine(RuleBasedStateMachine):
         turn = thread.box[0]
         assert (taken.record.id, taken.record.body) == (turn.id, turn.message)
         assert taken.record.step == Step(turn.step)
-        assert taken.record.is_withdrawn == turn.is_withdrawn
-        worker.job = Job(taken, turn, turn.edits)
+        assert bool(taken.record.end) == turn.is_withdrawn
+        turn.changes += 1
+        worker.job = Job(taken, turn, turn.changes)
         places = {"queued": "planned", "sent": "must report", "posting": "posted" if turn.is_withdrawn else "may post"}
         worker.at = places[turn.step]
 
@@ -285,7 +287,7 @@ class InboxMachine(RuleBasedStateMachine):
         was_sent = self.step(worker, sent, twice=twice)
 
         if was_sent is not None:
-            assert was_sent == (job.turn.edits == job.edits and not job.turn.is_withdrawn)
+            assert was_sent == (job.turn.changes == job.changes and not job.turn.is_withdrawn)
             job.turn.step, worker.at = ("sent", "may ask") if was_sent else (job.turn.step, "held")
 
     def ask(self, worker: Worker, job: Job) -> None:
@@ -447,7 +449,8 @@ class InboxMachine(RuleBasedStateMachine):
             return None
         answer = self.do(step())
         if twice:
-            assert self.do(step()) == answer
+            first, answer = answer, self.do(step())
+            assert first == answer
         return True if is_void else answer
 
     def check_fenced(self, step: Callable[[], Awaitable[object]]) -> None:

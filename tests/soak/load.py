@@ -138,7 +138,7 @@ async def _state(thread: Thread) -> list[str]:
     lines = [f"said in {lane}: {text_of(one)[:80]!r}" for one in thread.said()]
     lines.append(f"parked {await redis.hget(f'{prefix}parked', lane)}, held {await redis.hget(f'{prefix}held', lane)}")
     for turn in await redis.lrange(f"{prefix}box:{lane}", 0, -1):
-        fields = ("step", "at", "ts", "stopped", "withdrawn", "takes", "process", "t_stopped", "behind", "overtakes")
+        fields = ("step", "at", "ts", "end", "token", "log")
         found = await redis.hmget(f"{prefix}turn:{turn}", fields)
         lines.append(f"queued {turn}: {dict(zip(fields, found, strict=True))}")
     return lines

@@ -24,6 +24,7 @@ from bridge.queue.patience import Patience
 from bridge.queue.records import Held, Offer, Quota, Taken
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Journal
+from bridge.queue.turn_log import read_log
 
 NAMESPACE = "test"
 PREFIX = "{test}:"
@@ -168,6 +169,10 @@ class Store:
         """Read one field of a turn's record."""
         found = await self.redis.hget(f"{PREFIX}turn:{turn}", name)
         return None if found is None else str(found)
+
+    async def did(self, turn: TurnId) -> list[str]:
+        """List what a turn's log says it did."""
+        return [entry.did for entry in read_log(await self.redis.hgetall(f"{PREFIX}turn:{turn}"))]
 
     async def box(self, lane: Lane = LANE) -> list[str]:
         """List the turns queued in a lane."""

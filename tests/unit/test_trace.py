@@ -13,8 +13,8 @@ from bridge.cli.audit import REFUSALS
 from bridge.cli.trace import TraceStep, address_of, for_programs, table
 from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
-from bridge.queue.records import Delivery
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
+from bridge.queue.turn_log import Delivery
 from bridge.slack.blockkit.kit import permalink
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, Store, key_of, message, ts
@@ -132,7 +132,7 @@ async def test_many_duplicates_do_not_grow_a_record(store: Store) -> None:
     for number in range(100):
         await store.put(message(event_id=f"Ev{number}"))
 
-    assert len(str(await store.field(turn, "came"))) < 2200
+    assert len(str(await store.field(turn, "log"))) < 2200
 
 
 async def test_a_duplicate_of_an_expired_turn_leaves_nothing(store: Store, redis: Redis) -> None:

@@ -337,7 +337,7 @@ async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessag
         ts=message.ts,
         thread_ts=message.thread_ts,
     )
-    await deps.inbox.put(notice, event=f"not_read:{turn.id}:{turn.record.edits}")
+    await deps.inbox.put(notice, event=f"not_read:{turn.id}:{message.edited_ts}")
 
 
 async def _agent_exists(turn: Turn, agent: int) -> bool:

@@ -17,7 +17,7 @@ from bridge.features.deps import Deps
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.queue.events import Event
 from bridge.queue.keys import RECENT, milliseconds
-from bridge.queue.records import Conversation, Write
+from bridge.queue.records import END_FIELDS, Conversation, Write, end_in
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
 
 
@@ -160,14 +160,19 @@ def _conversation(thread: ThreadKey, at: datetime, found: Sequence[Any]) -> Rece
     return RecentConversation(thread, bound.agent, at, state)
 
 
-_FACTS: Final = ("step", "body", "note", "again", "card", "posted", "deleted", "discarded")
+_FACTS: Final = ("step", "body", "note", "again", "card", "posted", *END_FIELDS)
 
 
 def _unsettled(turn: TurnId, at: datetime, facts: Sequence[str | None], user: str) -> Unsettled | None:
     """Return what is open about a turn; None if nothing is: it's over, or its button was pressed."""
-    step, stored, stored_note, again, card, posted, deleted, discarded = facts
+    step, stored, stored_note, again, card, posted, *end = facts
     body, note = _loaded(stored), _loaded(stored_note)
-    if again or deleted or discarded or not isinstance(body, dict) or body.get("user") != user:
+    if (
+        again
+        or end_in(end).startswith(("deleted", "private", "discarded"))
+        or not isinstance(body, dict)
+        or body.get("user") != user
+    ):
         return None
     given = {name: value for name, value in body.items() if isinstance(value, str)}
     message = given.get("ts", "") if given.get("kind") == "message" else ""

@@ -19,13 +19,14 @@ if message then -- an earlier release, which may still run, stores it with the t
   redis.call('HDEL', turn_key(of), 'edited')
 end
 local lane, step = seen.lane, seen.step or 'done'
+local is_retried = seen.retries or string.find(seen.log or '', '\n%d+ %- retry')
 local is_dead, is_over = step == 'dead', step == 'dead' or step == 'done'
 if a.is_retry and not redis.call('ZSCORE', dead_key(), a.draft) then return {'unknown'} end
 if seen.again and not a.is_retry then
   return seen.again_by == a.by and {'queued', seen.again, 0} or {'already'}
 end
-if seen.retries and not is_dead then return {'already'} end -- after an operator's retry, its button does nothing
-if not seen.body or not lane or not (is_over or step == 'posting' or seen.stopped) then
+if is_retried and not is_dead then return {'already'} end -- after an operator's retry, its button does nothing
+if not seen.body or not lane or not (is_over or step == 'posting' or is(end_of(key), 'stopped')) then
   if a.is_retry then redis.call('ZREM', dead_key(), a.draft) end
   return {'gone'}
 end
@@ -48,15 +49,16 @@ if a.is_retry and not has_arrived then
     redis.call('HDEL', key, 'what')
     redis.call('HSET', key, 'step', 'queued', 'at', a.now) -- a retry restarts its age
   end
-  redis.call('HDEL', key, 'by', 't_done', 'died', 'was', 'ts') -- its place is at the end now
-  redis.call('HSET', key, 'retries', with_line(seen.retries, a.now))
+  redis.call('HDEL', key, 'token', 't_done', 'died', 'was', 'ts') -- its place is at the end now
+  redis.call('HSET', key, 'log', with_line(seen.log, a.now .. ' - retry'))
   redis.call('PERSIST', key)
 else
   how = a.is_retry and 'asking' or 'queued'
-  redis.call('HSET', new, 'v', seen.v or VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'body', seen.body,
+  redis.call('HSET', new, 'v', NEWEST, 'lane', lane, 'step', 'queued', 'at', a.now, 'body', seen.body,
     'thread', seen.thread or '', 'kind', seen.kind or 'message', 'of', message and seen.of or a.draft,
     'pressed_by', a.user or '')
-  for _, name in ipairs({'starts', 'searches'}) do if seen[name] then redis.call('HSET', new, name, 1) end end
+  local decision = seen.decision or seen.starts and 'starts' or seen.searches and 'searches'
+  if decision then redis.call('HSET', new, 'decision', decision) end
   redis.call('HSET', key, 'again', a.turn, 'again_by', a.by)
   if is_over then redis.call('HDEL', key, 'body', 'note') end -- else `finish` needs it, and deletes it
   if a.is_retry then redis.call('HDEL', key, 'outcome') end

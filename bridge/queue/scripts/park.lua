@@ -3,8 +3,7 @@
 local entry, consumer, lane, turn, thread = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 if redis.call('HEXISTS', thread_key(thread), 'agent') == 1 then return 'chosen' end
-local seen = redis.call('HMGET', turn_key(turn), 'withdrawn', 'discarded')
-if seen[1] or seen[2] then return 'chosen' end
+if end_of(turn_key(turn)) then return 'chosen' end
 park(lane, turn, ARGV[6])
 retire(entry)
 return 'ok'

@@ -7,11 +7,11 @@
 local entry, consumer, lane, turn, how, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'step', 'stopped', 'out', 'withdrawn', 'discarded', 'deleted')
-local step, stopped, out = seen[1], seen[2], seen[3]
+local seen, ends = redis.call('HMGET', key, 'step', 'out'), end_of(key)
+local step, out = seen[1], seen[2]
 if step ~= 'posting' and step ~= 'queued' then return 'lost' end
-if stopped then return 'stopped' end
-if step == 'queued' then return (seen[4] or seen[5]) and 'changed' or 'ok' end -- a menu, which a stop may end at any time
+if is(ends, 'stopped') or (is(ends, 'deleted') and step == 'posting') then return 'stopped' end
+if step == 'queued' then return ends and 'changed' or 'ok' end -- a menu, which a stop may end at any time
 if how == 'in doubt' then
   redis.call('HSET', key, 'doubt', 1)
   return out and 'by url' or 'ok'
@@ -26,4 +26,4 @@ if how == 'starts by url' then
   redis.call('HSET', key, 'out', token)
 end
 redis.call('HDEL', key, 'waits')
-return seen[6] and 'deleted' or 'ok'
+return ends == 'private' and 'deleted' or 'ok'

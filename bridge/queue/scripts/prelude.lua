@@ -4,9 +4,16 @@ local YOUNG = 600 -- seconds; Slack may resend any younger message: its third an
 local ENDED = 90000000 -- ms; an ended conversation isn't searched for in its thread, as after any search
 local GRACE = 604800000 -- ms; `discard_expired` has this long before a parked lane's keys expire
 
--- Append a field and its value to the arguments of HSET. Return `earlier` lines of a trace with one more, up to a limit.
+-- Append a field and its value to the arguments of HSET.
 local function add(fields, name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
-local function with_line(earlier, line) return (earlier and #earlier < 2000 and earlier .. '\n' or '') .. line end
+
+-- A turn's log with one more line, '<ms> <process or -> <what it did> <facts>', up to a limit. What may repeat without end
+-- (deliveries and takes) leaves room for the rest: `most`.
+local function with_line(log, line, most)
+  if not log then return line end
+  return #log < (most or 8000) and log .. '\n' .. line or log
+end
+local REPEATED = 2000
 
 -- A hash as HGETALL returns it, by field; and as a list again.
 local function by_field(list)
@@ -28,6 +35,38 @@ end
 
 -- Add a lane's entry. The invariant: a lane with work has exactly one entry, or is parked.
 local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
+
+-- How a turn that isn't over will end, if that's decided, else nil: 'withdrawn' | 'discarded <why> <how many>' |
+-- 'stopped <at which step; withdrawn: while it waited>' | 'deleted <message or thread>', which stops it, too | 'private':
+-- its message was deleted, but a run can't be undone, so only its person gets to see the card.
+-- The earlier release, which may still run, has a field for each.
+local function end_of(key)
+  local seen = redis.call('HMGET', key, 'end', 'deleted', 'withdrawn', 'stopped', 'discarded')
+  if seen[2] then return seen[3] and 'deleted ' .. seen[2] or 'private' end
+  return seen[1] or (seen[4] and 'stopped ' .. seen[4]) or (seen[5] and 'discarded ' .. seen[5])
+    or (seen[3] and 'withdrawn') or nil
+end
+local function is(how, word) return how ~= nil and string.sub(how, 1, #word) == word end
+local function end_as(key, how)
+  redis.call('HSET', key, 'end', how)
+  local seen = redis.call('HMGET', key, 'v', 'step')
+  if tonumber(seen[1] or '0') >= NEWEST then return end -- else a process of the earlier release may be working on it
+  local what, fact = string.match(how, '^(%S+) ?(.*)$')
+  if what == 'private' then redis.call('HSET', key, 'deleted', 'message')
+  elseif what == 'discarded' then redis.call('HSET', key, 'discarded', fact)
+  else
+    redis.call('HSET', key, 'withdrawn', 1)
+    if what == 'deleted' then redis.call('HSET', key, 'deleted', fact) end
+    if what == 'stopped' then redis.call('HSET', key, 'stopped', fact)
+    elseif what == 'deleted' and seen[2] ~= 'queued' then redis.call('HSET', key, 'stopped', 'deleted') end
+  end
+end
+
+-- Whether a turn has another text than at the take with this token, which an edit replaces. The earlier release counts them.
+local function has_other_text(key, token)
+  local seen = redis.call('HMGET', key, 'token', 'edits')
+  return seen[1] ~= token or seen[2]
+end
 
 -- Hand the longest-waiting lane to a free worker, if there is one. Returns the lane's entry and the lane, nothing if none waits.
 local function next_for(worker)
@@ -87,12 +126,11 @@ local function overtaken_by(lane, written, is_unread)
   local first, count = nil, 0
   for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
     local id = redis.call('LINDEX', box_key(lane), place)
-    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'withdrawn', 'unread')
+    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'token', 'decision', 'takes', 'unread')
     if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
-    if redis.call('LINDEX', box_key(lane), 0) == id
-        and (seen[4] or (seen[3] and not (seen[5] and is_unread) and redis.call('HGET', parked_key(), lane) ~= id)) then
-      break
-    end
+    local waits = is_unread and (seen[6] or string.find(seen[4] or '', 'unread', 1, true))
+    local is_taken = (seen[3] or seen[5]) and not waits and redis.call('HGET', parked_key(), lane) ~= id
+    if redis.call('LINDEX', box_key(lane), 0) == id and (is_taken or end_of(turn_key(id))) then break end
     first, count = id, count + 1
   end
   return first, count
@@ -225,16 +263,17 @@ end
 local function discard(lane, why, privately)
   local first, counts = {}, {}
   for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
-    local seen = redis.call('HMGET', turn_key(id), 'step', 'withdrawn', 'body')
-    if seen[1] == 'queued' and not seen[2] then
-      local is_read, body = pcall(cjson.decode, privately and seen[3] or '')
+    local key = turn_key(id)
+    local seen, ends = redis.call('HMGET', key, 'step', 'body'), end_of(key)
+    if seen[1] == 'queued' and (not ends or is(ends, 'discarded')) then
+      local is_read, body = pcall(cjson.decode, privately and seen[2] or '')
       local who = is_read and type(body) == 'table' and body.user or ''
       counts[who] = (counts[who] or 0) + 1
-      if first[who] then redis.call('HSET', turn_key(id), 'withdrawn', 1) end
-      first[who] = first[who] or id
+      if first[who] then end_as(key, 'withdrawn') end
+      first[who] = first[who] or key
     end
   end
-  for who, id in pairs(first) do redis.call('HSET', turn_key(id), 'discarded', why .. ' ' .. counts[who]) end
+  for who, key in pairs(first) do end_as(key, 'discarded ' .. why .. ' ' .. counts[who]) end
   redis.call('HDEL', held_key(), lane)
   unpark(lane)
 end
@@ -255,15 +294,16 @@ local function delete_turn(turn, what)
   local seen = redis.call('HMGET', key, 'step', 'lane', 'note')
   if not seen[1] then return 'late' end -- its record has expired
   local is_queued = seen[1] == 'queued'
-  redis.call('HSET', key, 'deleted', what)
+  if seen[3] and (seen[1] == 'sent' or seen[1] == 'posting') and not is(end_of(key), 'stopped') then
+    end_as(key, 'private')
+    return 'late'
+  end
+  end_as(key, 'deleted ' .. what)
   if seen[1] == 'done' or seen[1] == 'dead' then -- no button sends or shows it again
     redis.call('HDEL', key, 'body', 'note', 'outcome', 'edited')
     redis.call('ZREM', dead_key(), turn)
     return 'late'
   end
-  if seen[3] and not is_queued then return 'late' end
-  redis.call('HSET', key, 'withdrawn', 1)
-  if not is_queued then redis.call('HSET', key, 'stopped', 'deleted') end
   if redis.call('HGET', parked_key(), seen[2]) == turn then unpark(seen[2]) end
   redis.pcall('PUBLISH', stops_key(), turn)
   return is_queued and 'withdrawn' or 'stopped'
@@ -313,12 +353,11 @@ local function resume(lane)
 end
 
 -- Add the lane's entry after its head was popped, if another one is its `head` now. A held lane is parked instead, unless
--- that turn was withdrawn, since it only has to be finished.
+-- that turn's end is decided, since it only has to be finished.
 local function activate_next(lane, lifetime, head)
   if not head then
     redis.call('HDEL', held_key(), lane)
-  elseif redis.call('HEXISTS', held_key(), lane) == 1
-      and redis.call('HEXISTS', turn_key(head), 'withdrawn') == 0 then
+  elseif redis.call('HEXISTS', held_key(), lane) == 1 and not end_of(turn_key(head)) then
     park(lane, head, lifetime)
   else
     activate(lane)
@@ -342,25 +381,19 @@ local function owns(entry, consumer, lane, turn)
   return first[1] == turn, pending[1][4], first[2]
 end
 
--- Add to a turn's record that a worker starts on it for the first time; a line for each, for the trace.
-local function first_look(record, worker, now, takes, process)
-  add(record, 'takes', (takes or 0) + 1)
-  add(record, 'process', with_line(process, now .. ' ' .. worker))
-end
-
 -- Look at the head of a lane, for a worker that holds its entry.
--- how: now (ms), begins ('1': this worker's first look, '0': a later one).
+-- how: now (ms), begins ('1': this worker's first look, '0': a later one), and a token: whoever gives it to a later step
+--      still has this take, and this text.
 -- Returns {'newer', id}: written by a later version, left unchanged | {'turn', id, turn hash, thread hash, how often the
 --          entry was delivered}.
 local function look_at_head(id, consumer, times_delivered, how)
   local key = turn_key(id)
-  local seen = redis.call('HMGET', key, 'v', 'thread', 'process', 'takes')
+  local seen = redis.call('HMGET', key, 'v', 'thread', 'log', 'edits')
   if tonumber(seen[1] or '0') > NEWEST then return {'newer', id} end
-  local conversation, record = redis.call('HGETALL', thread_key(seen[2] or '')), {}
-  if how[2] == '1' then
-    first_look(record, consumer, how[1], seen[4], seen[3])
-    redis.call('HSET', key, unpack(record))
-  end
+  local conversation = redis.call('HGETALL', thread_key(seen[2] or ''))
+  local log = how[2] == '1' and with_line(seen[3], how[1] .. ' ' .. consumer .. ' took', REPEATED) or seen[3] or ''
+  redis.call('HSET', key, 'token', how[3], 'log', log)
+  if seen[4] then redis.call('HDEL', key, 'edits') end -- the earlier release's: they're in the text
   return {'turn', id, redis.call('HGETALL', key), conversation, times_delivered}
 end
 
@@ -398,8 +431,8 @@ local function make(write)
   elseif how == 'trim' then answer = redis.call('XTRIM', key, 'MINID', write[4])
   elseif how == 'queue' then -- a turn in its own lane, once
     if redis.call('EXISTS', key) == 1 then return 0 end
-    answer = redis.call('HSET', key, 'v', write[10], 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
-      'body', write[8], 'came', write[9])
+    answer = redis.call('HSET', key, 'v', NEWEST, 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
+      'body', write[8], 'log', write[9])
     redis.call('RPUSH', box_key(write[5]), write[4])
     activate(write[5])
   elseif how == 'give back' then answer = give_back(key, cjson.decode(write[4]))

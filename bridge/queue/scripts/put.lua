@@ -32,11 +32,12 @@ local function read_again()
 end
 local earlier = known[2] or not since and known[3]
 if earlier then
-  local seen = redis.call('HMGET', turn_key(earlier), 'came', 'version', 'resent')
-  if seen[1] and #seen[1] < 2000 then redis.call('HSET', turn_key(earlier), 'came', seen[1] .. '\n' .. a.came) end
-  if is_again and seen[2] and not seen[3] and talk.v then -- its edit was first, and nobody knew of the killed process then
-    redis.call('HSET', turn_key(earlier), 'resent', 1)
-    read_again()
+  local seen = redis.call('HMGET', turn_key(earlier), 'log', 'version', 'decision')
+  if seen[1] then redis.call('HSET', turn_key(earlier), 'log', with_line(seen[1], a.came, REPEATED)) end
+  local decision = seen[3] or ''
+  if is_again and seen[2] and not string.find(decision, 'resent', 1, true) and talk.v then
+    redis.call('HSET', turn_key(earlier), 'decision', decision .. ' resent') -- its edit was first, and nobody knew of the
+    read_again() -- killed process then
   end
   return {'duplicate', earlier}
 end
@@ -101,17 +102,24 @@ if is_again then read_again() end
 local first, overtaken, entry, woken = nil, 0, nil, nil
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(lane, tonumber(ts), unread) end
 local ahead = length - overtaken
-local record = {'v', a.v, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind, 'came', a.came}
-for name, value in pairs({
-  version = a.version, ts = ts ~= '' and ts, overtakes = first and overtaken, behind = ahead > 0 and ahead,
-  starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent
-  searches = condition == 'search' and 1, unread = (unread or is_again) and not a.was_found and 1,
-}) do if value then add(record, name, value) end end
+local log, decision = a.came, {}
+if ahead > 0 or first then log = with_line(log, a.now .. ' - queued ' .. ahead .. ' ' .. overtaken) end
+if condition == 'start' and not is_bound and not a.agent then decision[1] = 'starts' end -- its text may choose the agent
+if condition == 'search' then decision[1] = 'searches' end
+if (unread or is_again) and not a.was_found then decision[#decision + 1] = 'unread' end
+local record = {'v', NEWEST, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind}
+if #decision > 0 then add(record, 'decision', table.concat(decision, ' ')) end
+if a.version then add(record, 'version', a.version) end
+if ts ~= '' then add(record, 'ts', ts) end
 if length == 0 then
   activate(lane)
   entry, woken = next_for(a.worker)
-  if woken == lane then first_look(record, a.worker, a.now) end
+  if woken == lane then
+    log = with_line(log, a.now .. ' ' .. a.worker .. ' took')
+    add(record, 'token', a.token)
+  end
 end
+add(record, 'log', log)
 redis.call('HSET', turn_key(turn), 'body', body, unpack(record)) -- the caller knows the body
 if first then redis.call('LINSERT', box_key(lane), 'BEFORE', first, turn) else redis.call('RPUSH', box_key(lane), turn) end
 if length > 0 then -- a new message after a stop resumes the lane; one written before the stop doesn't

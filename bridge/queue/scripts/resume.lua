@@ -6,10 +6,11 @@ local earlier = redis.call('HGET', own, 'met')
 if earlier then return tonumber(earlier) end
 if redis.call('HEXISTS', held_key(), lane) == 0 then return -1 end
 for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
-  local seen = redis.call('HMGET', turn_key(id), 'step', 'withdrawn')
-  if not seen[2] and seen[1] ~= 'sent' then
+  local key = turn_key(id)
+  local step = redis.call('HGET', key, 'step')
+  if step ~= 'sent' and not end_of(key) then
     count = count + 1
-    if ARGV[2] == '1' and seen[1] == 'queued' then redis.call('HSET', turn_key(id), 'withdrawn', 1) end
+    if ARGV[2] == '1' and step == 'queued' then end_as(key, 'withdrawn') end
   end
 end
 resume(lane)

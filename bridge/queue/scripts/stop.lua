@@ -17,47 +17,50 @@ end
 if not turn or turn == '' then return {'nothing', '', 0, ''} end
 
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'lane', 'step', 'stopped', 'withdrawn', 'kind', 'body', 'at', 'of', 'retries',
-  'thread', 'waits')
-local step, kind = seen[2], seen[5] or 'message'
+local seen, ends = redis.call('HMGET', key, 'lane', 'step', 'kind', 'body', 'at', 'of', 'log', 'thread', 'waits', 'retries'), end_of(key)
+local step, kind, thread = seen[2], seen[3] or 'message', seen[8] or ''
 lane = seen[1] or lane
 local function others() -- how many wait after it, and whether any was written after the stop
   local count, went_on = 0, false
   for _, id in ipairs(redis.call('LRANGE', box_key(lane), 0, -1)) do
-    local other = redis.call('HMGET', turn_key(id), 'withdrawn', 'ts', 'at')
-    if id ~= turn and not other[1] then
+    if id ~= turn and not end_of(turn_key(id)) then
+      local other = redis.call('HMGET', turn_key(id), 'ts', 'at')
       count = count + 1
-      went_on = went_on or (tonumber(other[2] or '') or tonumber(other[3] or '0') / 1000) > stopped_at
+      went_on = went_on or (tonumber(other[1] or '') or tonumber(other[2] or '0') / 1000) > stopped_at
     end
   end
   return count, went_on
 end
-if seen[3] == 'deleted' then return {'nothing', '', 0, ''} end
-if seen[3] then
+if is(ends, 'stopped') then
+  local at = string.match(ends, '%S+$')
   local is_held = redis.call('HEXISTS', held_key(), lane) == 1
-  return {seen[3], turn, is_held and seen[3] ~= 'withdrawn' and (others()) or 0, seen[10] or ''}
+  return {at, turn, is_held and at ~= 'withdrawn' and (others()) or 0, thread}
 end
 
 -- A turn queued again, by a button or an operator, is younger than its message.
-local started_at = tonumber(seen[7] or '0') / 1000
-if not (seen[8] or seen[9]) then
-  local is_read, body = pcall(cjson.decode, seen[6] or '')
+local started_at = tonumber(seen[5] or '0') / 1000
+if not (seen[6] or seen[10] or string.find(seen[7] or '', '\n%d+ %- retry')) then
+  local is_read, body = pcall(cjson.decode, seen[4] or '')
   started_at = is_read and type(body) == 'table' and tonumber(body.ts) or started_at
 end
-local is_open = (step == 'queued' or step == 'sent' or step == 'posting') and not seen[4] and kind == 'message'
+local is_open = (step == 'queued' or step == 'sent' or step == 'posting') and not ends and kind == 'message'
 if not is_open or started_at > stopped_at then return {'nothing', '', 0, ''} end
-if step == 'posting' and not seen[11] then return {'late', turn, 0, seen[10] or ''} end
+if step == 'posting' and not seen[9] then return {'late', turn, 0, thread} end
 
+local function mark(at)
+  end_as(key, 'stopped ' .. at)
+  redis.call('HSET', key, 'log', with_line(seen[7], ARGV[5] .. ' - stopped'))
+end
 local is_head = redis.call('LINDEX', box_key(lane), 0) == turn
 if not is_head or redis.call('HEXISTS', held_key(), lane) == 1 then
   if message == '' then return {'nothing', turn, (others()) + 1, ''} end -- all have waited since an earlier stop
-  redis.call('HSET', key, 'stopped', 'withdrawn', 'withdrawn', 1, 't_stopped', ARGV[5])
+  mark('withdrawn')
   if is_head then unpark(lane) end
-  return {'withdrawn', turn, 0, seen[10] or ''}
+  return {'withdrawn', turn, 0, thread}
 end
-redis.call('HSET', key, 'stopped', step, 'withdrawn', 1, 't_stopped', ARGV[5])
+mark(step)
 local count, went_on = others()
 if not went_on then redis.call('HSET', held_key(), lane, ARGV[4]) end
 unpark(lane)
 redis.pcall('PUBLISH', stops_key(), turn)
-return {step, turn, went_on and 0 or count, seen[10] or ''}
+return {step, turn, went_on and 0 or count, thread}
