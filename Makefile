@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit seen fresh image soak seeds validate-blocks bench browser screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit seen fresh image soak upgrade seeds validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -51,6 +51,10 @@ image: $(STAMP) ## Build the image without Docker and try it; needs root, builda
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at every step instead.
 soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at random, and count the answers
 	@PYTHONPATH=.:tests $(BIN)/python -m soak
+
+# The commit of the release before is in tests/upgrade/before.txt.
+upgrade: $(STAMP) ## Run the release before and this one on one Redis, one after the other and both at once
+	@$(BIN)/pytest -q tests/upgrade/cases.py
 
 # SEEDS=100 tries fewer.
 seeds: $(STAMP) ## Compare the queue with its model under a thousand seeds of random moves, in half an hour

@@ -45,7 +45,7 @@ class BridgeProcess:
     *pages* are the public pages it served just before it shut down. *timing* has seconds for arguments of
     `bridge.app.Bridge`, such as ``lease``, and for how far its machine's clock is ``ahead``. With a *point_log* it
     writes the points of `support.kill_points` that it passes to that file, and kills itself at *kill_at* (``""``:
-    never).
+    never). *python* is the interpreter of another installation, which has neither.
     """
 
     environ: Mapping[str, str]
@@ -57,6 +57,7 @@ class BridgeProcess:
     timing: Mapping[str, float] = field(default_factory=dict)
     kill_at: str = ""
     point_log: Path | None = None
+    python: Path | None = None
     _reader: asyncio.Task[None] | None = None
 
     @property
@@ -66,13 +67,14 @@ class BridgeProcess:
 
     async def start(self) -> Self:
         """Start it, without waiting until it is ready."""
-        if self.timing or self.point_log or (self.is_forked and forks.are_possible()):
+        is_forked = self.timing or self.point_log or (self.is_forked and forks.are_possible())
+        if is_forked and self.python is None:
             how: dict[str, Any] = {"kill_at": self.kill_at, "point_log": str(self.point_log or "")}
             self.began(await forks.fork(self.environ, self.arguments, timing=self.timing, **how))
             return self
-        command = [sys.executable, "-m", "bridge", "serve", *self.arguments]
+        command = [sys.executable, "-m"] if self.python is None else [str(self.python), "-I", "-m"]
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *(*command, "bridge", "serve", *self.arguments),
             env={**os.environ, **self.environ},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
