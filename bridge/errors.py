@@ -269,7 +269,11 @@ class SlackTokenRefused(SlackUnreachable):
 
 
 class SlackAmbiguous(SlackError):
-    """The call was sent, but whether Slack received it is unknown."""
+    """The call was sent, but whether Slack received it is unknown; Slack may still be *under_way* for so long."""
+
+    def __init__(self, method: str, detail: str = "", under_way: timedelta = timedelta(0)) -> None:
+        super().__init__(method, detail)
+        self.under_way = under_way
 
 
 class ThreadGone(SlackError):

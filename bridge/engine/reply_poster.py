@@ -229,6 +229,8 @@ class ReplyPoster:
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits until the token is accepted
                 await self._patience.wait_for(self._slack.token.accepted.wait())
                 return
+            if isinstance(trouble, SlackAmbiguous) and trouble.under_way and place:  # it's looked for, once it's over
+                await self._patience.wait_out(trouble.under_way)
             if trouble.retry_after and place and self._indicators.shows_words(place):
                 limited = f"Slack limits us, posting in {kit.spoken(trouble.retry_after)}"
                 await self._indicators.show_working(

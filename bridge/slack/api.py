@@ -43,7 +43,7 @@ RESPONSE_URL = "response_url"
 UPLOAD_URL = "upload_url"
 DOWNLOAD = "file"
 
-CALL_SECONDS = 10.0
+CALL_SECONDS = 10.0  # also what Slack may take for a call whose caller no longer waits
 _CONNECT_SECONDS = 3.0
 _CHUNK = 65_536
 _OPEN_SOCKET = "apps.connections.open"
@@ -227,7 +227,7 @@ class SlackWeb:
                 ) as response:
                     body = await response.read()
             except (aiohttp.ClientError, OSError) as exc:
-                raise _translated(method, exc) from exc
+                raise _translated(method, exc, seconds) from exc
             if not url and response.status == HTTPStatus.OK:
                 self._follow_clock(response.headers.get("Date", ""), asked_at)
             answer = _judge(method, response.status, response.headers, body, is_api=not url)
@@ -378,7 +378,8 @@ async def _refuse_redirect(
     return response
 
 
-def _translated(method: str, exc: aiohttp.ClientError | OSError) -> SlackError:
+def _translated(method: str, exc: aiohttp.ClientError | OSError, seconds: float = CALL_SECONDS) -> SlackError:
+    """Return what the failure of a call that might take *seconds* means."""
     match exc:
         case _Redirected():  # SLACK_API_URL isn't Slack's address, or a proxy wants people to sign in
             return SlackRefused(method, f"http_{exc.status}")
@@ -389,7 +390,8 @@ def _translated(method: str, exc: aiohttp.ClientError | OSError) -> SlackError:
             | aiohttp.ClientHttpProxyError()
         ):  # the request didn't reach Slack
             return SlackUnreachable(method, type(exc).__name__)
-    return SlackAmbiguous(method, type(exc).__name__)
+    cut_short = max(0.0, CALL_SECONDS - seconds) if isinstance(exc, TimeoutError) else 0.0
+    return SlackAmbiguous(method, type(exc).__name__, timedelta(seconds=cut_short))
 
 
 def _outcome(error: SlackError) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,11 +13,11 @@ import pytest
 import pytest_asyncio
 
 from bridge.playground.emulator.entities import Message
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Fault, Http, RateLimited, Slow
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, NOBOT, RANDOM
 from support.kill_runs import end_leases
 from support.real_redis import RealRedis
-from support.system import System, open_shared_system, text_of
+from support.system import System, open_shared_system, open_system, text_of
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -182,3 +184,25 @@ async def test_a_kill_after_a_card_was_sent_by_url_does_not_repeat_it(system: Sy
     await wait_until(lambda: len(offers(system, DM_ALICE)) > offered, "she is notified")
 
     assert len(cards(system)) == before + 1
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_a_post_with_little_time_is_not_repeated_while_slack_is_at_it(
+    redis_server: RealRedis, *, ends: bool
+) -> None:
+    """After waiting for its channel, it has three seconds of its ten left, and Slack takes six."""
+    async with open_system(redis_server.url, f"test-{secrets.token_hex(4)}") as system:
+        await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="25")
+        for fault in (RateLimited(7), Slow(6)):
+            system.slack.faults.on("chat.postMessage", fault)
+
+        root = await system.mention(ALICE, GENERAL, "are you slow?")
+        await wait_until(lambda: b"hasn't accepted an answer" in bridge.log, "it no longer waits for Slack")
+        if ends:
+            bridge.send_signal(signal.SIGTERM)  # the other one goes on
+        await system.answered(GENERAL, root)
+        await wait_until(system.is_at_rest, "the turn ends")
+        await wait_until(lambda: all(one.status for one in system.called("chat.postMessage")), "Slack is done")
+
+        assert len(system.answers(GENERAL, root)) == 1
