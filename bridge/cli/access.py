@@ -12,6 +12,7 @@ from bridge.cli.running import slack_of
 from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
 from bridge.config import Config, ProjectSettings
 from bridge.config_tables import Act
+from bridge.ends.failures import sentence
 from bridge.ends.refusals import PERMISSIONS
 from bridge.engine.access import Access, target_of
 from bridge.engine.picking import pick
@@ -22,7 +23,6 @@ from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
-from bridge.slack.blockkit.failures import sentence
 from bridge.slack.people import Directory, Person
 
 AREA: Final = "Access"

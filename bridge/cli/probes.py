@@ -19,7 +19,6 @@ from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
 from bridge.cli.troubles import (
     CURE_OF_APP,
     CURE_OF_BOT,
-    NOT_SLACK,
     PROJECT,
     REDIS,
     SLACK,
@@ -29,6 +28,7 @@ from bridge.cli.troubles import (
     slack_trouble,
 )
 from bridge.config import ProjectSettings
+from bridge.ends.failures import NOT_SLACK
 from bridge.errors import (
     CannotConnect,
     ConfigurationError,

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
-from bridge.ends.failures import FAILURES, WRONG_ADDRESS
+from bridge.ends.failures import checked
 from bridge.errors import (
     BridgeError,
     ConfigurationError,
-    Moved,
     NamespaceTaken,
-    NotFound,
-    NotUnderstood,
     ProjectError,
-    ServiceRefused,
-    SlackAmbiguous,
     SlackError,
-    SlackGone,
-    SlackRefused,
-    SlackUnreachable,
     StoreUnavailable,
 )
 from bridge.queue.redis.refusals import in_words
-from bridge.slack.api import CALL_SECONDS
 
 SLACK: Final = "Slack"
 REDIS: Final = "Redis"
@@ -38,17 +28,6 @@ CURE_OF_APP: Final = (
     "set SLACK_APP_TOKEN to a token with the scope connections:write (your Slack app's page → Basic Information → "
     "App-Level Tokens), and turn on Socket Mode (→ Socket Mode)"
 )
-NOT_SLACK: Final = "check SLACK_API_URL (normally not set) and the proxy, if there is one (HTTPS_PROXY)"
-_NO_CONNECTION: Final = {
-    "ClientConnectorError": "connection refused or host unreachable",
-    "ClientConnectorDNSError": "host name not found",
-    "ClientConnectorCertificateError": "its TLS certificate isn't trusted",
-    "ClientConnectorSSLError": "TLS failed",
-    "ClientProxyConnectionError": "the proxy is unreachable",
-    "ClientHttpProxyError": "the proxy refused",
-    "ConnectionTimeoutError": "timed out",
-    "TimeoutError": "timed out",
-}
 _LATER: Final = "check the service, then run the check again"
 
 
@@ -59,8 +38,6 @@ def trouble_lines(trouble: BridgeError) -> tuple[str, ...]:
             return trouble.problems
         case NamespaceTaken():
             return (f"BRIDGE_NAMESPACE {trouble}, not to this bot: set it to another name, such as bridge-2",)
-        case SlackGone():
-            return (f"Slack: {trouble.detail}. To fix it: restart the bridge, and see https://slack-status.com.",)
         case StoreUnavailable():
             row = redis_trouble(trouble)
         case SlackError(method="apps.connections.open"):
@@ -92,28 +69,8 @@ def problem_row(area: str, what: str, problem: str, state: State = FAILURE) -> R
 
 def slack_trouble(what: str, error: SlackError, cure: str) -> Row:
     """Make a row on a failed call of Slack; *cure* is the fix if Slack rejects it."""
-    match error:
-        case SlackRefused(error=word) if word.startswith("http_"):
-            detail = f"the address sends a redirect ({word.removeprefix('http_')}), which Slack never does"
-            cure = NOT_SLACK
-        case SlackRefused(needed=scope) if scope:
-            detail = f"rejected by Slack: the token lacks the scope {scope}"
-        case SlackRefused(error=word):
-            detail = f"rejected by Slack ({word})"
-        case SlackUnreachable(retry_after=timedelta()):
-            detail, cure = "Slack is rate-limiting this app", "wait a minute and run the check again"
-        case SlackUnreachable():
-            detail = f"can't connect ({_NO_CONNECTION.get(error.detail, error.detail)})"
-            cure = "make sure this machine can reach Slack, directly or through a proxy (HTTPS_PROXY)"
-        case SlackAmbiguous() if error.detail.endswith("TimeoutError"):
-            detail = f"Slack timed out: no answer within {CALL_SECONDS:g} s"
-            cure = "run the check again; if it still times out, see https://slack-status.com and check the network"
-        case SlackAmbiguous() if ", not " in error.detail:
-            detail, cure = f"the response didn't come from Slack ({error.detail})", NOT_SLACK
-        case _:
-            detail = f"Slack sent an unexpected response ({error.detail})"
-            cure = "run the check again; see https://slack-status.com"
-    return Row(SLACK, what, FAILURE, detail, cure)
+    detail, mend = checked(error)
+    return Row(SLACK, what, FAILURE, detail, mend or cure)
 
 
 def redis_trouble(error: StoreUnavailable) -> Row:
@@ -123,21 +80,5 @@ def redis_trouble(error: StoreUnavailable) -> Row:
 
 def project_trouble(operation: str, error: ProjectError) -> Row:
     """Make a row on a failed call of the service, and what to do about it."""
-    message = str(error)
-    if isinstance(error, ServiceRefused):  # the service's message, which the client has cut and cleaned
-        message = f"{error.status}: “{error.said}”" if error.said else str(error.status)
-    row = FAILURES[type(error).__name__]
-    detail, cure = row.checked, row.mend or _LATER
-    match error:
-        case NotUnderstood(problem=problem) if problem.startswith("not JSON but text/html"):
-            detail, cure = "got a web page instead of JSON ({detail})", WRONG_ADDRESS
-        case NotFound(is_page=True):
-            detail = "the address shows a web page ({message})"
-        case Moved(to=to) if to:
-            cure = f"set PROJECT_BASE_URL to {to}"
-    facts = {
-        "message": message, "detail": error.detail, "why": _NO_CONNECTION.get(error.detail, error.detail),
-        "status": getattr(error, "status", ""),
-        "where": f"to {error.to}" if isinstance(error, Moved) and error.to else "elsewhere",
-    }  # fmt: skip
-    return Row(PROJECT, operation, FAILURE, detail.format_map(facts), cure)
+    detail, mend = checked(error)
+    return Row(PROJECT, operation, FAILURE, detail, mend or _LATER)

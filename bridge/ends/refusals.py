@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bridge.ends import End
+from bridge.slack.blockkit import kit
 
 _ASK: Final = "Ask your admin for access."
 _READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
@@ -126,16 +127,11 @@ REFUSALS: Final[Mapping[str, End]] = {
 """Each refusal of a message on arrival, by the name of the notice about it."""
 
 
-def not_allowed(reason: str) -> str:
-    """Say to a person that they may not do this, for a *reason* of `bridge.errors.NotAllowed`."""
-    return (PERMISSIONS.get(reason) or NOT_ALLOWED).told
-
-
-def no_longer(reason: str, who: str = "") -> str:
-    """Return a clause that says why what *who* set up may no longer happen; without a name, it's for them.
+def no_longer(reason: str, owner: str = "") -> str:
+    """Return a clause that says why what *owner* set up may no longer happen; without one, it's for the owner.
 
     ``""`` if *reason* isn't about access.
     """
-    named, has, is_ = (who, "has", "is") if who else ("you", "have", "are")
+    named, has, is_ = (kit.named(owner, 80), "has", "is") if owner else ("you", "have", "are")
     row = PERMISSIONS.get(reason)
     return row.no_longer.format(who=named, has=has, is_=is_) if row else ""

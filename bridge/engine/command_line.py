@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
+from bridge.ends.failures import failure
+from bridge.ends.typed import MOST_OPTIONS
 from bridge.engine.choices import Choices, Option
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
@@ -30,7 +32,6 @@ from bridge.errors import (
 from bridge.inbound import InboundMessage
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import MOST_OPTIONS, failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
 from bridge.slack.blockkit.mrkdwn import addressed, bang, mention_of, mentions_in, plain_command_text
 from bridge.slack.blockkit.reply import Audience, Reply

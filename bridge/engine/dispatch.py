@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from bridge.config_tables import Act
+from bridge.ends.failures import sentence
 from bridge.engine.addressing import misspelled_first
 from bridge.engine.choices import Choices, Option
 from bridge.engine.command_line import MEANT, CommandLine
@@ -38,7 +39,6 @@ from bridge.errors import (
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.slack.blockkit import kit, modals
-from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import Place

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from bridge.ends import failures
+from bridge.ends.failures import failure, what_happened
 from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN
-from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS
+from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS, no_longer
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import failure, no_longer, what_happened
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 _MOST_LISTED: Final = 15  # lines of help in a group

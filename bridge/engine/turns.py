@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from bridge.ends import failures
 from bridge.engine import notices
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.deps import EngineDeps
@@ -76,7 +77,6 @@ from bridge.queue.turn import (
 )
 from bridge.queue.turn_log import OutcomeFacts
 from bridge.queue.worker import Line, Shares, Slots
-from bridge.slack.blockkit import failures
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply, mark_view
 from bridge.slack.indicators import Working

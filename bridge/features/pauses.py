@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final, Literal, Protocol
 
 from bridge.ends.failures import why_no_longer_posted
+from bridge.ends.refusals import no_longer
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.rules import Asked
@@ -24,7 +25,6 @@ from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
 from bridge.queue.records import Write, only_if
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 log = logging.getLogger(__name__)

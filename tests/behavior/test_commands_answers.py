@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bridge.ends.failures import failure, sentence
 from bridge.engine.command_line import MEANT
 from bridge.engine.results import Form, NewThread, Outcome, Result
 from bridge.errors import (
@@ -27,7 +28,6 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Click, SlashCommand, Submission
 from bridge.playground.emulator.limits import check_view
 from bridge.playground.emulator.sample import BOB, CAROL, PRIVATE
-from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.reply import Audience, Reply
 from support.harness import WORKFLOW, Harness
 from support.store import CHANNEL, TEAM, THREAD, USER, message, ts

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bridge.ends.failures import failure, sentence
 from bridge.engine import notices
 from bridge.errors import (
     BridgeError,
@@ -27,7 +28,6 @@ from bridge.features.workflows import layout as workflows, run_card
 from bridge.project.models import Agent, RunResult, Workflow
 from bridge.slack import parts
 from bridge.slack.blockkit import kit, lists
-from bridge.slack.blockkit.failures import failure, sentence
 from bridge.slack.blockkit.mrkdwn import message_text
 from bridge.slack.blockkit.reply import Block, Reply
 from support.tables import each

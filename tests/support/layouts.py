@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
-from bridge import engine, errors, features
+from bridge import ends, engine, errors, features
 from bridge.errors import BadAlert, BridgeError
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
 from bridge.features.home.pages import HomePages
@@ -84,7 +84,11 @@ type_hints: Final = cache(typing.get_type_hints)
 
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield every public layout function, by ``module.name``, or ``feature.name`` from its layout and commands."""
-    bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
+    bricks = [
+        one.name
+        for package in (blockkit, ends)
+        for one in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+    ]
     packages = [
         one.name
         for package in (engine, features)

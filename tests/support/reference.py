@@ -18,13 +18,13 @@ from bridge.cli import COMMANDS, command_of, program
 from bridge.config import DefaultProjectTable, ProjectTable
 from bridge.config_tables import AgentTable, ApproveTable, AppTable, ChannelTable, LimitTable, RuleTable
 from bridge.ends import End, messages as ends, refusals
+from bridge.ends.failures import failure
 from bridge.engine.feature import Command
 from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.playground.emulator.web_api import ELSEWHERE, METHODS
 from bridge.queue.keys import markdown
 from bridge.settings import Settings
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.scopes import SCOPES
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES

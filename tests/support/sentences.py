@@ -14,7 +14,9 @@ from bridge import errors
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
 from bridge.config_tables import ACTS
-from bridge.ends import End, failures as ends_of_errors, messages as ends, refusals
+from bridge.ends import End, failures, messages as ends, refusals
+from bridge.ends.failures import failure
+from bridge.ends.refusals import no_longer
 from bridge.engine import notices, rules
 from bridge.engine.results import RunEnded
 from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
@@ -30,8 +32,6 @@ from bridge.features.schedules.layout import REPORT, SCHEDULE
 from bridge.features.statistics.layout import csv_file
 from bridge.features.workflows.run_card import run_ended
 from bridge.queue.redis.refusals import in_words
-from bridge.slack.blockkit import failures
-from bridge.slack.blockkit.failures import failure, no_longer
 from bridge.slack.blockkit.reply import Attachment, Reply, View
 from support.failure_causes import NOTICES
 from support.failures import EXAMPLES
@@ -167,9 +167,9 @@ def _failures() -> Iterator[str]:
     for error in EXAMPLES:
         if isinstance(error, errors.ProjectError):
             yield f"happened | {type(error).__name__}: {error} | {failures.what_happened(error, 'Support')}"
-    for reason in (*(name for name, row in ends_of_errors._REFUSED.items() if row[1]), *pauses._WHY):
+    for reason in (*(name for name, row in failures._REFUSED.items() if row[1]), *pauses._WHY):
         yield f"paused | {reason} | {pauses.paused_because(reason)}"
-    for error_name in ends_of_errors._REFUSED:
+    for error_name in failures._REFUSED:
         yield f"not posted | {error_name} | {notices.why_not_posted(error_name)}"
     for why, words in notices._WHY.items():
         yield f"not read | {why} | {words}"

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from bridge.ends.failures import sentence
 from bridge.errors import BadAlert
 from bridge.features.alerts.conditions import AlertCondition, in_units, read_alert, read_condition
-from bridge.slack.blockkit.failures import sentence
 from support.tables import each
 
 TYPED = [

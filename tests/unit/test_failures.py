@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from bridge import errors
+from bridge.ends.failures import failure, sentence
 from bridge.project.reading import ServiceResponse, refusal
-from bridge.slack.blockkit.failures import failure, sentence
 from support.failures import EXAMPLES
 from support.tables import each
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bridge.ends.failures import failure
 from bridge.engine import notices
 from bridge.errors import CannotConnect, NotAllowed
 from bridge.features.agents import layout as agents
@@ -24,7 +25,6 @@ from bridge.features.workflows import forms, layout as workflows, run_card
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
 from support.layouts import results, returns, samples, surfaces

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from bridge.ends.failures import sentence
 from bridge.errors import BadSchedule
 from bridge.features.schedules.forms import COMPARED, CRON, HOW_OFTEN
 from bridge.features.schedules.schedule import (
@@ -19,7 +20,6 @@ from bridge.features.schedules.schedule import (
     read_report,
     span_of,
 )
-from bridge.slack.blockkit.failures import sentence
 from support.tables import each
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"

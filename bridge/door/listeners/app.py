@@ -31,6 +31,7 @@ from slack_bolt.middleware.async_middleware import AsyncMiddleware
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
+from bridge.ends.failures import failure
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.events import action_name
@@ -42,7 +43,6 @@ from bridge.logs import new_reference
 from bridge.metrics import Metrics
 from bridge.queue.inbox import Inbox
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.payloads import ABOUT_ANOTHER, MESSAGES, Dispatch, mapping
 
 log = logging.getLogger(__name__)

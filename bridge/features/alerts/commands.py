@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.picking import pick
@@ -49,7 +50,6 @@ from bridge.queue.keys import milliseconds
 from bridge.queue.records import Write
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in

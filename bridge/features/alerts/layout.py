@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from bridge.ends.failures import failure
 from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
 from bridge.features.pauses import Kind, delete_button, paused_because
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.lists import page_buttons, shown_on
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from bridge.ends.refusals import no_longer
 from bridge.errors import ControlNotUnderstood
 from bridge.features.approvals.request import (
     APPROVED,
@@ -20,7 +21,6 @@ from bridge.features.approvals.request import (
 from bridge.features.run_status import begun_by
 from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin, modal, text_input
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View
 from bridge.unseen import is_blank

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+from bridge.ends.refusals import no_longer
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.projects import remember
 from bridge.engine.results import Form, Result, shown
@@ -38,7 +39,6 @@ from bridge.inbound import Click, Notice, Submission
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
-from bridge.slack.blockkit.failures import no_longer
 from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin

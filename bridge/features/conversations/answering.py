@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from bridge.ends.failures import failure
 from bridge.engine import notices
 from bridge.engine.access import target_of
 from bridge.engine.limits import say_if_near
@@ -46,7 +47,6 @@ from bridge.queue.records import Conversation, Quota
 from bridge.queue.turn import TurnChanged
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.mrkdwn import addressed

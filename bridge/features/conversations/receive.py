@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
+from bridge.ends.failures import failure
 from bridge.ends.messages import Reason
 from bridge.engine import notices
 from bridge.engine.access import Access
@@ -29,7 +30,6 @@ from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice, TriggeredR
 from bridge.queue.drafts import How
 from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued
 from bridge.queue.keys import TRACE
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.folding import fold, may_have, name_key
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.blockkit.reply import Reply

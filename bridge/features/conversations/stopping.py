@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from bridge.ends.failures import failure
 from bridge.engine.access import Access
 from bridge.engine.events import action_name
 from bridge.engine.results import Outcome, shown
@@ -21,7 +22,6 @@ from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
 from bridge.queue.inbox import Inbox, Queued
 from bridge.queue.stops import StopResult
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.parts import Place
 
 Decision = Literal["queued", "duplicate", "refused", "ignored"]

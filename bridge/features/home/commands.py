@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
+from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
@@ -28,7 +29,6 @@ from bridge.features.statistics.layout import home_line
 from bridge.features.titles import title_of
 from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened
-from bridge.slack.blockkit.failures import sentence
 from bridge.slack.payloads import mapping, text
 
 T = TypeVar("T")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+from bridge.ends.failures import sentence
 from bridge.errors import BadSchedule
 from bridge.features.buttons import ID, agent_field, workflow_field
 from bridge.features.schedules.phrases import describe, find_zone
@@ -27,7 +28,6 @@ from bridge.features.schedules.schedule import (
 from bridge.features.statistics.numbers import PARTS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import sentence
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import FormErrors, Origin, channel_menu, modal, text_input
 from bridge.slack.blockkit.reply import Block, View

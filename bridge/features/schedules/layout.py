@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bridge.ends.failures import failure
 from bridge.errors import BadSchedule
 from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FORM
 from bridge.features.pauses import Kind, delete_button, paused_because
@@ -13,7 +14,6 @@ from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import failure
 from bridge.slack.blockkit.lists import page_buttons, shown_on
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply

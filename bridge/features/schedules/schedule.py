@@ -26,12 +26,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from bridge.ends.typed import where_json_breaks
 from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.statistics.numbers import PARTS
 from bridge.queue.scripting import from_epoch_ms
-from bridge.slack.blockkit.failures import where_json_breaks
 from bridge.slack.blockkit.folding import fold, without_end
 from bridge.slack.blockkit.json_text import typed_input
 

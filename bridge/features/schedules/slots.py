@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Literal
 
+from bridge.ends.failures import failure
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
@@ -36,7 +37,6 @@ from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice, Report, ScheduledTask
 from bridge.queue.scripting import epoch_ms
-from bridge.slack.blockkit.failures import failure
 
 log = logging.getLogger(__name__)
 

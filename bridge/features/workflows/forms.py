@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bridge.ends.typed import where_json_breaks
 from bridge.errors import BadInput
 from bridge.features.buttons import ID, workflow_field
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.failures import where_json_breaks
 from bridge.slack.blockkit.json_text import kind_of, typed_input, typed_json
 from bridge.slack.blockkit.modals import (
     CHANNEL,

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
+from bridge.ends.failures import sentence, what_happened
 from bridge.engine.results import RunEnded
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import RUN_FORM, run_value
@@ -20,7 +21,6 @@ from bridge.project.models import RunResult, Workflow
 from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size as file_size
-from bridge.slack.blockkit.failures import sentence, what_happened
 from bridge.slack.blockkit.json_text import (
     beginning,
     compact,
