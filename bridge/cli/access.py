@@ -16,13 +16,15 @@ from bridge.ends.failures import sentence
 from bridge.ends.refusals import PERMISSIONS
 from bridge.engine.access import Access, target_of
 from bridge.engine.picking import pick
-from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, has_file, rules_of
+from bridge.engine.rule_words import ids_of, in_words
+from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, Verdict, has_file, rules_of
 from bridge.errors import CommandError, ConfigurationError, ProjectError, SlackError, SlackRefused
 from bridge.inbound import SlashCommand
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
+from bridge.slack.blockkit import kit
 from bridge.slack.people import Directory, Person
 
 AREA: Final = "Access"
@@ -219,7 +221,7 @@ async def _row(access: Access, asking: Asking, label: str, act: Act, person_row:
     except SlackError:
         return _refused([label], "unknown", person_row)[0]
     if verdict.of is None or verdict.of.reason == "rule":
-        detail = await access.explained(verdict, asked)
+        detail = explained(verdict, asked, await access.names(ids_of(verdict.rule) if verdict.rule else ()))
         if act == "run" and asking.workflow is None and has_file(access.rules):
             detail += "; to ask about one workflow, add --run WORKFLOW"
         cure = "" if verdict.is_allowed else _CURE_OF_READING if verdict.missing else "change the rules in the file"
@@ -235,3 +237,16 @@ async def _row(access: Access, asking: Asking, label: str, act: Act, person_row:
         detail = "not in BRIDGE_RUNNERS, nor in a user group listed there"
     may = verdict.is_allowed
     return Row(AREA, label, OK if may else FAILURE, detail, "" if may else "add them there")
+
+
+def explained(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
+    """Say which rule of the operator's file decided, for operators."""
+    if verdict.of is None:
+        return "no rules"
+    if verdict.rule is None:
+        one = asked.target
+        for_it = f" for {kit.quoted(one.name or one.id, 60)}" if one and not one.is_any else ""
+        return f"no rule in {verdict.of.origin} allows it{for_it}"
+    unsure = " may decide, but Slack doesn't say whether it fits" if verdict.missing else ""
+    place = f"rule {verdict.rule.index} ({verdict.of.origin}){unsure}"
+    return f"{place}: {in_words(verdict.rule, names)}"

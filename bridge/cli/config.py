@@ -20,7 +20,8 @@ from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, 
 from bridge.cli.store import JsonOption, in_store, opened
 from bridge.config import OWN, Config, Place
 from bridge.config_tables import RuleTable, TomlTable
-from bridge.engine.rules import Rule, in_words
+from bridge.engine.rule_words import in_words
+from bridge.engine.rules import Rule
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.features.alerts.conditions import in_units
 from bridge.logs import configure

@@ -9,9 +9,9 @@ from typing import Any, Final
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.running import slack_of
 from bridge.config import Config, Place, ProjectSettings, path_of
-from bridge.config_tables import Act
+from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act
 from bridge.engine.access import target_of
-from bridge.engine.rules import Rule, is_listed, never_fits
+from bridge.engine.rules import Rule, is_listed, names_some
 from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
 from bridge.errors import ProjectError, SlackError, SlackRefused
 from bridge.project import ProjectClient
@@ -27,6 +27,10 @@ _WHAT: Final = {"U": "a person", "W": "a person", "C": "a channel", "G": "a chan
 _CURES: Final = dict.fromkeys(
     "CG", "copy the ID again from Slack; a private channel also needs the bot in it (/invite)"
 )
+_OF_WORKFLOWS: Final = frozenset({"run", "schedule", "alert", "approve"})
+_OF_AGENTS: Final = frozenset({"ask", "schedule", "settings"})
+"""What can be asked about a workflow, and about an agent."""
+
 _UNKNOWN: Final = frozenset({"user_not_found", "channel_not_found", "user_not_visible", "users_not_found"})
 
 
@@ -174,3 +178,46 @@ def _granting(rules: Sequence[Rule], act: Act, project: ProjectSettings, workflo
     only_who = [Rule(one.index, who=one.who, channels=one.channels) for one in fitting]
     never = {rule.index for rule, _over in never_fits(only_who)}
     return [one for one in fitting if not one.refuse and one.index not in never]
+
+
+def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
+    """Return the rules that can never decide, each with the earlier one that covers it, if that's why."""
+    found: list[tuple[Rule, Rule | None]] = []
+    for at, rule in enumerate(rules):
+        over = next((earlier for earlier in rules[:at] if _covers(earlier, rule)), None)
+        of_workflows, of_agents = bool(rule.workflows or rule.triggers), bool(rule.agents)
+        possible = (_OF_WORKFLOWS if of_workflows or not of_agents else frozenset()) | (
+            _OF_AGENTS if of_agents or not of_workflows else frozenset()
+        )
+        is_about_nothing = names_some(rule) and not possible & (rule.may or frozenset(ACTS))
+        if over is not None or is_about_nothing:
+            found.append((rule, over))
+    return found
+
+
+def _covers(earlier: Rule, later: Rule) -> bool:
+    """Whether all that *later* fits, *earlier* fits, too."""
+    who, places = earlier.who, earlier.channels
+    kinds = {"guests", "members"} <= who
+    if who and not kinds and not (later.who and later.who <= who):
+        return False
+    if earlier.may and not (later.may or frozenset(ACTS)) <= earlier.may:
+        return False
+    if places and not set(KINDS_OF_PLACES) <= places:
+        direct = "direct" in places
+        if not later.channels or not all(one in places or (direct and one[0] == "D") for one in later.channels):
+            return False
+    if earlier.projects and not _includes(earlier.projects, later.projects):
+        return False
+    if not names_some(earlier):
+        return True
+    names = ("workflows", "triggers", "agents", "categories")
+    if not names_some(later) or any(
+        getattr(later, one) and not getattr(earlier, one) for one in ("agents", "workflows")
+    ):
+        return False
+    return all(not getattr(earlier, one) or _includes(getattr(earlier, one), getattr(later, one)) for one in names)
+
+
+def _includes(entries: Sequence[str], others: Sequence[str]) -> bool:
+    return bool(others) and all(is_listed(entries, other) for other in others)

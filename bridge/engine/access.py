@@ -16,6 +16,7 @@ from typing import Any, Final
 from bridge.config_tables import Act
 from bridge.engine.projects import ASK
 from bridge.engine.results import try_later
+from bridge.engine.rule_words import alternatives, ids_of, needs_of, refusal
 from bridge.engine.rules import (
     ANY_AGENT,
     GUEST,
@@ -26,14 +27,9 @@ from bridge.engine.rules import (
     Starter,
     Target,
     Verdict,
-    alternatives,
     both,
     decide,
-    explained,
     has_file,
-    ids_of,
-    needs_of,
-    refusal,
 )
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
@@ -281,10 +277,6 @@ class Access:
         if verdict.of.reason != "runner":
             return verdict.of.reason
         return "face" if asked.target is not None and asked.act == "settings" else _REASONS.get(asked.act, "runner")
-
-    async def explained(self, verdict: Verdict, asked: Asked) -> str:
-        """Say which rule decided, for operators."""
-        return explained(verdict, asked, await self._names([verdict.rule] if verdict.rule else []))
 
     async def _names(self, rules: Sequence[Rule], more: frozenset[str] = frozenset()) -> dict[str, str]:
         """Return the names of user groups and public channels that *rules* name."""

@@ -15,8 +15,7 @@ from functools import lru_cache, reduce
 from typing import Final, Literal
 
 from bridge.config import Config
-from bridge.config_tables import ACTS, KINDS_OF_PLACES, STARTERS, Act, RuleTable
-from bridge.slack.blockkit import kit
+from bridge.config_tables import Act, RuleTable
 from bridge.slack.blockkit.folding import name_key
 
 Starter = Literal["person", "app", "schedule", "alert"]
@@ -25,10 +24,6 @@ GUEST: Final = "guest"
 
 PUBLIC: Final = "public"
 """The fact that the place is a public channel."""
-
-_OF_WORKFLOWS: Final = frozenset({"run", "schedule", "alert", "approve"})
-_OF_AGENTS: Final = frozenset({"ask", "schedule", "settings"})
-"""What can be asked about a workflow, and about an agent."""
 
 _ANYTHING: Final = "\u2042"  # for an asterisk, which folding takes for a mark of formatting
 
@@ -236,7 +231,7 @@ def _first(listed: RuleList, asked: Asked) -> Verdict:
         if fits is None:
             return Verdict(False, rule, listed, missing=missing)
         # Of workflows, agents or projects of which none is chosen yet, one that refuses some leaves the others.
-        leaves_some = (is_any and _names_some(rule)) or (not asked.project and rule.projects)
+        leaves_some = (is_any and names_some(rule)) or (not asked.project and rule.projects)
         if not fits or (rule.refuse and leaves_some):
             continue
         if rule.refuse:
@@ -274,7 +269,7 @@ def _and(earlier: ApprovalTerms, later: ApprovalTerms) -> ApprovalTerms:
     )
 
 
-def _names_some(rule: Rule) -> bool:
+def names_some(rule: Rule) -> bool:
     """Whether a rule is about some workflows or agents only, so that others are left."""
     return bool(rule.workflows or rule.triggers or rule.agents or rule.categories)
 
@@ -323,49 +318,6 @@ def has_file(rules: Rules) -> bool:
     return any(one.reason == "rule" for one in rules)
 
 
-def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
-    """Return the rules that can never decide, each with the earlier one that covers it, if that's why."""
-    found: list[tuple[Rule, Rule | None]] = []
-    for at, rule in enumerate(rules):
-        over = next((earlier for earlier in rules[:at] if _covers(earlier, rule)), None)
-        of_workflows, of_agents = bool(rule.workflows or rule.triggers), bool(rule.agents)
-        possible = (_OF_WORKFLOWS if of_workflows or not of_agents else frozenset()) | (
-            _OF_AGENTS if of_agents or not of_workflows else frozenset()
-        )
-        is_about_nothing = _names_some(rule) and not possible & (rule.may or frozenset(ACTS))
-        if over is not None or is_about_nothing:
-            found.append((rule, over))
-    return found
-
-
-def _covers(earlier: Rule, later: Rule) -> bool:
-    """Whether all that *later* fits, *earlier* fits, too."""
-    who, places = earlier.who, earlier.channels
-    kinds = {"guests", "members"} <= who
-    if who and not kinds and not (later.who and later.who <= who):
-        return False
-    if earlier.may and not (later.may or frozenset(ACTS)) <= earlier.may:
-        return False
-    if places and not set(KINDS_OF_PLACES) <= places:
-        direct = "direct" in places
-        if not later.channels or not all(one in places or (direct and one[0] == "D") for one in later.channels):
-            return False
-    if earlier.projects and not _includes(earlier.projects, later.projects):
-        return False
-    if not _names_some(earlier):
-        return True
-    names = ("workflows", "triggers", "agents", "categories")
-    if not _names_some(later) or any(
-        getattr(later, one) and not getattr(earlier, one) for one in ("agents", "workflows")
-    ):
-        return False
-    return all(not getattr(earlier, one) or _includes(getattr(earlier, one), getattr(later, one)) for one in names)
-
-
-def _includes(entries: Sequence[str], others: Sequence[str]) -> bool:
-    return bool(others) and all(is_listed(entries, other) for other in others)
-
-
 def is_listed(entries: Iterable[str], *names: str) -> bool:
     """Whether one of *names* is one of the *entries*: an ID, a name in any spelling, or a pattern with ``*``."""
     keys = [name_key(name) for name in names if name]
@@ -392,151 +344,3 @@ def _is_like(key: str, first: str, *others: str) -> bool:
             return False
         at = found + len(part)
     return at <= end
-
-
-_DOES: Final[Mapping[str, str]] = {
-    "ask": "talk to agents",
-    "run": "run workflows",
-    "schedule": "schedule anything",
-    "report": "schedule reports",
-    "alert": "set up alerts",
-    "settings": "change settings",
-    "approve": "approve runs",
-    "trace": "see what happened to messages",
-}
-_ON: Final[Mapping[str, str]] = {
-    "ask": "talk to",
-    "run": "run",
-    "schedule": "schedule",
-    "alert": "set up alerts on",
-    "settings": "change",
-    "approve": "approve",
-}
-_PLACES: Final = {"public": "public channels", "private": "private channels", "direct": "direct messages"}
-_MOST_WORDS: Final = 3  # rules that a refusal names
-
-
-def explained(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
-    """Say which rule of the operator's file decided, for operators."""
-    if verdict.of is None:
-        return "no rules"
-    if verdict.rule is None:
-        return (
-            f"no rule in {verdict.of.origin} allows it"
-            if not asked.target or asked.target.is_any
-            else (
-                f"no rule in {verdict.of.origin} allows it for {kit.quoted(asked.target.name or asked.target.id, 60)}"
-            )
-        )
-    unsure = " may decide, but Slack doesn't say whether it fits" if verdict.missing else ""
-    place = f"rule {verdict.rule.index} ({verdict.of.origin}){unsure}"
-    return f"{place}: {in_words(verdict.rule, names)}"
-
-
-def ids_of(rule: Rule) -> frozenset[str]:
-    """Return the IDs of user groups and channels that a rule's words name."""
-    by = rule.approval.by if rule.approval else ()
-    return frozenset(one for one in (*rule.who, *rule.channels, *by) if one[:1] in {"S", "C", "G"})
-
-
-_SUBJECTS: Final[Mapping[Starter, str]] = {
-    "person": "You", "app": "Apps' posts", "schedule": "Schedules", "alert": "Alerts",
-}  # fmt: skip
-
-
-def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
-    """Return the rules that allow what was refused, for others or elsewhere.
-
-    Of a rule that refuses it for the rest, those are before it. One for some people is reason enough. What only apps,
-    schedules and alerts may start helps no person.
-    """
-    listed = verdict.of.rules if verdict.of else ()
-    if verdict.rule is not None:
-        listed = () if verdict.rule.who else listed[: listed.index(verdict.rule)]
-    everywhere = [replace(rule, who=frozenset(), channels=frozenset()) for rule in listed]
-    fitting = [rule for rule, free in zip(listed, everywhere, strict=True) if free.fits(asked)[0] and not rule.refuse]
-    if asked.by == "person":
-        fitting = [one for one in fitting if not one.who or any(n[0] != "A" and n not in STARTERS for n in one.who)]
-    return fitting[:_MOST_WORDS]
-
-
-def in_words(rule: Rule, names: Mapping[str, str]) -> str:
-    """Say what a rule of the operator's file does; *names* are those of user groups and channels, by ID."""
-    who = kit.joined(_people(rule.who, names)) or ("nobody" if rule.refuse else "everyone")
-    may = "may not" if rule.refuse and rule.who else "may"
-    acts = [_DOES[act] for act in ACTS if act in rule.may] or ["do anything" if rule.refuse else "do everything"]
-    about = [kit.quoted(one, 60) for one in (*rule.workflows, *rule.agents)]
-    about += [f"trigger {kit.quoted(one, 40)}" for one in rule.triggers]
-    about += [f"category {kit.quoted(one, 40)}" for one in rule.categories]
-    with_ = f" ({', '.join(about)})" if about else ""
-    of = f" of {kit.joined([kit.quoted(one, 40) for one in rule.projects])}" if rule.projects else ""
-    where = f" in {kit.joined(_places(rule.channels, names))}" if rule.channels else ""
-    how = f"; it {needs}" if (needs := needs_of(rule.approval, confirm=rule.confirm, names=names)) else ""
-    return f"{who} {may} {kit.joined(acts, 'or' if rule.refuse else 'and')}{with_}{of}{where}{how}"
-
-
-def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
-    """Say why the operator's file refuses what was asked, and whom to ask."""
-    if verdict.missing:
-        unsure = {GUEST: "whether you're a guest", PUBLIC: "whether this channel is public"}
-        unknown = [unsure.get(one) or f"who is in {names.get(one, _unnamed(one))}" for one in sorted(verdict.missing)]
-        again = "Try again in a minute, and tell your admin if it keeps happening."
-        return f"Slack doesn't say {kit.joined(unknown[:_MOST_WORDS])}, so nothing was done. {again}"
-    target = asked.target
-    what = _DOES[asked.act]
-    if target is not None and not target.is_any and asked.act in _ON:
-        what = f"{_ON[asked.act]} {kit.quoted(target.name or target.id, 60)}"
-    others = alternatives(verdict, asked)
-    if verdict.rule is not None and not others:
-        who = kit.joined(_people(verdict.rule.who, names))
-        subject = f"{who} can't" if who else "nobody can"
-        if asked.by != "person":
-            subject = "a rule refuses it"
-        where = f" in {kit.joined(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
-        return f"{_SUBJECTS[asked.by]} can't {what} here: {subject}{where}. Ask your admin for access."
-    clauses: dict[str, list[str]] = {}  # by place
-    for rule in others:
-        clauses.setdefault(kit.joined(_places(rule.channels, names)), []).extend(_people(rule.who, names))
-    words = [
-        f"{kit.joined(list(dict.fromkeys(who)))} can{f', in {places}' if places else ''}"
-        if who else f"that's possible in {places}"
-        for places, who in clauses.items()
-    ]  # fmt: skip
-    only = "only " if others and others[0].who else ""
-    why = f"{only}{', or '.join(words)}" if words else "no rule allows it"
-    groups = [names[one] for rule in others for one in sorted(rule.who) if one in names]
-    whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
-    return f"{_SUBJECTS[asked.by]} can't {what} here: {why}. Ask {whom} for access."
-
-
-def needs_of(terms: ApprovalTerms | None, *, names: Mapping[str, str], confirm: bool = False) -> str:
-    """Say what has to happen before a workflow runs; ``""`` if nothing has to."""
-    if terms is None:
-        return "asks you to confirm" if confirm else ""
-    by = kit.joined(_people(terms.by, names), "or")
-    count = f" of {terms.count} people" if terms.count > 1 else ""
-    return f"needs approval{count}{f' by {by}' if by and not count else f' ({by})' if by else ''}"
-
-
-def _people(who: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    """Return words for those in *who*, without the names of people."""
-    words = []
-    for one in sorted(who, key=lambda one: (one[0] not in "SCG", one)):
-        if one[0] in "UW":
-            words.append("certain people")
-        elif one[0] == "A":
-            words.append("certain apps")
-        elif one[0] in "CG":
-            words.append(f"members of {names.get(one, _unnamed(one))}")
-        else:
-            words.append(names.get(one, _unnamed(one)) if one[0] == "S" else one)
-    return list(dict.fromkeys(words))
-
-
-def _places(channels: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    known = [_PLACES.get(one) or names.get(one) or _unnamed(one) for one in sorted(channels)]
-    return list(dict.fromkeys(known))
-
-
-def _unnamed(id_: str) -> str:
-    return "a user group" if id_[0] == "S" else "certain direct messages" if id_[0] == "D" else "certain channels"

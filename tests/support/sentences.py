@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from bridge import errors
+from bridge.cli.access import explained
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
 from bridge.config_tables import ACTS
 from bridge.ends import End, failures, messages as ends, refusals
 from bridge.ends.failures import failure
 from bridge.ends.refusals import no_longer
-from bridge.engine import notices, rules
+from bridge.engine import notices, rule_words, rules
 from bridge.engine.results import RunEnded
 from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.engine.unfinished import unfinished
@@ -236,11 +237,11 @@ def _of_rules() -> Iterator[str]:
     verdicts = (Verdict(False, None, listed), *(Verdict(False, rule, listed) for rule in _RULES))
     unsure = Verdict(False, _RULES[1], listed, missing=frozenset({rules.GUEST}))
     for rule in _RULES:
-        yield f"rule | {rule.index} | {rules.in_words(rule, _NAMED)}"
+        yield f"rule | {rule.index} | {rule_words.in_words(rule, _NAMED)}"
     for act in ACTS:
         for target in (None, Target("workflow", name="Import")):
             asked = Asked(act, "U0BOB", "C0GENERAL", target=target)
             for verdict in (*verdicts, unsure):
                 about = f"{act} {target.name if target else ''} {verdict.rule.index if verdict.rule else '-'}"
-                yield f"refused | {about} | {rules.refusal(verdict, asked, _NAMED)}"
-                yield f"explained | {about} | {rules.explained(verdict, asked, _NAMED)}"
+                yield f"refused | {about} | {rule_words.refusal(verdict, asked, _NAMED)}"
+                yield f"explained | {about} | {explained(verdict, asked, _NAMED)}"
