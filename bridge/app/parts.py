@@ -19,7 +19,7 @@ from bridge.door.listeners.events import EventListeners
 from bridge.door.listeners.interactions import InteractionListeners, answer_not_stored
 from bridge.door.listeners.messages import MessageListeners
 from bridge.door.listeners.token_watch import TokenWatch
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock

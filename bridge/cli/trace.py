@@ -15,8 +15,8 @@ from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.printing import columns, moment, out, to_json
 from bridge.cli.running import CANNOT_RUN, say
 from bridge.cli.store import JsonOption, in_store
+from bridge.ends.decisions import explain
 from bridge.ends.messages import NOT_YET
-from bridge.engine.decisions import explain
 from bridge.ids import LinkedMessage, MessageKey
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import MessageTrace, TurnTrace, owner_of, trace_of

@@ -9,11 +9,11 @@ from itertools import islice, takewhile
 from typing import Any, Final, NamedTuple, TypeVar
 
 from bridge.ends.failures import failure
+from bridge.ends.notices import help_card, help_lines
 from bridge.ends.typed import MOST_OPTIONS
 from bridge.engine.choices import Choices, Option
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
-from bridge.engine.notices import help_card, help_lines
 from bridge.engine.picking import likeness, pick
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.rules import ANY_WORKFLOW

@@ -8,6 +8,7 @@ from typing import Any
 
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
+from bridge.ends.notices import command_gone, did_you_mean, not_queued, of_earlier_release
 from bridge.engine.addressing import misspelled_first
 from bridge.engine.choices import Choices, Option
 from bridge.engine.command_line import MEANT, CommandLine
@@ -22,7 +23,6 @@ from bridge.engine.feature import (
     RegisteredShortcut,
     place_of_form,
 )
-from bridge.engine.notices import command_gone, did_you_mean, not_queued, of_earlier_release
 from bridge.engine.projects import ASK, CHOOSE, remember
 from bridge.engine.questions import Question
 from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown

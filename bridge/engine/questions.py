@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.deps import EngineDeps
 from bridge.engine.places import recipient_of
 from bridge.engine.results import Form, Outcome, Result, shown

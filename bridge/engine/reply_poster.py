@@ -12,7 +12,7 @@ import logging
 from dataclasses import replace
 from datetime import timedelta
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.places import MENU_MARK, RUN_MARK, is_posted_publicly, place_of, recipient_of
 from bridge.engine.results import NewThread, Outcome
 from bridge.engine.turn import Turn

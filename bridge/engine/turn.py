@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
-from bridge.engine.notices import other_project
+from bridge.ends.notices import other_project
 from bridge.engine.places import RUN_MARK, place_of
 from bridge.engine.projects import ASK, ServedProjects
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError

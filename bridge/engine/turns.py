@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from bridge.ends import failures
-from bridge.engine import notices
+from bridge.ends import failures, notices
+from bridge.ends.unfinished import notice_left, notice_left_unread
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.deps import EngineDeps
 from bridge.engine.dispatch import Features
@@ -34,7 +34,6 @@ from bridge.engine.reply_poster import (
 )
 from bridge.engine.results import Done, Form, HomeChanged, HomeView, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
-from bridge.engine.unfinished import notice_left, notice_left_unread
 from bridge.errors import (
     BridgeError,
     Busy,

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.engine.decisions import explain
+from bridge.ends.decisions import explain
 from bridge.features.approvals.request import StoredRequest, canonical, digest_of
 from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import ScheduledRun, TriggeredRun

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine.decisions import Received
+from bridge.ends.decisions import Received
 from bridge.features.channels import forms
 from bridge.features.channels.settings import MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.inbound import Alert, InboundMessage, Submission

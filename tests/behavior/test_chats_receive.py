@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine.decisions import Received
+from bridge.ends.decisions import Received
 from bridge.errors import SlackUnreachable
 from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table

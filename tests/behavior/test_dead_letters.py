@@ -7,7 +7,7 @@ from datetime import timedelta
 import httpx
 
 from bridge.cli.trace import steps_of
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.results import Outcome
 from bridge.ids import TurnId
 from bridge.playground.emulator.faults import Error

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.decisions import Received
-from bridge.engine.notices import SEND_EDITED, SEND_REPLY
+from bridge.ends.decisions import Received
+from bridge.ends.notices import SEND_EDITED, SEND_REPLY
 from bridge.inbound import Notice, to_json
 from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, TEAM, USER, message, ts

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bridge.cli.forget import erase_set_up
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.standing import Standing, all_counted
 from bridge.features.agents.handles import Handle
 from bridge.features.approvals.layout import APPROVE

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from bridge.cli.trace import steps_of
-from bridge.engine.notices import SLIP_COMMAND, SLIP_PROJECT, SLIP_TEXT
+from bridge.ends.notices import SLIP_COMMAND, SLIP_PROJECT, SLIP_TEXT
 from bridge.engine.projects import CHOOSE, OF_DIRECT
 from bridge.features.alerts.evaluating import evaluate_all
 from bridge.features.buttons import OPEN_DEFAULT, RUN_FORM

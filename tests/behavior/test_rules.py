@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.engine.decisions import explain
+from bridge.ends.decisions import explain
 from bridge.features.channels.settings import AppRule
 from bridge.features.schedules.schedule import read_run
 from bridge.features.workflows import run_card

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.engine.notices import SEND_AGAIN
+from bridge.ends.notices import SEND_AGAIN
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, Spec, StoredTask, read_question, read_run
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error
 from bridge.playground.emulator.sample import BOB, DM_BOB

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine.notices import SEND_AGAIN
+from bridge.ends.notices import SEND_AGAIN
 from bridge.errors import StoreUnavailable
 from bridge.features.conversations.stops import DISCARD, SEND_WAITING, SHOW
 from bridge.inbound import Click, StopRequest

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bridge.engine.notices import SEND_REPLY
+from bridge.ends.notices import SEND_REPLY
 from bridge.ids import MessageKey
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_ALICE, GENERAL, OTHER_BOT, SLACKBOT

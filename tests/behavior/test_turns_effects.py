@@ -13,7 +13,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.notices import SEND_AGAIN
+from bridge.ends.notices import SEND_AGAIN
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.workflows.run_card import NOTIFY
 from bridge.features.workflows.runs import results_of

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.notices import SEND_AGAIN
+from bridge.ends.notices import SEND_AGAIN
 from bridge.features.buttons import run_value
 from bridge.features.workflows.run_card import AGAIN
 from bridge.inbound import InboundMessage

@@ -9,7 +9,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bridge.engine.notices import NOTIFY, STOP
+from bridge.ends.notices import NOTIFY, STOP
 from bridge.features.conversations.menu import CHOOSE
 from bridge.playground.emulator.faults import Error, Hang, RateLimited
 from bridge.playground.emulator.sample import ALICE, BRIDGE, DM_ALICE, GENERAL

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.projects import OF_DIRECT
 from bridge.features.agents import layout as agents
 from bridge.features.alerts import layout as alerts

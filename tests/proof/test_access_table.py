@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.features.buttons import RUN_FORM, run_value
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bridge.ends import notices
 from bridge.ends.failures import failure, sentence
-from bridge.engine import notices
 from bridge.errors import (
     BridgeError,
     Busy,

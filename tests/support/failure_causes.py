@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Final
 
 from bridge import errors
-from bridge.engine import notices
-from bridge.engine.unfinished import unfinished
+from bridge.ends import notices
+from bridge.ends.unfinished import unfinished
 from bridge.errors import BridgeError
 from bridge.slack.blockkit.reply import Reply
 

@@ -33,7 +33,7 @@ from bridge.config import OWN, Config, default_project, read_config
 from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import Sockets
-from bridge.engine.decisions import Received
+from bridge.ends.decisions import Received
 from bridge.engine.projects import ServedProjects
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn

@@ -73,7 +73,7 @@ _IDS: Final = {"only_for": ("U0BOB",), "groups": (GROUP,)}
 """Arguments that are IDs of Slack's."""
 
 LAYOUTS: Final = frozenset({
-    "answers", "asking", "buttons", "forms", "layout", "menu", "notices", "run_card", "stops",
+    "answers", "asking", "buttons", "failures", "forms", "layout", "menu", "notices", "refusals", "run_card", "stops",
 })  # fmt: skip
 """The modules of a feature with layouts; the import rules keep the same modules pure."""
 
@@ -84,14 +84,10 @@ type_hints: Final = cache(typing.get_type_hints)
 
 def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield every public layout function, by ``module.name``, or ``feature.name`` from its layout and commands."""
-    bricks = [
-        one.name
-        for package in (blockkit, ends)
-        for one in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
-    ]
+    bricks = [one.name for one in pkgutil.iter_modules(blockkit.__path__, "bridge.slack.blockkit.")]
     packages = [
         one.name
-        for package in (engine, features)
+        for package in (ends, engine, features)
         for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ]
     for path in (*bricks, *packages):

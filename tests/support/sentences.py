@@ -15,13 +15,13 @@ from bridge.cli.access import explained
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
 from bridge.config_tables import ACTS
-from bridge.ends import End, failures, messages as ends, refusals
+from bridge.ends import End, failures, messages as ends, notices, refusals
 from bridge.ends.failures import failure
 from bridge.ends.refusals import no_longer
-from bridge.engine import notices, rule_words, rules
+from bridge.ends.unfinished import unfinished
+from bridge.engine import rule_words, rules
 from bridge.engine.results import RunEnded
 from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
-from bridge.engine.unfinished import unfinished
 from bridge.features import pauses
 from bridge.features.agents.layout import handle_changed
 from bridge.features.alerts.layout import KIND

@@ -11,10 +11,9 @@ from typing import get_args
 
 import bridge
 from bridge import errors
-from bridge.ends import messages, refusals
+from bridge.ends import decisions, messages, refusals
 from bridge.ends.messages import DEATHS, DECISIONS, ENDS, REQUESTS, Decision, Reason, State
 from bridge.ends.refusals import ACCESS, REFUSALS
-from bridge.engine import decisions
 from bridge.features.approvals import request
 from bridge.features.approvals.store import DRAFT
 from support.tables import each

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bridge.ends import notices
 from bridge.ends.failures import failure
-from bridge.engine import notices
 from bridge.errors import CannotConnect, NotAllowed
 from bridge.features.agents import layout as agents
 from bridge.features.buttons import workflow_options

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.notices import in_line
+from bridge.ends.notices import in_line
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage

@@ -18,8 +18,8 @@ from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.response import BoltResponse
 
 from bridge.door.listeners.app import IN_TIME, Intake
-from bridge.engine import notices
-from bridge.engine.decisions import not_written
+from bridge.ends import notices
+from bridge.ends.decisions import not_written
 from bridge.engine.feature import MenuQuery
 from bridge.engine.projects import ServedProjects, chosen_by
 from bridge.errors import BridgeError, SlackError

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 from slack_bolt.async_app import AsyncApp
 
 from bridge.door.listeners.app import NotStored, in_time
+from bridge.ends.decisions import Received, not_written
 from bridge.ends.messages import Reason
-from bridge.engine.decisions import Received, not_written
 from bridge.ids import MessageKey, ThreadKey
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from bridge.ends import notices
 from bridge.ends.failures import failure
-from bridge.engine import notices
 from bridge.engine.access import target_of
 from bridge.engine.limits import say_if_near
 from bridge.engine.picking import is_called, nearest

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.choices import Choices
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.places import recipient_of

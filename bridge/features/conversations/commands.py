@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.results import AnswerShown, Done, Greeted, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, Literal, ParamSpec, TypeVar
 
 from bridge.documents import AT_ONCE, MOST_BYTES, DocumentNotRead, Documents, DocumentText
-from bridge.engine.notices import NotRead
+from bridge.ends.notices import NotRead
 from bridge.engine.results import TryLater
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused
 from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, Table

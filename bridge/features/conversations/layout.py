@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from bridge.engine.notices import notify_or_stop
+from bridge.ends.notices import notify_or_stop
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit, markdown
 from bridge.slack.blockkit.reply import Audience, Block, Reply, Speaker

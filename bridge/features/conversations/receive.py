@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
+from bridge.ends import notices
+from bridge.ends.decisions import NOT_QUEUED, Received
 from bridge.ends.failures import failure
 from bridge.ends.messages import Reason
-from bridge.engine import notices
 from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.command_line import STOP
-from bridge.engine.decisions import NOT_QUEUED, Received
 from bridge.engine.dispatch import Features
 from bridge.engine.picking import is_called
 from bridge.errors import NotAllowed, ProjectError, SlackUnreachable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from bridge.engine.notices import SEND_AGAIN
+from bridge.ends.notices import SEND_AGAIN
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.home import Need
 from bridge.engine.projects import OF_DIRECT
 from bridge.features.buttons import (

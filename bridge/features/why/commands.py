@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from bridge.ends import End
+from bridge.ends.decisions import Explanation, explain, not_written
 from bridge.ends.messages import Reason, State
 from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
-from bridge.engine.decisions import Explanation, explain, not_written
 from bridge.engine.feature import Feature
 from bridge.engine.results import Outcome, Result, shown
 from bridge.engine.turn import Turn

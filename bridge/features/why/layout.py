@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
 

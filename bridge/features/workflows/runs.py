@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from bridge.engine import notices
+from bridge.ends import notices
 from bridge.engine.limits import say_if_near
 from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Permit, Question

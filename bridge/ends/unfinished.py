@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from bridge.ends import notices
 from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
-from bridge.engine import notices
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
 from bridge.queue.records import Step, Unreadable, end_of

@@ -22,8 +22,8 @@ from bridge.ends.messages import (
     Reason,
     State,
 )
+from bridge.ends.notices import why_not_posted
 from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
-from bridge.engine.notices import why_not_posted
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
 from bridge.queue.inbox import NotStored
