@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from bridge.ends import Cure, End
-from bridge.ends.failures import FAILURES
+from bridge.ends.failures import FAILURES, why_not_posted
 from bridge.ends.messages import (
     ANSWERED,
     DEATHS,
     DECISIONS,
     ENDS,
+    GIVEN_UP,
     REPLIED,
     REQUESTS,
     UNKNOWN,
@@ -22,7 +23,6 @@ from bridge.ends.messages import (
     Reason,
     State,
 )
-from bridge.ends.notices import why_not_posted
 from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
@@ -184,7 +184,7 @@ def _dead(turn: TurnTrace) -> Explanation:
     name, _, error = reason.partition(": ")
     line = DEATHS.get(reason) or DEATHS.get(name) or DEATHS["started several times, never finished"]
     if name == "Slack" and turn.died == "queued":  # the menu that asks for an agent
-        line = replace(line, cure="Send it again once that's fixed.", button="again")
+        line = GIVEN_UP["menu"]
     return Explanation(line, {"refused": why_not_posted(error)}, turn=turn)
 
 

@@ -311,9 +311,10 @@ _REFUSED: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def why_not_posted(error: str) -> str:
-    """Say in a phrase why Slack rejects a reply with *error*; ``""`` if that's not known."""
+    """Say in a phrase why Slack rejects a reply with *error*."""
     base = "restricted_action" if error.startswith("restricted_action") else error
-    return _REFUSED.get(error, _REFUSED.get(base, ("",)))[0]
+    known = _REFUSED.get(error) or _REFUSED.get(base)
+    return known[0] if known else f"Slack doesn't allow it ({kit.one_line(error, 60)})"
 
 
 def why_no_longer_posted(error: str) -> str:

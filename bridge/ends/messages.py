@@ -191,7 +191,11 @@ class Reason(StrEnum):
     RULE_PAUSED = "the rule for its app is paused ({})", _RULE_PAUSED
     APP_TOO_FAST = (
         "its app, {}, is posting too fast",
-        End("This app was posting too fast, so I ignored this post.", "Mention me yourself."),
+        End(
+            "This app was posting too fast, so I ignored this post.",
+            "Mention me yourself.",
+            said="{app} is posting too fast. I'll ignore its posts for the rest of this minute.",
+        ),
     )
     TOO_LATE_TO_RUN = (
         "found too late to run a workflow",
@@ -310,6 +314,10 @@ GIVEN_UP: Final[Mapping[str, End]] = {
     "alert": End(
         "I couldn't finish posting an alert, so it may be missing.", "To see which ones are on, open /stats alerts."
     ),
+    "menu": End(
+        "Slack refused my reply: {refused}.", "Send it again once that's fixed.", "again",
+        said="I couldn't ask which agent should answer: {refused}",
+    ),
     "unreadable": End(
         "I have an answer, but another version of the bridge saved it, and I can't show it.",
         "Ask again to get a new one.",
@@ -337,6 +345,7 @@ class State(Enum):
     DOWN = End(
         "The project service has been unavailable since {since}, so this message is waiting.",
         "I'll send it to the agent once the service is back.",
+        said="The project service is unavailable. Your message is queued and will be answered once it's back.",
     )
     NOT_ACCEPTED = End(
         "The project service isn't accepting this message right now, so it's waiting.", "I try again every few seconds."
@@ -344,6 +353,7 @@ class State(Enum):
     TRIED_LATER = End(
         "I'll send this message again at {since}, because the project service isn't accepting it right now.",
         "Type !stop in the thread to stop waiting.",
+        said="The project service {why}, so your message is waiting.",
     )
     WORKING = End(
         "This message was sent to the project service at {since}, and there's no answer yet.",
@@ -359,7 +369,10 @@ class State(Enum):
     )
     DISCARDED_BY_ADMIN = End("This message couldn't be finished, and your admin discarded it.", AGAIN)
     NOT_A_MEMBER = End(
-        "I'm not in this channel, so this message didn't reach me.", "Invite me with /invite, and mention me again."
+        "I'm not in this channel, so this message didn't reach me.",
+        "Invite me with /invite, and mention me again.",
+        said="I can't post in this channel, so nothing was sent to the agent. Invite me with /invite and try again, or "
+        "send me a direct message.",
     )
     BEFORE_RECORDS = End("This message is older than my records, which begin at {since}.", AGAIN)
     TOO_OLD_FOR_RECORDS = End("This message is older than seven days, and I have no older records.", AGAIN)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from bridge.ends import failures
-from bridge.ends.failures import failure, what_happened
-from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN
+from bridge.ends.failures import failure, what_happened, why_not_posted
+from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN, Reason, State
 from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS, no_longer
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
@@ -50,7 +49,6 @@ _UNDERSTOOD: Final = (
     "transcript."
 )
 MOST_NAMED: Final = 10  # files in a notice
-
 SEND_AGAIN: Final = "turn:again"
 SHOW: Final = "turn:show"
 NOTIFY: Final = "answer:notify"
@@ -63,6 +61,30 @@ SEND_REPLY: Final = "reply:send"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_PROJECT: Final = "slip:project"
 SLIP_TEXT: Final = "slip:text"
+
+
+_QUEUED: Final = "Queued after any messages already waiting here."
+_NOT_HERE: Final = State.NOT_A_MEMBER.value.said
+IN_CANVAS: Final = kit.reply(REFUSALS["canvas"].told)
+COMMAND_MISSED: Final = kit.reply(MISSED.told)
+THREAD_FULL: Final = kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
+THREAD_MUTED: Final = kit.reply(MUTED.told, kit.with_code(MUTED.told, "!unmute"))
+NO_THREAD_HERE: Final = kit.reply(_NOT_HERE, kit.with_code(_NOT_HERE, "/invite"))
+SERVICE_DOWN: Final = kit.note(f"⏳ {State.DOWN.value.said}", audience=Audience.THREAD)
+SHOWN_AFTER_ALL: Final = kit.note("Shown on request.", audience=Audience.THREAD)
+SENT_AGAIN: Final = kit.note(_QUEUED, audience=Audience.THREAD, replaces_original=True)
+SENT_EDITED: Final = kit.note(_QUEUED, replaces_original=True)
+SENT_REPLY: Final = kit.note("Sent to the agent.", replaces_original=True)
+ANSWER_GONE: Final = kit.reply("This answer is no longer available. Ask again to get a new one.")
+MESSAGE_GONE: Final = kit.reply("This message is no longer available. Type it again.")
+COMMAND_GONE: Final = kit.reply("This command is no longer available. Type it again.")
+NO_AGENTS: Final = kit.reply("This project has no agents yet.", audience=Audience.THREAD)
+NO_CONVERSATION: Final = kit.reply(
+    "There's no conversation here yet. Mention me with a question, or pick an agent if I asked you to."
+)
+SESSION_RESET: Final = kit.note(
+    "The next message starts a new session. The agent won't remember this conversation.", audience=Audience.THREAD
+)
 
 
 def of_earlier_release(what: str = "") -> Reply:
@@ -79,11 +101,6 @@ def not_posted(error: str, channel: str = "") -> Reply:
     end = DEATHS["Slack"]
     text = f"⚠️ {end.said.format(refused=why_not_posted(error))} {end.cure}"
     return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
-
-
-def why_not_posted(error: str) -> str:
-    """Say in a phrase why Slack rejects a post with *error*."""
-    return failures.why_not_posted(error) or f"Slack doesn't allow it ({kit.one_line(error, 60)})"
 
 
 def _with_channel(text: str, channel: str, ending: str = "") -> Block:
@@ -151,26 +168,6 @@ def slip_settled(meant: str) -> Reply:
     return kit.note(text, replaces_original=True)
 
 
-def in_canvas() -> Reply:
-    """Explain to a person who mentioned the bot in a canvas why it doesn't answer."""
-    return kit.reply(REFUSALS["canvas"].told)
-
-
-def command_missed() -> Reply:
-    """Say that a command found after an outage isn't run."""
-    return kit.reply(MISSED.told)
-
-
-def thread_full() -> Reply:
-    """Reject a message because too many are waiting."""
-    return kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
-
-
-def thread_muted() -> Reply:
-    """Say that a message wasn't sent, because its thread is muted."""
-    return kit.reply(MUTED.told, kit.with_code(MUTED.told, "!unmute"))
-
-
 def paused(limited: str, wait: timedelta, *, is_first: bool = False) -> Reply:
     """Say that a limit was reached, and how long to wait; a thread's first such notice is for everyone in it."""
     shown_to = Audience.THREAD if is_first and limited == "thread" else Audience.PRIVATE
@@ -179,21 +176,14 @@ def paused(limited: str, wait: timedelta, *, is_first: bool = False) -> Reply:
 
 def app_paused(name: str) -> Reply:
     """Tell a channel that an app posts too fast."""
-    text = f"{kit.named(name, 80) or 'An app'} is posting too fast."
-    return kit.note(f"{text} I'll ignore its posts for the rest of this minute.", audience=Audience.CHANNEL)
+    text = Reason.APP_TOO_FAST.meaning.said.format(app=kit.named(name, 80) or "An app")
+    return kit.note(text, audience=Audience.CHANNEL)
 
 
 def not_queued(command: str = "") -> Reply:
     """Say that a *command*, or anything else a person did, couldn't be queued."""
     what = f"{kit.one_line(command, 40)}, so it didn't run" if command else "this, so nothing was done"
-    return kit.reply(f"⚠️ I couldn't queue {what}. Try again in a minute.")
-
-
-def no_thread_here() -> Reply:
-    """Say that no conversation can start where the bot can't post."""
-    text = "I can't post in this channel, so nothing was sent to the agent. "
-    text += "Invite me with /invite and try again, or send me a direct message."
-    return kit.reply(text, kit.with_code(text, "/invite"))
+    return kit.reply(f"⚠️ {REFUSALS['not_queued'].said.format(what=what)}")
 
 
 def outcome_unknown(
@@ -222,19 +212,9 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
     return kit.reply(text, shown, small, show, audience=Audience.CHANNEL)
 
 
-def shown_after_all() -> Reply:
-    """Replace the offer to show a post once its button was pressed."""
-    return kit.note("Shown on request.", audience=Audience.THREAD)
-
-
 def already_used(who: str = "") -> Reply:
     """Say that a button that acts once was already used, and by whom."""
     return kit.reply(f"{kit.named(who, 80) if who else 'Someone'} already used this button, so nothing more was done.")
-
-
-def answer_gone() -> Reply:
-    """Say that a recorded answer has expired."""
-    return kit.reply("This answer is no longer available. Ask again to get a new one.")
 
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
@@ -245,16 +225,19 @@ def too_old(turn: str, waited_for: timedelta) -> Reply:
 
 
 def discarded(why: str, count: int) -> Reply:
-    """Say that *count* waiting messages won't be sent, and *why* (`Inbox.discard_expired`)."""
-    what = "This message wasn't" if count == 1 else f"{count} messages here weren't"
-    because = "nobody picked an agent" if why == "not chosen" else "nobody resumed this thread after it was stopped"
-    return kit.note(f"{what} sent to the agent because {because}.", audience=Audience.THREAD)
+    """Say that *count* waiting messages won't be sent, and *why* (`Inbox.discard_expired`).
 
-
-def thread_deleted(count: int) -> Reply:
-    """Tell the author of *count* waiting messages that the first message of their thread was deleted."""
-    what = "Your message wasn't" if count == 1 else f"Your {count} messages weren't"
-    return kit.note(f"{what} sent to the agent because the thread's first message was deleted.")
+    It's ``deleted`` if the thread's first message was, which only the author of the others is told.
+    """
+    one, several = "This message", f"{count} messages here"
+    audience, because = Audience.THREAD, "nobody resumed this thread after it was stopped"
+    if why == "deleted":
+        one, several = "Your message", f"Your {count} messages"
+        audience, because = Audience.PRIVATE, "the thread's first message was deleted"
+    elif why == "not chosen":
+        because = "nobody picked an agent"
+    what = f"{one} wasn't" if count == 1 else f"{several} weren't"
+    return kit.note(f"{what} sent to the agent because {because}.", audience=audience)
 
 
 def author_refused(reason: str, author: str) -> Reply:
@@ -275,20 +258,9 @@ def sent_them(count: int) -> Reply:
     return kit.note(text, audience=Audience.THREAD, replaces_original=True)
 
 
-def sent_again() -> Reply:
-    """Replace the offer to send a message again once its button was pressed."""
-    text = "Queued after any messages already waiting here."
-    return kit.note(text, audience=Audience.THREAD, replaces_original=True)
-
-
 def edited_too_late(key: str) -> Reply:
     """Offer to send the new text of the message with this *key*."""
     return kit.ask(DECISIONS["asked"].said, kit.button("Send new text", SEND_EDITED, key))
-
-
-def sent_edited() -> Reply:
-    """Replace the offer to send the new text once its button was pressed."""
-    return kit.note("Queued after any messages already waiting here.", replaces_original=True)
 
 
 def unmentioned(key: str) -> Reply:
@@ -296,36 +268,15 @@ def unmentioned(key: str) -> Reply:
     return kit.ask(OTHERS.said, kit.button("Send it", SEND_REPLY, key), small=OTHERS.cure)
 
 
-def sent_reply() -> Reply:
-    """Replace the offer to send a reply once its button was pressed."""
-    return kit.note("Sent to the agent.", replaces_original=True)
-
-
 def in_line(place: int) -> Reply:
     """Say how many messages are sent before this one: *place* is 2 if one is."""
     return kit.note(f"Your message is {kit.ordinal(place)} in line.")
 
 
-def message_gone() -> Reply:
-    """Say that the message that a button should send has expired."""
-    return kit.reply("This message is no longer available. Type it again.")
-
-
-def command_gone() -> Reply:
-    """Say that what was typed for a button has expired."""
-    return kit.reply("This command is no longer available. Type it again.")
-
-
-def service_down() -> Reply:
-    """Say that the service is down and that nothing is lost."""
-    text = "⏳ The project service is unavailable. Your message is queued and will be answered once it's back."
-    return kit.note(text, audience=Audience.THREAD)
-
-
 def waits_for_service(error: ProjectError, next_try: datetime, turn: str, value: str) -> Reply:
     """Say that a message waits for the service, until when, and offer to notify its person, and to stop it."""
     why = "is busy" if isinstance(error, Busy) else "isn't answering"
-    text = f"⏳ The project service {why}, so your message is waiting."
+    text = f"⏳ {State.TRIED_LATER.value.said.format(why=why)}"
     when = f"Next try: {kit.DATE_AND_TIME.format(moment=next_try.astimezone(UTC))}."
     small = kit.trusted_context("Next try: {next_try}", next_try=next_try)
     return kit.reply(f"{text} {when}", kit.section(text), small, kit.actions(*notify_or_stop(turn, value)))
@@ -342,28 +293,10 @@ def other_project(here: str, wanted: str) -> Reply:
     return kit.reply(f"This thread is about {here}. To use {wanted}, start a new thread.")
 
 
-def no_agents() -> Reply:
-    """Say that the project has no agents."""
-    return kit.reply("This project has no agents yet.", audience=Audience.THREAD)
-
-
 def session_info(agent_name: str, session: int | None, face: str = "") -> Reply:
     """Describe the thread's conversation."""
     what = ", in a new session from the next message on." if session is None else f" in session {session}."
     return kit.reply(f"{kit.with_face(face, kit.named(agent_name, 100))} answers here{what}")
-
-
-def no_conversation() -> Reply:
-    """Say that a command needs a thread with a conversation."""
-    return kit.reply(
-        "There's no conversation here yet. Mention me with a question, or pick an agent if I asked you to."
-    )
-
-
-def session_reset() -> Reply:
-    """Say that the thread's session has ended and the next message starts a new one."""
-    text = "The next message starts a new session. The agent won't remember this conversation."
-    return kit.note(text, audience=Audience.THREAD)
 
 
 def help_card(

@@ -118,7 +118,11 @@ REFUSALS: Final[Mapping[str, End]] = {
     "command_missed": MISSED,
     "thread_full": FULL,
     "not_queued": End(
-        "I couldn't queue this message.", "Send it again in a minute.", is_public=False, word="message not queued"
+        "I couldn't queue this message.",
+        "Send it again in a minute.",
+        is_public=False,
+        word="message not queued",
+        said="I couldn't queue {what}. Try again in a minute.",
     ),
     "muted": MUTED,
     "paused": TOO_FAST,

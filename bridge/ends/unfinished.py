@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bridge.ends import notices
+from bridge.ends.failures import why_not_posted
 from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
@@ -32,13 +33,11 @@ def unfinished(
     """
     is_message = kind == "message"
     audience = Audience.THREAD if is_message else Audience.PRIVATE
-    if end := GIVEN_UP.get(kind):
+    end = GIVEN_UP.get(kind) or (None if is_readable or step != "posting" else GIVEN_UP["unreadable"])
+    if end:
         return kit.ask(f"⚠️ {end.happened}", small=end.cure, audience=audience)
-    if step == "posting" and is_readable:
-        return notices.in_doubt(turn).model_copy(update={"audience": audience})
     if step == "posting":
-        end = GIVEN_UP["unreadable"]
-        return kit.ask(f"⚠️ {end.happened}", small=end.cure, audience=audience)
+        return notices.in_doubt(turn).model_copy(update={"audience": audience})
     if step == "sent" and is_message:
         return notices.outcome_unknown(turn, is_readable=is_readable)
     if step == "sent":
@@ -46,11 +45,9 @@ def unfinished(
     else:
         why = "started several times, never finished" if is_readable else "written by another version of the bridge"
         what = "this message" if is_message else command or _SCHEDULED.get(kind, "your last action")
-        text = DEATHS[why].said.format(what=what)
-        if error:
-            text = f"I couldn't ask which agent should answer: {notices.why_not_posted(error)}"
+        text, small = (GIVEN_UP["menu"] if error else DEATHS[why]).said, ""
         left = "it wasn't sent to the agent" if is_message else "nothing was done"
-        text, small = f"{text}, so {left}.", ""
+        text = f"{text.format(what=what, refused=why_not_posted(error))}, so {left}."
     again = [kit.button(notices.SEND_IT_AGAIN if is_message else "Try again", notices.SEND_AGAIN, turn)]
     return kit.ask(f"⚠️ {text}", *(again if is_readable else []), small=small, audience=audience)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
-from bridge.ends.notices import command_gone, did_you_mean, not_queued, of_earlier_release
+from bridge.ends.notices import COMMAND_GONE, did_you_mean, not_queued, of_earlier_release
 from bridge.engine.addressing import misspelled_first
 from bridge.engine.choices import Choices, Option
 from bridge.engine.command_line import MEANT, CommandLine
@@ -134,7 +134,7 @@ class Features:
             raise ControlNotUnderstood(click.action_id)
         option = await Choices(deps.scripts).picked(turn, value)
         if option is None:
-            return shown(command_gone(), "gone")
+            return shown(COMMAND_GONE, "gone")
         if is_project and turn.channel.startswith("D"):
             await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
         if option.line:

@@ -156,7 +156,7 @@ class ReplyPoster:
         await self._go_by_url(turn)
         if any(isinstance(after, NewThread) for after in outcome.after):
             # Without the bot's own root, there's no thread for the agent's answer.
-            await self._slack.whisper(recipient_of(turn.body), notices.no_thread_here(), existing, guard)
+            await self._slack.whisper(recipient_of(turn.body), notices.NO_THREAD_HERE, existing, guard)
         else:
             await self._slack.respond(turn.response_url, outcome.reply, existing, guard)
         return ""

@@ -318,9 +318,7 @@ class Turns:
             return Done("withdrawn")
         if record.discarded:
             why, _, count = record.discarded.rpartition(" ")
-            if why == "deleted":
-                return Outcome(what="discarded", reply=notices.thread_deleted(int(count)), is_outside=True)
-            return Outcome(what="discarded", reply=notices.discarded(why, int(count)))
+            return Outcome(what="discarded", reply=notices.discarded(why, int(count)), is_outside=why == "deleted")
         body, since = turn.body, record.accepted_at
         if isinstance(body, InboundMessage) and body.was_found and not record.is_again:
             since = min(since, datetime.fromtimestamp(float(body.ts), UTC))  # when it was written
@@ -573,7 +571,7 @@ class Turns:
             if turn.record.takes > 1:
                 existing = await self.deps.slack.history().find(place, notice, since)
             tag = MessageTag("bridge_notice", notice)
-            await self.deps.slack.post(place, notices.service_down(), tag, existing, turn.lease.ensure)
+            await self.deps.slack.post(place, notices.SERVICE_DOWN, tag, existing, turn.lease.ensure)
         except SlackError as exc:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):

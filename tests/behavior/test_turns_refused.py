@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bridge.ends.notices import thread_full
+from bridge.ends.notices import THREAD_FULL
 from bridge.inbound import Notice
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
@@ -77,7 +77,7 @@ async def test_a_refused_answer_becomes_a_dead_letter_and_the_next_is_posted(har
 def notice(**changes: object) -> Notice:
     said = message("hello")
     posted: dict[str, object] = {"team": said.team, "channel": said.channel, "user": said.user, "ts": said.ts}
-    posted |= {"what": "thread_full", "reply": thread_full().stored()}
+    posted |= {"what": "thread_full", "reply": THREAD_FULL.stored()}
     return Notice.model_validate(posted | changes)
 
 

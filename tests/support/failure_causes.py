@@ -13,7 +13,7 @@ from bridge.slack.blockkit.reply import Reply
 
 CONVERSATIONS: Final = "Conversations"
 NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
-    (notices.service_down(), "The project service can't be reached. The message is sent once it can."),
+    (notices.SERVICE_DOWN, "The project service can't be reached. The message is sent once it can."),
     (
         notices.outcome_unknown("1"),
         "The connection broke, or the service failed, after the message was sent. *Send again* queues it again.",
@@ -35,7 +35,7 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     (notices.too_old("1", timedelta(hours=25)), "The message waited for longer than `BRIDGE_MAX_AGE`."),
     (notices.discarded("not chosen", 1), "Nobody used the menu for `BRIDGE_SESSION_DAYS`."),
     (notices.discarded("stopped", 2), "Nobody chose what happens to messages after a stop for `BRIDGE_SESSION_DAYS`."),
-    (notices.thread_deleted(1), "Someone deleted the message that started the thread."),
+    (notices.discarded("deleted", 1), "Someone deleted the message that started the thread."),
     (
         notices.unmentioned("C1:1.0"),
         "Several people write in the thread, so a reply needs a mention (`BRIDGE_THREAD_REPLIES`). *Send it* sends it.",
@@ -44,7 +44,7 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
         notices.found_too_old(timedelta(hours=24)),
         "After an outage, messages older than `BRIDGE_MAX_AGE` were found. *Send them* sends them in order.",
     ),
-    (notices.command_missed(), "After an outage, a `!` command was found."),
+    (notices.COMMAND_MISSED, "After an outage, a `!` command was found."),
     (
         notices.edited_too_late("1"),
         "A message was edited after the agent received it. *Send new text* sends the new version.",
@@ -55,9 +55,9 @@ NOTICES: Final[tuple[tuple[Reply, str], ...]] = (
     ),
     (notices.did_you_mean("!stop", "-", "-"), "The message looks like a mistyped `!` command."),
     (notices.did_you_mean("@orders", "-", "-"), "The message begins with a word like a project's name, after an `@`."),
-    (notices.thread_muted(), "Someone typed `!mute` in this thread."),
-    (notices.thread_full(), "A thread's queue holds at most 50 messages."),
-    (notices.no_thread_here(), "The bot was mentioned in a channel that it isn't in, or may not post in."),
+    (notices.THREAD_MUTED, "Someone typed `!mute` in this thread."),
+    (notices.THREAD_FULL, "A thread's queue holds at most 50 messages."),
+    (notices.NO_THREAD_HERE, "The bot was mentioned in a channel that it isn't in, or may not post in."),
     (notices.not_queued("/stats"), "Redis can't be reached."),
 )
 """Notices in conversations, with their causes."""

@@ -94,6 +94,8 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
         *_, feature, module = path.split(".")
         is_pure = path in bricks or module in LAYOUTS
         for name, function in vars(import_module(path)).items():
+            if is_pure and isinstance(function, Reply) and not name.startswith("_"):
+                yield f"{module}.{name.lower()}", _constant(function)
             if not inspect.isfunction(function) or function.__module__ != path or name.startswith("_"):
                 continue
             if inspect.iscoroutinefunction(function):
@@ -102,6 +104,13 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
                 continue  # it only adds to a reply
             if is_pure or returns(function) in {Reply, View}:
                 yield f"{feature if module in {'layout', 'commands'} else module}.{name}", function
+
+
+def _constant(shown: Reply) -> Callable[[], Reply]:
+    def constant() -> Reply:
+        return shown
+
+    return constant
 
 
 def returns(function: Callable[..., Any]) -> Any:

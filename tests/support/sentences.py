@@ -98,10 +98,10 @@ def notices_by_name() -> dict[str, Reply]:
             reason.partition(":")[0]: failure(errors.NotAllowed(reason))
             for reason in ("user", "channel", "stranger", "unknown", "rule:You can't run this here.")
         },
-        "canvas": notices.in_canvas(),
-        "command_missed": notices.command_missed(),
-        "thread_full": notices.thread_full(),
-        "muted": notices.thread_muted(),
+        "canvas": notices.IN_CANVAS,
+        "command_missed": notices.COMMAND_MISSED,
+        "thread_full": notices.THREAD_FULL,
+        "muted": notices.THREAD_MUTED,
         "not_queued": notices.not_queued(),
         "limit of a thread, to all": notices.paused("thread", timedelta(seconds=37), is_first=True),
         "limit of a person": notices.paused("person", timedelta(seconds=120)),
@@ -171,7 +171,7 @@ def _failures() -> Iterator[str]:
     for reason in (*(name for name, row in failures._REFUSED.items() if row[1]), *pauses._WHY):
         yield f"paused | {reason} | {pauses.paused_because(reason)}"
     for error_name in failures._REFUSED:
-        yield f"not posted | {error_name} | {notices.why_not_posted(error_name)}"
+        yield f"not posted | {error_name} | {failures.why_not_posted(error_name)}"
     for why, words in notices._WHY.items():
         yield f"not read | {why} | {words}"
 

@@ -561,8 +561,8 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
 @each(
     ("notice", "text"),
     [
-        (notices.thread_full(), "50 messages are already waiting in this thread"),
-        (notices.thread_muted(), "This thread is muted"),
+        (notices.THREAD_FULL, "50 messages are already waiting in this thread"),
+        (notices.THREAD_MUTED, "This thread is muted"),
         (
             channels.changed_notice([channels.SettingChange("agent", "7", "Support")], "Ann"),
             "Support now answers mentions in this channel. Changed by Ann.",

@@ -232,7 +232,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         wanted = named[0] if named else default_of(turn, settings.agent, agents)
         if agent is None and wanted is None:
             if not agents:
-                return notices.no_agents()
+                return notices.NO_AGENTS
             return await _ask_which(deps, turn, said, agents)
         names_agent = names_agent or (agent is None and named is None and len(agents) > 1)  # the default answers
         agent = wanted.id if agent is None and wanted else agent

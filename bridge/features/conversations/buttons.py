@@ -44,9 +44,9 @@ async def discard_expired(deps: Deps) -> None:
 
 
 _SENT = {
-    notices.SEND_AGAIN: notices.sent_again,
-    notices.SEND_EDITED: notices.sent_edited,
-    notices.SEND_REPLY: notices.sent_reply,
+    notices.SEND_AGAIN: notices.SENT_AGAIN,
+    notices.SEND_EDITED: notices.SENT_EDITED,
+    notices.SEND_REPLY: notices.SENT_REPLY,
 }
 
 
@@ -57,7 +57,7 @@ async def send_draft(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue an earlier message again, its new text, or a reply that the agent didn't get, at the end of its thread."""
     draft = await deps.inbox.drafts.get(click.value)
     await _check_may_send(deps, turn, draft)
-    reply = _SENT[click.action_id]()
+    reply = _SENT[click.action_id]
     if draft is not None and draft.is_reply and isinstance(draft.body, InboundMessage):
         return _put_by_button(await _put_reply(deps, draft.body), reply)
     if click.is_ephemeral:
@@ -75,7 +75,7 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     for how in ("full", "queued", "already"):
         if same := [result for result in results if result.how == how]:
             return _resent(same[-1], notices.sent_them(len(same)))
-    return _resent(Resent("gone"), notices.message_gone())
+    return _resent(Resent("gone"), notices.MESSAGE_GONE)
 
 
 async def _put_reply(deps: Deps, message: InboundMessage) -> Put:
@@ -149,9 +149,9 @@ def _resent(resent: Resent, queued: Reply) -> Outcome:
         case "already":
             return shown(notices.already_used(), "already")
         case "full":
-            return shown(notices.thread_full(), "full")
+            return shown(notices.THREAD_FULL, "full")
         case _:
-            return shown(notices.message_gone(), "gone")
+            return shown(notices.MESSAGE_GONE, "gone")
 
 
 @conversations.button(notices.SHOW, label="button: Show it")
@@ -164,7 +164,7 @@ async def show_after_all(deps: Deps, turn: Turn, click: Click) -> Result:
     offer_ts = click.message_ts if click.action_id == notices.SHOW else ""
     stored = await deps.inbox.stored_outcome(TurnId(click.value), by=turn.id, button=click.message_ts)
     if stored is None:
-        return shown(notices.answer_gone(), "gone")
+        return shown(notices.ANSWER_GONE, "gone")
     if not stored:
         return shown(notices.already_used(), "already")
     outcome = Outcome.from_json(stored)
@@ -187,7 +187,7 @@ async def shown_late(deps: Deps, turn: Turn, late: ShownLate, _ts: str) -> None:
         return
     try:
         mark = MessageTag("bridge_notice", side_id(turn.id, "shown"))
-        await deps.slack.update(turn.channel, late.notice, notices.shown_after_all(), mark)
+        await deps.slack.update(turn.channel, late.notice, notices.SHOWN_AFTER_ALL, mark)
     except SlackError as exc:
         log.info("can't replace a notice whose button was pressed", extra={"detail": exc.detail})
 
@@ -217,9 +217,9 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         case Queued() | NotQueued("duplicate" | "deleted" | "edited"):  # someone deleted the question meanwhile
             return
         case NotQueued("full"):
-            what, reply = "thread_full", notices.thread_full()
+            what, reply = "thread_full", notices.THREAD_FULL
         case NotQueued("muted"):
-            what, reply = "muted", notices.thread_muted()
+            what, reply = "muted", notices.THREAD_MUTED
         case NotQueued("paused", limited, wait):
             what, reply = "paused", notices.paused(limited, wait)
         case _:
@@ -244,7 +244,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     """Queue what seemed mistyped the way the person chose, once: as the command, for the project, or as text."""
     option, question = await Choices(deps.scripts).picked(turn, click.value), Question(deps, turn, click)
     if option is None or option.message is None:
-        return shown(notices.message_gone(), "gone")
+        return shown(notices.MESSAGE_GONE, "gone")
     message = option.message
     if message.names_project and message.is_direct:
         await remember(deps.scripts, PersonKey(turn.team, turn.user), message.project)
@@ -275,13 +275,13 @@ def _put_by_button(put: Put, queued: Reply) -> Outcome:
         case NotQueued("paused", limited, wait):
             return shown(notices.paused(limited, wait), "paused")
         case NotQueued("full"):
-            return shown(notices.thread_full(), "full")
+            return shown(notices.THREAD_FULL, "full")
         case NotQueued("muted"):
-            return shown(notices.thread_muted(), "muted")
+            return shown(notices.THREAD_MUTED, "muted")
         case NotQueued("deleted" | "edited"):
-            return shown(notices.message_gone(), "gone")
+            return shown(notices.MESSAGE_GONE, "gone")
         case _:
-            return shown(notices.no_conversation(), "gone")
+            return shown(notices.NO_CONVERSATION, "gone")
 
 
 @conversations.button(menu.CHOOSE, label="menu: Choose an agent")

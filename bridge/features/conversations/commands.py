@@ -150,7 +150,7 @@ async def start_new_session(deps: Deps, turn: Turn) -> Result:
     if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
         return _no_conversation()
     await deps.sessions.restart(turn.thread)
-    return shown(notices.session_reset(), what="new session")
+    return shown(notices.SESSION_RESET, what="new session")
 
 
 @conversations.command("!agent <agent>")
@@ -225,7 +225,7 @@ async def _continue(
 
 
 def _no_conversation() -> Outcome:
-    return shown(notices.no_conversation(), what="no conversation")
+    return shown(notices.NO_CONVERSATION, what="no conversation")
 
 
 async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:

@@ -318,7 +318,7 @@ class Receiver:
         if message.app:
             return Received("ignored", Reason.NO_RULE.about(message.app))
         refusal = await self.access.refusal(message)
-        reply = failure(NotAllowed(refusal)) if refusal else notices.in_canvas()
+        reply = failure(NotAllowed(refusal)) if refusal else notices.IN_CANVAS
         return await self._notify(message, refusal or "canvas", reply, "refused")
 
     async def edited(self, message: InboundMessage, *, may_be_new: bool = False) -> Received:
@@ -398,7 +398,7 @@ class Receiver:
         if (message.was_found or message.edited_ts) and await self._was_settled(message):
             return _KNOWN
         if message.is_late and line is not None and not message.meant:
-            return await self._notify(message, "command_missed", notices.command_missed(), "missed", condition)
+            return await self._notify(message, "command_missed", notices.COMMAND_MISSED, "missed", condition)
         why = _REPLIES.get(condition) or (
             "it mentions the bot"
             if message.is_mention
@@ -451,9 +451,9 @@ class Receiver:
             case NotQueued("edited") if message.was_found:
                 return Received("outdated")
             case NotQueued("muted") if message.is_mention or message.is_direct:  # who addresses the bot is notified
-                return await self._notify(message, "muted", notices.thread_muted(), "muted")
+                return await self._notify(message, "muted", notices.THREAD_MUTED, "muted")
             case NotQueued("full"):
-                return await self._notify(message, "thread_full", notices.thread_full(), "full")
+                return await self._notify(message, "thread_full", notices.THREAD_FULL, "full")
             case NotQueued("paused", limited, wait):
                 reply = notices.paused(limited, wait, is_first=put.is_first)
                 return await self._notify(message, f"paused:{limited}", reply, "paused")
