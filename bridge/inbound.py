@@ -340,6 +340,18 @@ class Notice(Respondable):
     thread_ts: str = ""
 
     @classmethod
+    def about(
+        cls, inbound: _Inbound, what: str, reply: dict[str, Any], *, of: str = "", is_offer: bool = False
+    ) -> Self:
+        """Return a notice where its person sees what becomes of *inbound*; *what* may have facts after a colon."""
+        channel = getattr(inbound, "opened_in", "") or inbound.channel
+        place = {name: getattr(inbound, name, "") for name in ("ts", "thread_ts", "response_url")}
+        return cls(
+            team=inbound.team, channel=channel, user=inbound.user, what=what.partition(":")[0], reply=reply, of=of,
+            is_offer=is_offer, **place,
+        )  # fmt: skip
+
+    @classmethod
     def direct(cls, team: str, user: str, what: str, reply: dict[str, Any], *, of: str = "notice") -> Self:
         """Return a notice in a person's direct message with the bot, for which nothing was refused."""
         return cls(team=team, channel=user, user=user, what=what, reply=reply, of=of, is_offer=True)

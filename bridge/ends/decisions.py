@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-from bridge.ends import Cure, End
+from bridge.ends import Cure, End, notices
 from bridge.ends.failures import FAILURES, why_not_posted
 from bridge.ends.messages import (
     ANSWERED,
@@ -26,9 +26,10 @@ from bridge.ends.messages import (
 from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
-from bridge.queue.inbox import NotStored
+from bridge.queue.inbox import NotQueued, NotStored
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Reply
 from bridge.slack.payloads import app_of, text
 
 WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")
@@ -72,6 +73,19 @@ NOT_QUEUED: Final[Mapping[NotStored, Received]] = {
     "others": Received("ignored", Reason.OTHERS_WRITE),
 }
 """The decision about a message that the inbox didn't store, by its end there; it's never ``stale`` or a ``menu``."""
+
+
+def told_of(put: NotQueued, *, is_first: bool = False) -> tuple[str, Reply]:
+    """Return the notice that a message wasn't queued, and its name; for *is_first*, see `notices.paused`."""
+    match put:
+        case NotQueued("full"):
+            return "thread_full", notices.THREAD_FULL
+        case NotQueued("muted"):
+            return "muted", notices.THREAD_MUTED
+        case NotQueued("paused", limited, wait):
+            return f"paused:{limited}", notices.paused(limited, wait, is_first=is_first)
+        case _:
+            return "not_queued", notices.not_queued()
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,9 @@ def test_each_refusal_has_its_meaning() -> None:
         if isinstance(node, ast.expr)
         for text in literals(node)
     }
+    told = [one for one in ast.walk(ast.parse(inspect.getsource(decisions.told_of))) if isinstance(one, ast.Tuple)]
+    notified |= {text.partition(":")[0] for one in told for text in literals(one.elts[0])}
+
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified
     assert (notified | set(ACCESS) | {"paused"}) - set(REFUSALS) == set()
     others = {"paused", "not_queued"}

@@ -37,7 +37,7 @@ from bridge.engine.addressing import Addressing
 from bridge.engine.events import action_name
 from bridge.errors import NotAllowed, SlackError, StoreUnavailable
 from bridge.features.registry import features
-from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, Respondable, Submission, to_json
+from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, to_json
 from bridge.json_reader import Json
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
@@ -113,16 +113,8 @@ def _refused(inbound: Inbound, why: str) -> Inbound:
     if "refusal" in fields:
         instead = {"refusal": why, "text": "", "parts": ()}
         return inbound.model_copy(update={name: value for name, value in instead.items() if name in fields})
-    return Notice(
-        team=inbound.team,
-        channel=(isinstance(inbound, Submission) and inbound.opened_in) or inbound.channel,
-        user=inbound.user,
-        what=why.partition(":")[0],
-        reply=failure(NotAllowed(why)).stored(),
-        of=action_name(inbound, features.commands.fixed_words),
-        response_url=inbound.response_url if isinstance(inbound, Respondable) else "",
-        thread_ts=getattr(inbound, "thread_ts", ""),
-    )
+    of = action_name(inbound, features.commands.fixed_words)
+    return Notice.about(inbound, why, failure(NotAllowed(why)).stored(), of=of)
 
 
 class Surface(Protocol):

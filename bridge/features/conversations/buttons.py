@@ -9,6 +9,7 @@ import logging
 from datetime import timedelta
 
 from bridge.ends import notices
+from bridge.ends.decisions import told_of
 from bridge.engine.choices import Choices
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.places import recipient_of
@@ -216,20 +217,14 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
     match put:
         case Queued() | NotQueued("duplicate" | "deleted" | "edited"):  # someone deleted the question meanwhile
             return
-        case NotQueued("full"):
-            what, reply = "thread_full", notices.THREAD_FULL
-        case NotQueued("muted"):
-            what, reply = "muted", notices.THREAD_MUTED
-        case NotQueued("paused", limited, wait):
-            what, reply = "paused", notices.paused(limited, wait)
-        case _:
-            what, reply = "not_queued", notices.not_queued()
+        case NotQueued():
+            what, reply = told_of(put)
     to = recipient_of(turn.body)
     notice = Notice(
         team=turn.team,
         channel=to.channel or turn.user,
         user=turn.user,
-        what=what,
+        what=what.partition(":")[0],
         reply=reply.stored(),
         thread_ts=new.thread_ts if to.channel == turn.channel else to.thread_ts,
         response_url=to.response_url,
@@ -272,12 +267,8 @@ def _put_by_button(put: Put, queued: Reply) -> Outcome:
     match put:
         case Queued() | NotQueued("duplicate"):
             return shown(queued, "queued")
-        case NotQueued("paused", limited, wait):
-            return shown(notices.paused(limited, wait), "paused")
-        case NotQueued("full"):
-            return shown(notices.THREAD_FULL, "full")
-        case NotQueued("muted"):
-            return shown(notices.THREAD_MUTED, "muted")
+        case NotQueued("full" | "paused" | "muted" as end):
+            return shown(told_of(put)[1], end)
         case NotQueued("deleted" | "edited"):
             return shown(notices.MESSAGE_GONE, "gone")
         case _:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
 from bridge.ends import notices
-from bridge.ends.decisions import NOT_QUEUED, Received
+from bridge.ends.decisions import NOT_QUEUED, Received, told_of
 from bridge.ends.failures import failure
 from bridge.ends.messages import Reason
 from bridge.engine.access import Access
@@ -360,11 +360,10 @@ class Receiver:
                 if (message.text.strip() or message.parts) and self.features.commands.line_of(
                     message, self.bot_user
                 ) is None:
+                    offer = notices.edited_too_late(str(message.key))
                     await self.inbox.put_message(
                         Arrival(
-                            inbound=_notice(
-                                message, "edited", notices.edited_too_late(str(message.key)), of="edit", is_offer=True
-                            ),
+                            inbound=Notice.about(message, "edited", offer.stored(), of="edit", is_offer=True),
                             event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
                             thread=message.thread,
                             in_order=False,
@@ -450,13 +449,10 @@ class Receiver:
                 return _received(put)
             case NotQueued("edited") if message.was_found:
                 return Received("outdated")
-            case NotQueued("muted") if message.is_mention or message.is_direct:  # who addresses the bot is notified
-                return await self._notify(message, "muted", notices.THREAD_MUTED, "muted")
-            case NotQueued("full"):
-                return await self._notify(message, "thread_full", notices.THREAD_FULL, "full")
-            case NotQueued("paused", limited, wait):
-                reply = notices.paused(limited, wait, is_first=put.is_first)
-                return await self._notify(message, f"paused:{limited}", reply, "paused")
+            case NotQueued("muted") if not (message.is_mention or message.is_direct):
+                return _received(put)
+            case NotQueued("full" | "paused" | "muted" as end):  # who addresses the bot is notified
+                return await self._notify(message, *told_of(put, is_first=put.is_first), end)
             case _:
                 return _received(put)
 
@@ -493,7 +489,7 @@ class Receiver:
     ) -> Received:
         """Queue a *reply* as a private notice instead of *message*, which counts as seen from then on."""
         arrival = Arrival(
-            inbound=_notice(message, what.partition(":")[0], reply),
+            inbound=Notice.about(message, what, reply.stored()),
             message=message,
             thread=message.thread,
             in_order=False,
@@ -504,7 +500,7 @@ class Receiver:
         put = await self.inbox.put_message(arrival)
         if put.end == "others":  # it wasn't for the bot, so once is enough
             if put.is_first:
-                await self._tell(message, what.partition(":")[0], reply)
+                await self._tell(message, what, reply)
             return Received("ignored", Reason.NO_ACCESS.about(what))
         return Received(decision, what) if isinstance(put, Queued) else _received(put)
 
@@ -514,7 +510,7 @@ class Receiver:
         If it *is_offered* to send it, the reply is stored for the notice's button.
         """
         await self.inbox.put(
-            _notice(message, what, reply, of="reply", is_offer=True),
+            Notice.about(message, what, reply.stored(), of="reply", is_offer=True),
             event=f"others:{message.key}",
             why="its reply needed a mention",
             writes=self.sessions.tells(message, *(self.inbox.drafts.keeps(message) if is_offered else ())),
@@ -524,20 +520,6 @@ class Receiver:
 def _about(message: InboundMessage, rule: AppRule) -> dict[str, str]:
     """Return what is about an app's *message* and its rule's owner."""
     return {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
-
-
-def _notice(message: InboundMessage, what: str, reply: Reply, *, of: str = "", is_offer: bool = False) -> Notice:
-    return Notice(
-        team=message.team,
-        channel=message.channel,
-        user=message.user,
-        what=what,
-        reply=reply.stored(),
-        of=of,
-        is_offer=is_offer,
-        ts=message.ts,
-        thread_ts=message.thread_ts,
-    )
 
 
 def _received(put: Put) -> Received:

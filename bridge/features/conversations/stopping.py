@@ -40,15 +40,8 @@ class Stopping:
             return await self._stop_message(request, event)
         refusal = await self.access.refusal(request)
         if refusal is not None:
-            notice = Notice(
-                team=request.team,
-                channel=request.channel,
-                user=request.user,
-                what=refusal.partition(":")[0],
-                reply=failure(NotAllowed(refusal)).stored(),
-                of=action_name(request, {}),
-                thread_ts=request.thread_ts,
-            )
+            reply = failure(NotAllowed(refusal)).stored()
+            notice = Notice.about(request, refusal, reply, of=action_name(request, {}))
             await self.inbox.put(notice, event=event)
             return "refused"
         put = await self.inbox.put(request, event=event)
