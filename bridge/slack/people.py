@@ -230,12 +230,11 @@ class Directory:
     async def _if_in(self, channel: str) -> Mapping[str, Any] | None:
         """Return what Slack says about *channel*, ``{}`` if it doesn't say; None if the bot isn't in it."""
         try:
-            answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
+            about = await self._about.get(channel, at_most=0)
         except SlackRefused as exc:
             return {} if exc.error == "missing_scope" else None
         except SlackError:
             return {}
-        about = mapping(answer.get("channel"))
         return about if any(about.get(name) is True for name in ("is_member", "is_im", "is_mpim")) else None
 
     async def _person(self, user: str) -> Person:
@@ -259,8 +258,7 @@ class Directory:
         )
 
     async def _channel_name(self, channel: str) -> str:
-        answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
-        name = str(mapping(answer.get("channel")).get("name") or "")
+        name = str((await self._about.get(channel)).get("name") or "")
         return channel if is_blank(name) else name
 
     async def _channels_seen(self, user: str) -> Mapping[str, str]:
