@@ -30,7 +30,8 @@ from bridge.queue.inbox import NotQueued, NotStored
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
-from bridge.slack.payloads import app_of, text
+from bridge.slack.payloads import text
+from bridge.slack.senders import Sender
 
 WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 """Subtypes of messages that a person wrote. Others are about events such as joins and topics, or from bots."""
@@ -38,7 +39,7 @@ WRITTEN: Final = (None, "", "file_share", "thread_broadcast", "me_message")
 
 def not_written(message: Mapping[str, Any]) -> Reason | None:
     """Return why a *message*, as Slack shows it, isn't one that a person or an app wrote; None if it is."""
-    user, app = text(message, "user"), app_of(message)
+    user, app = text(message, "user"), Sender.of(message).id
     if message.get("subtype") not in (WRITTEN if not app else (*WRITTEN, "bot_message")):
         return Reason.ABOUT_SOMETHING
     if user in SLACK_ITSELF:

@@ -16,7 +16,7 @@ from bridge.slack import contents
 from bridge.slack.api import Deadline, Identity, SlackWeb
 from bridge.slack.blockkit.content_words import files_in, with_escapes
 from bridge.slack.parts import Place, tagged_parts
-from bridge.slack.payloads import app_of, items, mapping, next_cursor, objects, text, timestamp
+from bridge.slack.payloads import items, mapping, next_cursor, objects, text, timestamp
 from bridge.slack.senders import Sender
 
 
@@ -282,7 +282,7 @@ class History:
         except SlackError:
             return None
         posts = (one for one in map(mapping, items(page.get("messages"))) if not self.identity.wrote(one))
-        return list(dict.fromkeys(sender_of(one) for one in posts if app_of(one)))
+        return list(dict.fromkeys(one for one in map(Sender.of, posts) if one.id))
 
     async def _read_pages(
         self, place: Place, oldest: str = "", latest: str = ""
@@ -304,14 +304,6 @@ class History:
             yield messages, bool(arguments["cursor"])
             if not arguments["cursor"]:
                 return
-
-
-def sender_of(message: Mapping[str, Any]) -> Sender:
-    """Return the sender of an app's *message*, with the name that Slack shows."""
-    profile = mapping(message.get("bot_profile"))
-    app, bot = text(message, "app_id") or text(profile, "app_id"), text(message, "bot_id") or text(profile, "id")
-    user = "" if message.get("subtype") == "bot_message" else text(message, "user")
-    return Sender(app, bot, text(message, "username") or text(profile, "name"), user)
 
 
 def _is_number(value: int | str) -> bool:

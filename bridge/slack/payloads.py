@@ -163,12 +163,6 @@ def text(where: Mapping[str, Any], name: str) -> str:
     return value if value.isascii() else value.encode(errors="replace").decode()
 
 
-def app_of(message: Mapping[str, Any]) -> str:
-    """Return the ID of the app that posted *message*, or of its bot if Slack doesn't say which; ``""`` for a person."""
-    profile = mapping(message.get("bot_profile"))
-    return text(message, "app_id") or text(profile, "app_id") or text(message, "bot_id")
-
-
 def timestamp(where: Mapping[str, Any], name: str) -> str:
     """Return the field *name* of *where* if it's a ``ts``, else ``""``."""
     value = where.get(name)

@@ -9,9 +9,11 @@ https://docs.slack.dev/reference/events/message/bot_message
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Self
 
 from bridge.slack.blockkit.folding import name_key
+from bridge.slack.payloads import mapping, text
 
 WEBHOOKS: Final = "A0F7XDUAZ"
 """The app of all incoming webhooks that were set up without an app of their own."""
@@ -28,10 +30,23 @@ class Sender(NamedTuple):
     name: str
     user: str = ""  # the bot's user
 
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Self:
+        """Return the sender of a *message*, with the name that Slack shows; a person's has no `id`."""
+        profile = mapping(message.get("bot_profile"))
+        app, bot = text(message, "app_id") or text(profile, "app_id"), text(message, "bot_id") or text(profile, "id")
+        user = "" if message.get("subtype") == "bot_message" else text(message, "user")
+        return cls(app, bot, text(message, "username") or text(profile, "name"), user)
+
+    @property
+    def id(self) -> str:
+        """The ID of the app, or of its bot if Slack doesn't say which."""
+        return self.app or self.bot
+
     @property
     def key(self) -> str:
         """What a rule for this sender is stored under: all that people can tell apart."""
-        return key_of(self.app or self.bot, self.name)
+        return key_of(self.id, self.name)
 
     @property
     def keys(self) -> tuple[str, ...]:

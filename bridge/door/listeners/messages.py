@@ -24,7 +24,8 @@ from bridge.queue.inbox import Inbox
 from bridge.slack import contents
 from bridge.slack.api import Identity
 from bridge.slack.blockkit.mrkdwn import mention_of
-from bridge.slack.payloads import ABOUT_ANOTHER, RETRY, app_of, items, mapping, text, timestamp
+from bridge.slack.payloads import ABOUT_ANOTHER, RETRY, items, mapping, text, timestamp
+from bridge.slack.senders import Sender
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +118,8 @@ def _parse_message(
     body: Mapping[str, Any], event: Mapping[str, Any], message: Mapping[str, Any], identity: Identity
 ) -> InboundMessage | Ignored:
     user, channel, ts = text(message, "user"), text(event, "channel"), timestamp(message, "ts")
-    bot, profile, app = text(message, "bot_id"), mapping(message.get("bot_profile")), app_of(message)
+    bot, sender = text(message, "bot_id"), Sender.of(message)
+    app = sender.id
     reason = not_written(message)
     if reason is Reason.ABOUT_SOMETHING:
         return Ignored(reason)
@@ -141,7 +143,7 @@ def _parse_message(
         user_team=text(message, "user_team")
         or text(message, "source_team")
         or text(message, "team")
-        or text(profile, "team_id"),
+        or text(mapping(message.get("bot_profile")), "team_id"),
         is_shared=body.get("is_ext_shared_channel") is not False,  # if Slack doesn't say, it may be
         text=said.text,
         ts=ts,
@@ -155,7 +157,7 @@ def _parse_message(
         is_typed=bool(message.get("client_msg_id")),
         source="app" if app else "typed",
         app=app,
-        app_name=(text(message, "username") or text(profile, "name")) if app else "",
+        app_name=sender.name if app else "",
         bot=bot if app else "",
         looks_at=_seen_channel(message) if "app_context" in message else "",
     )
