@@ -24,7 +24,7 @@ _AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
 RESULTS: Final = {**features.outcomes, **{name: end.word for name, end in ENDS.items() if end.word}}
 """Outcomes in words for people, by the stored name; other names are readable as they are."""
 
-REFUSALS: Final = {name: refusal.word for name, refusal in refusals.REFUSALS.items()}
+REFUSALS: Final = {name: refusal.word for name, refusal in refusals.ON_ARRIVAL.items()}
 """The same for messages that were refused on arrival."""
 
 

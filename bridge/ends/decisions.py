@@ -23,7 +23,7 @@ from bridge.ends.messages import (
     Reason,
     State,
 )
-from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
+from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
 from bridge.queue.inbox import NotQueued, NotStored
@@ -149,8 +149,8 @@ def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
     name, _, facts = what.partition(":")
     if name == "rule" and facts:  # in the words of the operator's file, whose last sentence says what helps
         happened, _, cure = facts.rpartition(". ")
-        return Explanation(replace(REFUSALS["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
-    line = REFUSALS.get(f"{name}:{facts.partition(':')[0]}") or REFUSALS.get(name) or NOT_ALLOWED
+        return Explanation(replace(ON_ARRIVAL["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
+    line = ON_ARRIVAL.get(f"{name}:{facts.partition(':')[0]}") or ON_ARRIVAL.get(name) or NOT_ALLOWED
     return Explanation(line, {} if turn is None else _cause(turn), turn=turn, refusal=name)
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from bridge.ends.failures import failure, what_happened, why_not_posted
 from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN, Reason, State
-from bridge.ends.refusals import FULL, MISSED, MUTED, REFUSALS, no_longer
+from bridge.ends.refusals import FULL, MISSED, MUTED, ON_ARRIVAL, no_longer
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
@@ -65,7 +65,7 @@ SLIP_TEXT: Final = "slip:text"
 
 _QUEUED: Final = "Queued after any messages already waiting here."
 _NOT_HERE: Final = State.NOT_A_MEMBER.value.said
-IN_CANVAS: Final = kit.reply(REFUSALS["canvas"].told)
+IN_CANVAS: Final = kit.reply(ON_ARRIVAL["canvas"].told)
 COMMAND_MISSED: Final = kit.reply(MISSED.told)
 THREAD_FULL: Final = kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
 THREAD_MUTED: Final = kit.reply(MUTED.told, kit.with_code(MUTED.told, "!unmute"))
@@ -183,7 +183,7 @@ def app_paused(name: str) -> Reply:
 def not_queued(command: str = "") -> Reply:
     """Say that a *command*, or anything else a person did, couldn't be queued."""
     what = f"{kit.one_line(command, 40)}, so it didn't run" if command else "this, so nothing was done"
-    return kit.reply(f"⚠️ {REFUSALS['not_queued'].said.format(what=what)}")
+    return kit.reply(f"⚠️ {ON_ARRIVAL['not_queued'].said.format(what=what)}")
 
 
 def outcome_unknown(

@@ -110,7 +110,7 @@ PERMISSIONS: Final[Mapping[str, End]] = {
 }  # fmt: skip
 """Each reason of `bridge.errors.NotAllowed`, and of what was set up earlier and may no longer happen."""
 
-REFUSALS: Final[Mapping[str, End]] = {
+ON_ARRIVAL: Final[Mapping[str, End]] = {
     **ACCESS,
     "canvas": End(
         "I can't answer in a canvas.", "Mention me in a channel, or send me a direct message.", word="in a canvas"

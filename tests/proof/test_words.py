@@ -68,7 +68,7 @@ WORDED = [
 MEANINGS = [
     *(one.meaning for one in ends.Reason),
     *(one.value for one in ends.State),
-    *(meaning for table in (ends.DECISIONS, refusals.REFUSALS, ends.ENDS, ends.DEATHS) for meaning in table.values()),
+    *(meaning for table in (ends.DECISIONS, refusals.ON_ARRIVAL, ends.ENDS, ends.DEATHS) for meaning in table.values()),
 ]
 OPERATORS = [
     *sorted((CODE / "cli").glob("*.py")),

@@ -165,7 +165,7 @@ def outcomes() -> str:
     tables: dict[str, Iterable[End]] = {
         "Waiting, replied to, or unknown": [one.value for one in ends.State],
         "Not for an agent": [one.meaning for one in ends.Reason],
-        "Refused on arrival": refusals.REFUSALS.values(),
+        "Refused on arrival": refusals.ON_ARRIVAL.values(),
         "Ended": (*ends.ENDS.values(), *ends.REQUESTS.values(), *ends.DEATHS.values()),
     }
     parts, said = [], set[str]()

@@ -63,7 +63,7 @@ def sentences() -> str:
 def _explained() -> Iterator[str]:
     """What `!why`, the trace and the audit say about a message."""
     tables: dict[str, Mapping[Any, End]] = {
-        "decision": ends.DECISIONS, "refusal": refusals.REFUSALS, "end": ends.ENDS,
+        "decision": ends.DECISIONS, "refusal": refusals.ON_ARRIVAL, "end": ends.ENDS,
         "request": ends.REQUESTS, "death": ends.DEATHS,
         "reason": {one.value: one.meaning for one in ends.Reason},
         "state": {one.name: one.value for one in ends.State},

@@ -13,7 +13,7 @@ import bridge
 from bridge import errors
 from bridge.ends import decisions, messages, refusals
 from bridge.ends.messages import DEATHS, DECISIONS, ENDS, REQUESTS, Decision, Reason, State
-from bridge.ends.refusals import ACCESS, REFUSALS
+from bridge.ends.refusals import ACCESS, ON_ARRIVAL
 from bridge.features.approvals import request
 from bridge.features.approvals.store import DRAFT
 from support.tables import each
@@ -29,7 +29,7 @@ OF_MESSAGES = [
 
 ALL = {
     f"{table}: {name}": meaning
-    for table in ("DECISIONS", "REFUSALS", "ENDS", "REQUESTS", "DEATHS", "GIVEN_UP")
+    for table in ("DECISIONS", "ON_ARRIVAL", "ENDS", "REQUESTS", "DEATHS", "GIVEN_UP")
     for name, meaning in (vars(messages) | vars(refusals))[table].items()
 }
 ALL |= {f"Reason: {one.name}": one.meaning for one in Reason} | {f"State: {one.name}": one.value for one in State}
@@ -95,9 +95,9 @@ def test_each_refusal_has_its_meaning() -> None:
     notified |= {text.partition(":")[0] for one in told for text in literals(one.elts[0])}
 
     assert {"command_missed", "thread_full", "muted", "canvas"} <= notified
-    assert (notified | set(ACCESS) | {"paused"}) - set(REFUSALS) == set()
+    assert (notified | set(ACCESS) | {"paused"}) - set(ON_ARRIVAL) == set()
     others = {"paused", "not_queued"}
-    assert [name for name in REFUSALS if name.partition(":")[0] not in {*ACCESS, *notified, *others}] == []
+    assert [name for name in ON_ARRIVAL if name.partition(":")[0] not in {*ACCESS, *notified, *others}] == []
 
 
 def test_each_end_without_a_reply_has_its_meaning() -> None:

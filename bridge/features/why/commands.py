@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from bridge.ends import End
 from bridge.ends.decisions import Explanation, explain, not_written
 from bridge.ends.messages import Reason, State
-from bridge.ends.refusals import NOT_ALLOWED, REFUSALS
+from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL
 from bridge.engine.feature import Feature
 from bridge.engine.results import Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -165,7 +165,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
         found = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
     if found.meaning is NOT_ALLOWED and (rule := deps.access.not_listed(message.user, message.channel)):
-        found = replace(found, meaning=REFUSALS[rule], refusal=rule)
+        found = replace(found, meaning=ON_ARRIVAL[rule], refusal=rule)
     reference = ""
     if await deps.access.may(turn, "settings"):
         words = [f"ID {found.turn.id}"] if found.turn else []
