@@ -33,7 +33,15 @@ from bridge.inbound import InboundMessage
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
-from bridge.slack.blockkit.mrkdwn import addressed, bang, mention_of, mentions_in, plain_command_text
+from bridge.slack.blockkit.mrkdwn import (
+    LONGEST_BANG,
+    PLEASE,
+    addressed,
+    bang,
+    mention_of,
+    mentions_in,
+    plain_command_text,
+)
 from bridge.slack.blockkit.reply import Audience, Reply
 
 MEANT: Final = tuple(f"command:meant:{number}" for number in range(MOST_OPTIONS))
@@ -49,8 +57,6 @@ _HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
 _SWITCH: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)(?=\s|$)")
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
 _SLASH: Final = re.compile(r"\s*[*_~`]*/([a-z](?:[\w-]*[a-z0-9])?)[*_~`]*(?=\s|$)")
-_PLEASE: Final = re.compile(r"^(?:please|pls|plz),? | ?,? (?:please|pls|plz)$")
-_LONGEST_BANG: Final = 100  # characters before and in a command's name
 _MOST_TYPED: Final = 1000  # characters of a line that may be the command's own words
 _WORD: Final = re.compile(r"[a-z][\w-]*")
 _ALIKE: Final = 0.5
@@ -301,16 +307,16 @@ class CommandLine:
             line = STOP if bang(alone) == ("stop", "") else self.bang_line(said)
         if line is None and (mentions or message.is_direct):
             line = self._slash_line(said)
-        if line is None and message.is_mention and not message.parts and len(message.text) <= _LONGEST_BANG:
+        if line is None and message.is_mention and not message.parts and len(message.text) <= LONGEST_BANG:
             # A mention alone, or with one of two words
             word = name_key(alone).strip("!?.,:;-*_~` ")
-            is_stop = re.sub(_PLEASE, "", word) == "stop"
+            is_stop = [one for one in re.findall(r"\w+", word) if one not in PLEASE] == ["stop"]
             line = STOP if is_stop else f"/{word or HELP}" if word in {"", HELP} else None
         return line or (f"@{message.meant}" if message.meant else None)
 
     def _slash_line(self, text: str) -> str | None:
         """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""
-        folded = fold(undecorated(text), _LONGEST_BANG)
+        folded = fold(undecorated(text), LONGEST_BANG)
         found = _SLASH.match(folded.text)
         known = [one for one in self._names() if found and f"-{found[1]}".endswith(f"-{one}")]
         return f"/{known[0]} {folded.after(found.end())}".rstrip() if found and known else None

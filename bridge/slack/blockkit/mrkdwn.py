@@ -27,13 +27,14 @@ _MOST_MENTIONED: Final = 500  # characters of a text that may be its first menti
 # Of folded text:
 _BANG: Final = re.compile(r"\s*[*_~`]*!([a-z](?:[\w-]*[a-z0-9])?)[*_~`.!?؟।]*+(?=\s|$)")
 _STOP: Final = re.compile(r"(?<![\w!])!+\s*stop(?![\w-])")
-_ASKED_NICELY: Final = frozenset(
-    {"please", "pls", "plz", "bitte", "ok", "okay", "hey", "now", "no", "wait", "just", "thanks", "thank", "you"}
+PLEASE: Final = frozenset({"please", "pls", "plz"})
+_ASKED_NICELY: Final = PLEASE.union(
+    {"bitte", "ok", "okay", "hey", "now", "no", "wait", "just", "thanks", "thank", "you"}
     | {"it", "this", "that", "everything", "immediately"}
 )
 """Words that may be around a stop."""
 
-_LONGEST_BANG: Final = 100  # characters before and in a command's name
+LONGEST_BANG: Final = 100  # characters before and in a command's name
 _ENTITY: Final = re.compile(r"&(amp|lt|gt);")
 _ENTITIES: Final = {"amp": "&", "lt": "<", "gt": ">"}
 
@@ -80,18 +81,18 @@ def bang(text: str) -> tuple[str, str] | None:
     The word may be followed by what ends a sentence. A stop may be among other words that ask for nothing else:
     ``please ! stop…``. None if *text* is something else.
     """
-    folded = fold(text, _LONGEST_BANG)
+    folded = fold(text, LONGEST_BANG)
     asked, stops = _STOP.subn(" ", folded.text)
     if stops and folded.is_whole and _ASKED_NICELY.issuperset(re.findall(r"\w+", asked)):
         return "stop", ""
     if not _BANG.match(folded.text):
         return None
-    folded = fold(undecorated(text), _LONGEST_BANG)
+    folded = fold(undecorated(text), LONGEST_BANG)
     found = _BANG.match(folded.text)
     if found is None:
         return None
     rest = folded.after(found.end())
-    return found[1], rest if fold(rest, _LONGEST_BANG).text.strip() else ""
+    return found[1], rest if fold(rest, LONGEST_BANG).text.strip() else ""
 
 
 @cache
