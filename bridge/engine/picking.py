@@ -14,6 +14,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from bridge.errors import NoSuch, NotSure, SeveralFit
 from bridge.slack.blockkit.folding import fold, id_key, name_key
+from bridge.slack.blockkit.lists import is_part
 
 # Of folded text:
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
@@ -116,8 +117,7 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     if near and takes_rest:
         text = text.removesuffix(near[0].rest).rstrip()
     name = digits if takes_rest and not near else ""
-    is_part = getattr(candidates, "is_part", False)  # of a `Listing`
-    raise NoSuch(kind, name or text, [pick.one.name for pick in near], is_part=is_part)
+    raise NoSuch(kind, name or text, [pick.one.name for pick in near], is_part=is_part(candidates))
 
 
 def is_called(text: str, one: Named) -> bool:

@@ -21,7 +21,7 @@ from bridge.engine.picking import similar
 from bridge.engine.projects import ServedProjects
 from bridge.engine.rules import is_listed
 from bridge.errors import ProjectError, SlackError
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Listing, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.user_groups import UserGroups
 
@@ -40,8 +40,8 @@ class Lists:
     A project that didn't answer isn't in there, and without an answer of Slack's, *groups* is None.
     """
 
-    workflows: dict[str, Sequence[Workflow]] = field(default_factory=dict)
-    agents: dict[str, Sequence[Agent]] = field(default_factory=dict)
+    workflows: dict[str, Listing[Workflow]] = field(default_factory=dict)
+    agents: dict[str, Listing[Agent]] = field(default_factory=dict)
     groups: frozenset[str] | None = None
 
 
@@ -124,9 +124,9 @@ def _of(
     projects: Iterable[ProjectSettings], kind: Literal["workflow", "agent"], lists: Lists
 ) -> list[Workflow | Agent] | None:
     """Return what there is of a kind in *projects*; None if not all of them answered, or one listed only a part."""
-    known: Mapping[str, Sequence[Workflow | Agent]] = lists.workflows if kind == "workflow" else lists.agents
+    known: Mapping[str, Listing[Workflow] | Listing[Agent]] = lists.workflows if kind == "workflow" else lists.agents
     ids = [project.id for project in projects]
-    is_whole = all(id_ in known and not getattr(known[id_], "is_part", False) for id_ in ids)
+    is_whole = all(id_ in known and not known[id_].is_part for id_ in ids)
     return [item for id_ in ids for item in known[id_]] if is_whole else None
 
 

@@ -11,7 +11,7 @@ from bridge.config import Config, default_project, read_config
 from bridge.engine.rules import rules_of
 from bridge.engine.unknown_names import Lists
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Listing, Workflow
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
 from support.secrecy import BOT_TOKEN
@@ -21,8 +21,8 @@ RUNS = '[[rules]]\nwho = ["S0RUNNERS"]\nmay = ["run"]\n'
 
 
 LISTS = Lists(
-    {"default": [Workflow(id=3, name="Refund all"), Workflow(id=4, name="Digest")]},
-    {"default": [Agent(id=7, name="Support")]},
+    {"default": Listing([Workflow(id=3, name="Refund all"), Workflow(id=4, name="Digest")])},
+    {"default": Listing([Agent(id=7, name="Support")])},
 )
 
 
