@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from bridge.ends import Cure, End, notices
-from bridge.ends.failures import FAILURES, why_not_posted
+from bridge.ends.failures import FAILURES
 from bridge.ends.messages import (
     ANSWERED,
     DEATHS,
@@ -23,7 +23,7 @@ from bridge.ends.messages import (
     Reason,
     State,
 )
-from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL
+from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL, why_not_posted
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
 from bridge.queue.inbox import NotQueued, NotStored
@@ -101,7 +101,6 @@ class Explanation:
     facts: Mapping[str, str] = field(default_factory=dict)
     since: datetime | None = None
     turn: TurnTrace | None = None
-    reason: Reason | None = None
     refusal: str = ""
     shown_at: str = ""
 
@@ -134,7 +133,7 @@ def explain(known: MessageTrace, down_since: datetime | None = None) -> Explanat
     reason = Reason.of(why)
     if reason is Reason.NO_ACCESS:
         return _refused(why.partition(": ")[2])
-    return Explanation(reason.meaning if reason else DECISIONS["ignored"], reason=reason)
+    return Explanation(reason.meaning if reason else DECISIONS["ignored"])
 
 
 def end_of(what: str) -> End | None:

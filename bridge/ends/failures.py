@@ -295,33 +295,6 @@ FAILURES: Final[Mapping[str, End]] = {
 """Each class; tests derive them from the source."""
 
 
-_REFUSED: Final[Mapping[str, tuple[str, str]]] = {
-    "channel_not_found": ("I'm not in the channel, or it no longer exists", "I'm no longer in its channel"),
-    "ekm_access_denied": ("your organization's admins have suspended posting", ""),
-    "is_archived": ("the channel is archived", "its channel is archived"),
-    "missing_scope": ("the app is missing a permission", "the app is missing a permission"),
-    "not_in_channel": ("I'm not in the channel", "I'm no longer in its channel"),
-    "restricted_action": ("I'm not allowed to post in the channel", "I'm not allowed to post in its channel"),
-    "restricted_action_non_threadable_channel": ("the channel doesn't allow replies in threads", ""),
-    "restricted_action_read_only_channel": ("the channel is read-only", ""),
-    "restricted_action_thread_locked": ("the thread is locked", ""),
-    "restricted_action_thread_only_channel": ("the channel only allows replies in threads", ""),
-}
-"""Why Slack rejects a post for good, by its error: a reply, and what was set up earlier."""
-
-
-def why_not_posted(error: str) -> str:
-    """Say in a phrase why Slack rejects a reply with *error*."""
-    base = "restricted_action" if error.startswith("restricted_action") else error
-    known = _REFUSED.get(error) or _REFUSED.get(base)
-    return known[0] if known else f"Slack doesn't allow it ({kit.one_line(error, 60)})"
-
-
-def why_no_longer_posted(error: str) -> str:
-    """The same of what was set up in a channel earlier."""
-    return _REFUSED.get(error, ("", ""))[1]
-
-
 def sentence(error: BridgeError) -> str:
     """Say what went wrong, in plain text that isn't escaped."""
     row = FAILURES[type(error).__name__]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from bridge.ends.failures import failure, what_happened, why_not_posted
+from bridge.ends import Cure
+from bridge.ends.failures import failure, what_happened
 from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN, Reason, State
-from bridge.ends.refusals import FULL, MISSED, MUTED, ON_ARRIVAL, no_longer
+from bridge.ends.refusals import FULL, MISSED, MUTED, ON_ARRIVAL, no_longer, why_not_posted
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
@@ -17,7 +18,6 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 _MOST_LISTED: Final = 15  # lines of help in a group
 _NAMED: Final = "Support: how do I …?"
 SEND_IT_AGAIN: Final = "Send again"
-SEND_IT_NOW: Final = "Send now"
 _WHY: Final = {
     "beginning": "only the beginning of Slack's transcript was sent",
     "broken": "I couldn't find any text in it",
@@ -61,6 +61,12 @@ SEND_REPLY: Final = "reply:send"
 SLIP_COMMAND: Final = "slip:command"
 SLIP_PROJECT: Final = "slip:project"
 SLIP_TEXT: Final = "slip:text"
+_BUTTONS: Final[Mapping[Cure, tuple[str, str]]] = {
+    "send": ("Send it", SEND_REPLY),
+    "again": (SEND_IT_AGAIN, SEND_AGAIN),
+    "now": ("Send now", SEND_AGAIN),
+    "new text": ("Send new text", SEND_EDITED),
+}
 
 
 _QUEUED: Final = "Queued after any messages already waiting here."
@@ -85,6 +91,11 @@ NO_CONVERSATION: Final = kit.reply(
 SESSION_RESET: Final = kit.note(
     "The next message starts a new session. The agent won't remember this conversation.", audience=Audience.THREAD
 )
+
+
+def buttons_of(cure: Cure, value: str) -> list[Block]:
+    """Return the button of a row of the table (`bridge.ends.End`), if it has one and there's a *value* for it."""
+    return [kit.button(*_BUTTONS[cure], value)] if cure and value else []
 
 
 def of_earlier_release(what: str = "") -> Reply:
@@ -194,7 +205,7 @@ def outcome_unknown(
     happened = what_happened(error, who)
     did = "did the work" if error is not None and error.has_answered else "received your message"
     text = UNKNOWN.said.format(happened=f"{happened[:1].upper()}{happened[1:]}", did=did)
-    again = [kit.button(SEND_IT_AGAIN, SEND_AGAIN, turn)] if is_readable else []
+    again = buttons_of(UNKNOWN.button, turn) if is_readable else []
     return kit.ask(f"⚠️ {text}", *again, small=UNKNOWN.cure, audience=Audience.THREAD)
 
 
@@ -219,9 +230,9 @@ def already_used(who: str = "") -> Reply:
 
 def too_old(turn: str, waited_for: timedelta) -> Reply:
     """Say that a message waited too long to be sent unasked, and offer to send it."""
-    text = ENDS["too old"].said.format(time=kit.spoken(waited_for))
-    again = kit.button(SEND_IT_NOW, SEND_AGAIN, turn)
-    return kit.ask(text, again, small="Do you still want to send it?", audience=Audience.THREAD)
+    end = ENDS["too old"]
+    text, again = end.said.format(time=kit.spoken(waited_for)), buttons_of(end.button, turn)
+    return kit.ask(text, *again, small="Do you still want to send it?", audience=Audience.THREAD)
 
 
 def discarded(why: str, count: int) -> Reply:
@@ -260,12 +271,13 @@ def sent_them(count: int) -> Reply:
 
 def edited_too_late(key: str) -> Reply:
     """Offer to send the new text of the message with this *key*."""
-    return kit.ask(DECISIONS["asked"].said, kit.button("Send new text", SEND_EDITED, key))
+    end = DECISIONS["asked"]
+    return kit.ask(end.said, *buttons_of(end.button, key))
 
 
 def unmentioned(key: str) -> Reply:
     """Say that the agent didn't get the reply with this *key*, and offer to send it."""
-    return kit.ask(OTHERS.said, kit.button("Send it", SEND_REPLY, key), small=OTHERS.cure)
+    return kit.ask(OTHERS.said, *buttons_of(OTHERS.button, key), small=OTHERS.cure)
 
 
 def in_line(place: int) -> Reply:

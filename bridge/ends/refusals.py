@@ -107,6 +107,9 @@ PERMISSIONS: Final[Mapping[str, End]] = {
         "", "", no_longer="{who} no longer {has} an active account", checked="this account is deactivated",
     ),
     "bot": End("", "", checked="this is a bot, not a person"),
+    "project": End("", "", no_longer="I'm no longer connected to its project"),
+    "no clock": End("", "", no_longer="the bridge's server doesn't know its time zone"),
+    "gone": End("", "", no_longer="its agent or workflow no longer exists"),
 }  # fmt: skip
 """Each reason of `bridge.errors.NotAllowed`, and of what was set up earlier and may no longer happen."""
 
@@ -130,12 +133,33 @@ ON_ARRIVAL: Final[Mapping[str, End]] = {
 }
 """Each refusal of a message on arrival, by the name of the notice about it."""
 
+_REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    "channel_not_found": ("I'm not in the channel, or it no longer exists", "I'm no longer in its channel"),
+    "ekm_access_denied": ("your organization's admins have suspended posting", ""),
+    "is_archived": ("the channel is archived", "its channel is archived"),
+    "missing_scope": ("the app is missing a permission", "the app is missing a permission"),
+    "not_in_channel": ("I'm not in the channel", "I'm no longer in its channel"),
+    "restricted_action": ("I'm not allowed to post in the channel", "I'm not allowed to post in its channel"),
+    "restricted_action_non_threadable_channel": ("the channel doesn't allow replies in threads", ""),
+    "restricted_action_read_only_channel": ("the channel is read-only", ""),
+    "restricted_action_thread_locked": ("the thread is locked", ""),
+    "restricted_action_thread_only_channel": ("the channel only allows replies in threads", ""),
+}
+"""Why Slack rejects a post for good, by its error: a reply, and what was set up earlier."""
+
+
+def why_not_posted(error: str) -> str:
+    """Say in a phrase why Slack rejects a reply with *error*."""
+    base = "restricted_action" if error.startswith("restricted_action") else error
+    known = _REFUSED.get(error) or _REFUSED.get(base)
+    return known[0] if known else f"Slack doesn't allow it ({kit.one_line(error, 60)})"
+
 
 def no_longer(reason: str, owner: str = "") -> str:
     """Return a clause that says why what *owner* set up may no longer happen; without one, it's for the owner.
 
-    ``""`` if *reason* isn't about access.
+    It's ``""`` for an unknown *reason*: one of `PERMISSIONS`, or an error of Slack's.
     """
     named, has, is_ = (kit.named(owner, 80), "has", "is") if owner else ("you", "have", "are")
     row = PERMISSIONS.get(reason)
-    return row.no_longer.format(who=named, has=has, is_=is_) if row else ""
+    return row.no_longer.format(who=named, has=has, is_=is_) if row else _REFUSED.get(reason, ("", ""))[1]

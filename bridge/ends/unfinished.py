@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bridge.ends import notices
-from bridge.ends.failures import why_not_posted
 from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
+from bridge.ends.refusals import why_not_posted
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
 from bridge.queue.records import Step, Unreadable, end_of

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, Protocol
 
-from bridge.ends.failures import why_no_longer_posted
 from bridge.ends.refusals import no_longer
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, TryLater, shown
@@ -47,11 +46,6 @@ GONE: Final = "gone"
 REMOVED: Final = "project"
 """The reason of what doesn't happen until its project is served again."""
 
-_WHY: Final = {
-    REMOVED: "I'm no longer connected to its project",
-    NO_CLOCK: "the bridge's server doesn't know its time zone",
-    GONE: "its agent or workflow no longer exists",
-}
 _TITLE: Final = 240
 _SOON: Final = 2.0  # seconds; how long a list waits to learn what to offer
 _ITS_OWNER: Final = "its owner"
@@ -97,11 +91,7 @@ def is_back(key: str) -> tuple[Write, ...]:
 
 def paused_because(reason: str) -> str:
     """Return the state of what's paused for a *reason*, in a list."""
-    return "paused" if reason == ASKED else f"paused: {_why(reason, _ITS_OWNER) or _NOT_ALLOWED}"
-
-
-def _why(reason: str, owner: str) -> str:
-    return _WHY.get(reason) or why_no_longer_posted(reason) or no_longer(reason, owner)
+    return "paused" if reason == ASKED else f"paused: {no_longer(reason, _ITS_OWNER) or _NOT_ALLOWED}"
 
 
 def paused_notice(
@@ -111,7 +101,7 @@ def paused_notice(
 
     It's for a *reason* of `bridge.engine.access.Access.refusal_now`, or an error of Slack's.
     """
-    why = _why(reason, "" if is_owner else owner or _ITS_OWNER)
+    why = no_longer(reason, "" if is_owner else owner or _ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
     why = why or f"{_NOT_ALLOWED} ({kit.one_line(reason, 60)})"
     which = f"One of your {kind.noun}s" if is_owner else f"A {kind.noun}"
@@ -156,7 +146,7 @@ def changed_notice(kind: Kind, called: str, channel: str, person: str, did: Chan
 def cannot_continue(what: str, reason: str, owner: str) -> Reply:
     """Say why *what* can't be done with something set up by *owner* (``""``: the reader)."""
     fix = _BACK if reason == REMOVED else "Delete it, or set it up again once that's fixed."
-    return kit.reply(f"{what}: {_why(reason, owner)}. {fix}")
+    return kit.reply(f"{what}: {no_longer(reason, owner)}. {fix}")
 
 
 async def refusal_to_continue(

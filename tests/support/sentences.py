@@ -168,10 +168,10 @@ def _failures() -> Iterator[str]:
     for error in EXAMPLES:
         if isinstance(error, errors.ProjectError):
             yield f"happened | {type(error).__name__}: {error} | {failures.what_happened(error, 'Support')}"
-    for reason in (*(name for name, row in failures._REFUSED.items() if row[1]), *pauses._WHY):
+    for reason in (*(name for name, row in refusals._REFUSED.items() if row[1]), "project", "no clock", "gone"):
         yield f"paused | {reason} | {pauses.paused_because(reason)}"
-    for error_name in failures._REFUSED:
-        yield f"not posted | {error_name} | {failures.why_not_posted(error_name)}"
+    for error_name in refusals._REFUSED:
+        yield f"not posted | {error_name} | {refusals.why_not_posted(error_name)}"
     for why, words in notices._WHY.items():
         yield f"not read | {why} | {words}"
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from bridge.ends import End
+from bridge.ends import Cure, End
 from bridge.ends.decisions import Explanation, explain, not_written
 from bridge.ends.messages import Reason, State
 from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL
@@ -160,7 +160,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     if message.user == deps.bot_user:
         found = Explanation(Reason.OWN.meaning)
     elif unwritten is not None and found is None:
-        found = Explanation(unwritten.meaning, reason=unwritten)
+        found = Explanation(unwritten.meaning)
     elif found is None:
         found = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
@@ -173,7 +173,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
         reference = " · ".join(words)
     if not (is_own or found.is_public):
         return _shown(deps, State.OF_SOMEONE_ELSE.value, reference=reference)
-    button: str = found.button
+    button = found.button
     value = str(message.key)
     if button == "send":
         button = await _may_send(deps, turn, message, found)
@@ -183,7 +183,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     return _shown(deps, found, button=button, value=value, shown_at=shown_at, reference=reference)
 
 
-async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, found: Explanation) -> str:
+async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, found: Explanation) -> Cure:
     """Return the button that sends a reply that needed a mention, for its author, and store the reply for it."""
     is_possible = message.user == turn.user and not message.is_root and not found.turn
     if not (is_possible and (message.text.strip() or message.parts)):
@@ -211,7 +211,7 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
     has_content = bool(message.text or message.parts)
     is_unaddressed = has_content and not is_direct and f"<@{deps.bot_user}" not in message.text
     if is_unaddressed and (reason := await _for_nobody(deps, message)):
-        return Explanation(reason.meaning, reason=reason)
+        return Explanation(reason.meaning)
     outage = await Outages(deps.scripts).latest()
     if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
         return Explanation(State.CATCHING_UP.value)

@@ -6,17 +6,9 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from bridge.ends import notices
+from bridge.ends import Cure, notices
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
-
-_BUTTONS: Final = {
-    "send": ("Send it", notices.SEND_REPLY),
-    "again": (notices.SEND_IT_AGAIN, notices.SEND_AGAIN),
-    "now": (notices.SEND_IT_NOW, notices.SEND_AGAIN),
-    "new text": ("Send new text", notices.SEND_EDITED),
-}
-"""The label and the action of each button in the table (`bridge.ends`)."""
 
 _OPEN: Final = "Open my reply"
 _OPENS: Final = re.compile(r"Open (?:my|its) reply|\b(?:the menu|its card)\b", re.IGNORECASE)  # what a link may lead to
@@ -29,7 +21,7 @@ def explained(
     cure: str,
     *,
     since: datetime | None = None,
-    button: str = "",
+    button: Cure = "",
     value: str = "",
     workspace: str = "",
     shown_at: tuple[str, str, str] = ("", "", ""),
@@ -54,9 +46,8 @@ def explained(
     if link:
         opens_it = {"type": "link", "url": link, "text": offered[0] if offered else _OPEN}
         runs += ["" if offered else " ", opens_it, cure_after]
-    label, action_id = _BUTTONS.get(button, ("", ""))
     blocks = [kit.rich(kit.paragraph(*runs))]
-    blocks += [kit.actions(kit.button(label, action_id, value))] if action_id and value else []
+    blocks += [kit.actions(*buttons)] if (buttons := notices.buttons_of(button, value)) else []
     blocks += [kit.context(reference)] if reference else []
     text = f"{before}{spoken if has_moment else ''}{after} {cure}"
     return kit.reply(f"{text} {link}".rstrip(), *blocks)
