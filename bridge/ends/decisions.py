@@ -1,4 +1,4 @@
-"""What happened to a message, for ``!why`` and `bridge trace`: `explain` finds its trace's row in `bridge.ends`."""
+"""What happens to a message: on its arrival, and for ``!why`` and `bridge trace`, whose row `explain` finds."""
 
 from __future__ import annotations
 

@@ -509,8 +509,9 @@ class Receiver:
 
         If it *is_offered* to send it, the reply is stored for the notice's button.
         """
+        notice = Notice.about(message, what, reply.stored(), of="reply", is_offer=True)
         await self.inbox.put(
-            Notice.about(message, what, reply.stored(), of="reply", is_offer=True),
+            notice,
             event=f"others:{message.key}",
             why="its reply needed a mention",
             writes=self.sessions.tells(message, *(self.inbox.drafts.keeps(message) if is_offered else ())),
