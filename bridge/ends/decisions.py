@@ -136,13 +136,6 @@ def explain(known: MessageTrace, down_since: datetime | None = None) -> Explanat
     return Explanation(reason.meaning if reason else DECISIONS["ignored"])
 
 
-def end_of(what: str) -> End | None:
-    """Return the meaning of the end of a turn; None if it was a reply of a command, a button or the like."""
-    if what.startswith("refused: "):
-        return _refused(what.partition(": ")[2]).meaning
-    return ENDS.get(what) or ENDS.get(what.partition(":")[0])
-
-
 def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
     """Explain a refusal by the name of its notice, with facts after a colon."""
     name, _, facts = what.partition(":")
@@ -174,10 +167,8 @@ def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
 def _waiting(turn: TurnTrace, down_since: datetime | None) -> Explanation:
     if turn.is_held:
         return Explanation(State.HELD.value, turn=turn)
-    if turn.menu:
+    if turn.menu or turn.is_parked:
         return Explanation(State.MENU.value, turn=turn, shown_at=turn.menu)
-    if turn.is_parked:
-        return Explanation(State.MENU.value, turn=turn)
     if down_since:
         return Explanation(State.DOWN.value, since=down_since, turn=turn)
     if turn.ahead:
@@ -204,7 +195,6 @@ def _dead(turn: TurnTrace) -> Explanation:
 
 def _ended(turn: TurnTrace) -> Explanation:
     what = turn.what
-    line = _unknown(turn) if what == "unknown" else end_of(what)
     if turn.approval in REQUESTS:
         return Explanation(REQUESTS[turn.approval], turn=turn, shown_at=turn.posted)
     if what.startswith("refused: "):
@@ -213,6 +203,7 @@ def _ended(turn: TurnTrace) -> Explanation:
         return _refused(f"rule:{_said(turn)}", turn)
     if what == TooOften.__name__ and turn.cause:
         return Explanation(USED_UP, _cause(turn), turn=turn)
+    line = _unknown(turn) if what == "unknown" else ENDS.get(what) or ENDS.get(what.partition(":")[0])  # or a reply
     if turn.has_new_text and line in {None, REPLIED, ANSWERED}:
         return Explanation(State.EDITED.value, turn=turn, shown_at="")
     if line is None or line.happened == REPLIED.happened or (line is ANSWERED and not turn.posted):

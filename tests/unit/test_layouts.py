@@ -561,8 +561,6 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
 @each(
     ("notice", "text"),
     [
-        (notices.THREAD_FULL, "50 messages are already waiting in this thread"),
-        (notices.THREAD_MUTED, "This thread is muted"),
         (
             channels.changed_notice([channels.SettingChange("agent", "7", "Support")], "Ann"),
             "Support now answers mentions in this channel. Changed by Ann.",
@@ -575,16 +573,11 @@ def test_a_duration_is_shown_in_its_largest_units(seconds: float, words: str) ->
             channels.changed_notice([channels.SettingChange("replies", "mentions")], "Ann"),
             "In the threads of this channel, the agent now gets only replies that mention me. Changed by Ann.",
         ),
-        (notices.paused("thread", timedelta(seconds=30), is_first=True), "This thread is getting messages too fast"),
-        (notices.paused("person", timedelta(seconds=30)), "You're sending messages too fast."),
-        (notices.not_posted("is_archived", "C1"), "⚠️ I couldn't post my answer: the channel is archived."),
         (
             notices.not_posted("restricted_action_of_tomorrow", "D1"),
             "⚠️ I couldn't post my answer: I'm not allowed to post",
         ),
         (notices.not_posted("of_tomorrow", "C1"), "⚠️ I couldn't post my answer: Slack doesn't allow it (of_tomorrow)."),
-        (notices.edited_too_late("C1:1.2"), "The agent received this message before you edited it."),
-        (failure(NotAllowed("stranger")), "Only members of the bridge's own workspace"),
         (
             failure(NotAllowed("of a later release")),
             "You don't have permission to do this here. Ask your admin for access.",
