@@ -12,7 +12,7 @@ from typing import Final, Literal, Self
 
 from bridge.ends import End
 from bridge.ends.failures import AGAIN, DELETED, FAILURES
-from bridge.ends.refusals import FULL, MISSED, MUTED, TOO_FAST
+from bridge.ends.refusals import ASK, FULL, MISSED, MUTED, TOO_FAST
 
 NOT_YET: Final = "not yet: "
 """The prefix of a reason if the message may still become a turn, when Slack resends it."""
@@ -22,7 +22,7 @@ Decision = Literal[
     "edited", "asked", "known", "late", "unknown", "withdrawn", "stopped", "missed", "outdated",
 ]  # fmt: skip
 
-_NEW_REQUEST: Final = "Ask again to get a new approval."
+NEW_REQUEST: Final = "Ask again to get a new approval."
 _MENTION: Final = "Mention me when a reply is for the agent."
 _NOTHING_TO_DO: Final = "There's nothing to do."
 OTHERS: Final = End(
@@ -75,7 +75,7 @@ DECISIONS: Final[Mapping[Decision, End]] = {
     "queued": _NEXT,
     "duplicate": End("Slack delivered this message again, and I handled it once.", _NOTHING_TO_DO),
     "ignored": End("This message isn't for an agent.", _MENTION),
-    "refused": End("The author of this message doesn't have access here.", "Ask your admin for access."),
+    "refused": End("The author of this message doesn't have access here.", ASK),
     "full": FULL,
     "paused": TOO_FAST,
     "unbound": _NO_CONVERSATION,
@@ -226,11 +226,11 @@ REQUESTS: Final[Mapping[str, End]] = {
     ),
     "approved": End("The run that this message asks for was approved.", "Its own card shows how it ended."),
     "denied": End("The run that this message asks for was denied.", "Its card says by whom and why."),
-    "withdrawn": End("The request for approval was withdrawn, so nothing ran.", _NEW_REQUEST),
-    "expired": End("The run that this message asks for wasn't approved in time.", _NEW_REQUEST),
+    "withdrawn": End("The request for approval was withdrawn, so nothing ran.", NEW_REQUEST),
+    "expired": End("The run that this message asks for wasn't approved in time.", NEW_REQUEST),
     "changed": End(
         "The rules, the workflow or someone's access changed before the run that this message asks for could start.",
-        _NEW_REQUEST,
+        NEW_REQUEST,
     ),
 }
 """Each state of a request for approval that a message has made."""

@@ -8,7 +8,7 @@ from typing import Final
 from bridge.ends import End
 from bridge.slack.blockkit import kit
 
-_ASK: Final = "Ask your admin for access."
+ASK: Final = "Ask your admin for access."
 _READING: Final = "grant the scopes that `bridge check` lists, and reinstall the app"
 
 
@@ -35,8 +35,8 @@ MISSED: Final = End(
     is_public=False, word="found too late, not run",
 )  # fmt: skip
 NOT_ALLOWED: Final = End(
-    "This message's author no longer has access here.", _ASK, word="no permission",
-    said=f"You don't have permission to do this here. {_ASK}",
+    "This message's author no longer has access here.", ASK, word="no permission",
+    said=f"You don't have permission to do this here. {ASK}",
 )  # fmt: skip
 """A refusal whose reason isn't known, or not about messages."""
 
@@ -65,7 +65,7 @@ ACCESS: Final[Mapping[str, End]] = {
         checked="Slack doesn't give enough information about this person", mend=_READING,
     ),
     "rule": End(  # in its own words, if they're known
-        "The rules here don't allow this.", _ASK,
+        "The rules here don't allow this.", ASK,
         is_public=False, word="refused by a rule", no_longer="the rules no longer let {who} do this",
     ),
 }  # fmt: skip
@@ -73,15 +73,15 @@ ACCESS: Final[Mapping[str, End]] = {
 
 PERMISSIONS: Final[Mapping[str, End]] = {
     **ACCESS,
-    "face": End("You don't have permission to change agents' faces.", _ASK),
-    "default": End("You don't have permission to change channel settings.", _ASK),
-    "report": End("You don't have permission to schedule reports.", _ASK),
-    "alert": End("You don't have permission to set up alerts.", _ASK),
+    "face": End("You don't have permission to change agents' faces.", ASK),
+    "default": End("You don't have permission to change channel settings.", ASK),
+    "report": End("You don't have permission to schedule reports.", ASK),
+    "alert": End("You don't have permission to set up alerts.", ASK),
     "runner": End(
-        "You don't have permission to run workflows here.", _ASK,
+        "You don't have permission to run workflows here.", ASK,
         no_longer="{who} no longer {has} permission to run workflows",
     ),
-    "schedule": End("You don't have permission to schedule anything here.", _ASK),
+    "schedule": End("You don't have permission to schedule anything here.", ASK),
     **{
         reason: End("", "", said=f"Only the person who {did}, or someone with permission to run workflows, can "
                         "change it.")

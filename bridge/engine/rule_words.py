@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from bridge.config_tables import ACTS, STARTERS
+from bridge.ends.refusals import ACCESS, ASK
 from bridge.engine.rules import GUEST, PUBLIC, ApprovalTerms, Asked, Rule, Starter, Verdict
 from bridge.slack.blockkit import kit
 
@@ -79,8 +80,8 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     if verdict.missing:
         unsure = {GUEST: "whether you're a guest", PUBLIC: "whether this channel is public"}
         unknown = [unsure.get(one) or f"who is in {names.get(one, _unnamed(one))}" for one in sorted(verdict.missing)]
-        again = "Try again in a minute, and tell your admin if it keeps happening."
-        return f"Slack doesn't say {kit.joined(unknown[:_MOST_WORDS])}, so nothing was done. {again}"
+        cure = ACCESS["unknown"].cure
+        return f"Slack doesn't say {kit.joined(unknown[:_MOST_WORDS])}, so nothing was done. {cure}"
     target = asked.target
     what = _DOES[asked.act]
     if target is not None and not target.is_any and asked.act in _ON:
@@ -92,7 +93,7 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
         if asked.by != "person":
             subject = "a rule refuses it"
         where = f" in {kit.joined(_places(verdict.rule.channels, names))}" if verdict.rule.channels else ""
-        return f"{_SUBJECTS[asked.by]} can't {what} here: {subject}{where}. Ask your admin for access."
+        return f"{_SUBJECTS[asked.by]} can't {what} here: {subject}{where}. {ASK}"
     clauses: dict[str, list[str]] = {}  # by place
     for rule in others:
         clauses.setdefault(kit.joined(_places(rule.channels, names)), []).extend(_people(rule.who, names))

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from bridge.ends.refusals import no_longer
+from bridge.ends.messages import NEW_REQUEST
+from bridge.ends.refusals import ASK, no_longer
 from bridge.errors import ControlNotUnderstood
 from bridge.features.approvals.request import (
     APPROVED,
@@ -58,8 +59,6 @@ BY_RULES: Final = "people with permission to approve"
 BY_NOBODY_LEFT: Final = "someone whose data was erased"
 _SIGNS: Final = {WAITING: "🔐", APPROVED: "✅", DENIED: "🚫", EXPIRED: "⌛", WITHDRAWN: "↩️", CHANGED: "⚠️"}
 _RULES_CHANGED: Final = "the rules changed"
-_NEW_REQUEST: Final = "Ask again to get a new approval."
-_ASK_FOR_ACCESS: Final = "Ask your admin for access."
 _OVER: Final = {
     APPROVED: "This request is already approved.",
     DENIED: "This request is already denied.",
@@ -313,7 +312,7 @@ def used(stored: StoredRequest) -> Reply:
 def not_started(shown: Shown) -> Reply:
     """Say that an approved run wasn't started, as someone has lost the right, or the rules changed."""
     name = kit.named(shown.stored.request.name, 80)
-    cure = _ASK_FOR_ACCESS if _is_askers(shown.stored) else _NEW_REQUEST
+    cure = ASK if _is_askers(shown.stored) else NEW_REQUEST
     text = f"⚠️ {name} wasn't started after its approval, because {_lost(shown)}. {cure}"
     return kit.reply(text, audience=Audience.CHANNEL)
 
@@ -438,7 +437,7 @@ def ended(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> Reply:
     """Tell the asker that their request ended without a run, or an approver that what they approved didn't start."""
     (state, by, said), given = how, _beginning(stored)
     what = kit.named(stored.request.name, 80) if stored.request.name else "your workflow"
-    cure = _NEW_REQUEST if by or said in {"", "unknown"} else _ASK_FOR_ACCESS
+    cure = NEW_REQUEST if by or said in {"", "unknown"} else ASK
     because = f": {kit.quoted(said, _REASON)}" if said else ""
     which, cure = (what, f" {cure}") if is_asker else (f"{what}, which you approved,", "")
     text = {
