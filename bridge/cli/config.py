@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import OWN, Config, Place
+from bridge.config import OWN, Config, Place, path_of
 from bridge.config_tables import RuleTable, TomlTable
 from bridge.engine.rule_words import in_words
 from bridge.engine.rules import Rule
@@ -198,15 +198,14 @@ def tables_of(found: Config) -> dict[str, list[Value]]:
 
 def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
     """Return what's set at a *place* in the file, and the defaults that count there."""
-    name = ".".join(str(part + 1) if isinstance(part, int) else part for part in place)
     if isinstance(given, Mapping):
         for key, value in given.items():
             yield from _values_in(found, (*place, key), value)
     elif not isinstance(given, TomlTable):
         listed = given if isinstance(given, tuple) else (given,)
-        yield Value(name, ", ".join(_as_written(one) for one in listed), str(found.file))
+        yield Value(path_of(place), ", ".join(_as_written(one) for one in listed), str(found.file))
     elif isinstance(given, RuleTable) and not given.model_fields_set:
-        yield Value(name, in_words(Rule(), {}), str(found.file))
+        yield Value(path_of(place), in_words(Rule(), {}), str(found.file))
     else:
         for field, about in type(given).model_fields.items():
             value, at = getattr(given, field), (*place, about.alias or field)

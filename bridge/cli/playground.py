@@ -213,7 +213,7 @@ async def _record_samples(url: str, namespace: str) -> None:
     """Record some weeks of the sample project's statistics, unless some are recorded: alerts have something to show."""
     async with connect(url) as redis:
         store = SnapshotStore(Scripts(redis, namespace, Metrics()))
-        if await store.all_hours():
+        if any(await store.hours()):
             return
         for snapshot in sample_snapshots(datetime.now(UTC)):
             await store.add(hour_of(snapshot.at), snapshot)

@@ -73,14 +73,11 @@ class Clock:
 
     async def _claim(self, slot: Slot) -> None:
         """Queue the turn of *slot* and advance its schedule, in one step, unless another process was faster."""
-        inbox, claimed = self._deps.inbox, "skipped"
-        if slot.body is not None:
-            put = await inbox.put(slot.body, event=slot.id, why="it's due", writes=slot.writes)
-            claimed = put.end
-            if claimed != "duplicate":  # if it's stale, another process was faster
-                log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
-                return
-        await inbox.write(*slot.writes)  # its turn was queued before, but a failover lost the schedule's update
+        claimed = "skipped"
+        if slot.body is None:
+            await self._deps.inbox.write(*slot.writes)
+        else:
+            claimed = await self._deps.queue(slot.body, event=slot.id, why="it's due", writes=slot.writes)
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
     async def watch(self, job: Job) -> None:

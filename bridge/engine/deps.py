@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,9 @@ from bridge.engine.results import try_later
 from bridge.engine.said_once import SaidOnce
 from bridge.errors import SlackRefused
 from bridge.ids import ThreadKey
+from bridge.inbound import Inbound
 from bridge.queue.inbox import Inbox
+from bridge.queue.records import Write
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import Indicators
@@ -48,6 +50,16 @@ class EngineDeps:
     now: Callable[[], datetime]
     bot_user: str
     command_prefix: str = ""
+
+    async def queue(self, inbound: Inbound, *, event: str, why: str, writes: Sequence[Write]) -> str:
+        """Queue *inbound* in the step that makes *writes*, unless another process was faster; return how that ended.
+
+        If it's a duplicate, it was queued before, but a failover lost the writes: they're made now.
+        """
+        put = await self.inbox.put(inbound, event=event, why=why, writes=writes)
+        if put.end == "duplicate":
+            await self.inbox.write(*writes)
+        return put.end
 
     async def edit(self, channel: str, ts: str, reply: Reply, tag: MessageTag, *, response_url: str = "") -> bool:
         """Edit a posted message; False if it can't be edited, as someone deleted it, for example. Raises `TryLater`.

@@ -15,7 +15,7 @@ from bridge.queue.keys import Keys
 from bridge.queue.scripting import Scripts
 
 
-async def _nothing_paused(_: Scripts) -> Sequence[str]:
+async def _nothing_paused(_: object) -> Sequence[str]:
     return ()
 
 
@@ -25,7 +25,7 @@ class Standing:
 
     *count* returns how many there are. *erase* deletes those of a person, or takes the person's name off what others
     still need, and returns how many that were; None if they name no one. *paused* returns the reasons why some are
-    paused. All of them may raise `StoreUnavailable`.
+    paused, given the features' ``Deps``. All of them may raise `StoreUnavailable`.
     """
 
     noun: str
@@ -33,7 +33,7 @@ class Standing:
     keys: tuple[str, ...]
     count: Callable[[Scripts], Awaitable[int]]
     erase: Callable[[Scripts, str], Awaitable[int]] | None
-    paused: Callable[[Scripts], Awaitable[Sequence[str]]] = _nothing_paused
+    paused: Callable[[Any], Awaitable[Sequence[str]]] = _nothing_paused
 
     def counted(self, number: int) -> str:
         """Write a count: ``1 alert``, ``2 alerts``."""

@@ -100,7 +100,7 @@ async def test_one_process_takes_an_unread_hours_snapshot(harness: Harness) -> N
 
     assert harness.service.requests == 1
     store = harness.parts().turns.deps.statistics(harness.parts().turns.deps.projects.default).store
-    assert await store.hours() == [hour_of(harness.store.clock())]
+    assert (await store.hours())[0] == [hour_of(harness.store.clock())]
 
 
 async def test_a_failed_job_is_retried_until_draining(harness: Harness, redis: Redis) -> None:

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 
 from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
+from bridge.features.channels.settings import AppRule
 from bridge.features.incidents.incident import TRIES_EVERY
 from bridge.features.registry import features
 from bridge.inbound import IncidentChange
@@ -328,7 +329,7 @@ async def test_a_bad_row_is_an_incident_until_it_is_gone(harness: Harness) -> No
     assert posts(harness)[0].text.startswith("✅")
 
 
-async def test_a_paused_alert_is_an_incident(harness: Harness) -> None:
+async def test_paused_things_are_an_incident(harness: Harness) -> None:
     store = AlertStore(harness.store.scripts)
     spec = AlertSpec(condition="runs > 1", team=TEAM, channel=GENERAL, owner=BOB)
     inbox = harness.store.process().inbox
@@ -338,9 +339,10 @@ async def test_a_paused_alert_is_an_incident(harness: Harness) -> None:
     assert posts(harness) == [], "a person did that"
 
     await harness.store.redis.hset(harness.store.scripts.keys.alert("a1"), "paused", "is_archived")
+    await harness.store.set_channel(apps={"A1": AppRule(agent=1, owner=BOB, paused="left")})
     await a_minute_later(harness)
 
-    assert [one.text for one in posts(harness)] == ["⚠️ Something that people set up is paused: 1 alert."]
+    assert [one.text for one in posts(harness)] == ["⚠️ Something that people set up is paused: 1 app rule, 1 alert."]
 
 
 GATE = '[[rules]]\nmay = ["run", "ask"]\n{}\n[[rules]]\n'

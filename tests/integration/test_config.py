@@ -200,24 +200,24 @@ turns = 50
     values = {one["name"]: (one["value"], one["source"]) for kind in TABLES for one in shown[kind]}
     assert code == 0
     assert values == {
-        "rules.1.who": ("S0FINANCE01, U0BOB00001", "bridge.toml"),
-        "rules.1.may": ("run", "bridge.toml"),
-        "rules.1.workflows": ("Pay *, 7", "bridge.toml"),
-        "rules.1.approve.by": ("S0LEADS0001", "bridge.toml"),
-        "rules.1.approve.count": ("2", "bridge.toml"),
-        "rules.1.approve.self": ("false", "bridge.toml"),
-        "rules.1.approve.within": ("4h", "default"),
-        "rules.2": ("everyone may do everything", "bridge.toml"),
+        "rules[1].who": ("S0FINANCE01, U0BOB00001", "bridge.toml"),
+        "rules[1].may": ("run", "bridge.toml"),
+        "rules[1].workflows": ("Pay *, 7", "bridge.toml"),
+        "rules[1].approve.by": ("S0LEADS0001", "bridge.toml"),
+        "rules[1].approve.count": ("2", "bridge.toml"),
+        "rules[1].approve.self": ("false", "bridge.toml"),
+        "rules[1].approve.within": ("4h", "default"),
+        "rules[2]": ("everyone may do everything", "bridge.toml"),
         "channels.C0SUPPORT01.agent": ("Support", "bridge.toml"),
         "channels.C0SUPPORT01.apps.A0MONITOR01.workflow": ("Triage", "bridge.toml"),
         "agents.Support.face": (":headphones:", "bridge.toml"),
-        "limits.1.per": ("person", "bridge.toml"),
-        "limits.1.every": ("hour", "default"),
-        "limits.1.turns": ("50", "bridge.toml"),
+        "limits[1].per": ("person", "bridge.toml"),
+        "limits[1].every": ("hour", "default"),
+        "limits[1].turns": ("50", "bridge.toml"),
     }
     lines = table.splitlines()
     assert all(f"{kind.capitalize()} (bridge.toml)" in lines for kind in ("projects", *TABLES))
-    assert any(line.split() == ["rules.1.may", "bridge.toml", "run"] for line in lines)
+    assert any(line.split() == ["rules[1].may", "bridge.toml", "run"] for line in lines)
 
 
 async def test_show_compares_the_file_with_what_processes_use(system: System, tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ async def test_the_last_known_settings_apply_while_redis_is_down(store: Store) -
 
     with refused_commands(store.redis):
         assert await mine.get(TEAM, CHANNEL) == ALL
+        assert await mine.rules() == []
         with pytest.raises(StoreUnavailable):
             await Channels(store.scripts).get(TEAM, CHANNEL)
 

@@ -85,7 +85,7 @@ async def test_an_hour_has_one_snapshot_of_many_readings(
     clock.time += HOUR
     await statistics.read()
 
-    kept = await statistics.store.read(await statistics.store.hours())
+    kept = await statistics.store.read((await statistics.store.hours())[0])
     assert [one.numbers["runs"] for one in kept.values()] == [1000, 1500]
     assert await redis.pttl(f"{PREFIX}snapshots") > timedelta(days=399) / timedelta(milliseconds=1)
 
@@ -95,7 +95,7 @@ async def test_old_snapshots_are_thinned_as_new_ones_come(
 ) -> None:
     await live(statistics, clock, service, hours=24 * 9)
 
-    hours = await statistics.store.hours()
+    hours = (await statistics.store.hours())[0]
     week = hour_of(clock.time - timedelta(days=7))
     assert len([hour for hour in hours if hour >= week]) == 7 * 24
     assert len([hour for hour in hours if hour < week - 24]) == 2

@@ -94,10 +94,8 @@ async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings:
         return
     writes = store.ends(alert, now) if changes == "ends" else store.begins(alert, now)
     event = f"alert:{alert.id}:{epoch_ms(body.since)}:{changes}"
-    put = await deps.inbox.put(body, event=event, why="its condition was evaluated", writes=writes)
-    if put.end == "duplicate":  # it was queued before, but a failover lost the alert's state
-        await deps.inbox.write(*writes)
-    log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": put.end})
+    end = await deps.queue(body, event=event, why="its condition was evaluated", writes=writes)
+    log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": end})
 
 
 async def _settle_unknown(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
@@ -111,9 +109,7 @@ async def _settle_unknown(deps: Deps, alert: StoredAlert, verdict: Evaluation, r
             said=verdict.said, thread_ts=alert.post if alert.since else "", is_unknown=True,
         )  # fmt: skip
         event, writes = f"alert:{alert.id}:{epoch_ms(since)}:unknown", store.unknown(alert, since, is_told=True)
-        put = await deps.inbox.put(body, event=event, why="it can't be evaluated", writes=writes)
-        if put.end == "duplicate":
-            await deps.inbox.write(*writes)
+        await deps.queue(body, event=event, why="it can't be evaluated", writes=writes)
 
 
 async def read(
@@ -130,7 +126,7 @@ async def read(
     """
     statistics, now = deps.statistics(project), deps.now()
     conditions = [(one.spec.parsed, one.spec.clock) for one in alerts]
-    hours = await statistics.store.all_hours()
+    _whole, hours = await statistics.store.hours()
     wanted = {hour for hour in hours if since is not None and hour >= hour_of(since)}
     of_numbers = set[int]()
     for condition, zone in conditions:

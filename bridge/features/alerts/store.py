@@ -90,5 +90,5 @@ ALERTS: Final = Standing(
     keys=("alert", "alerts"),
     count=size("alerts"),
     erase=lambda scripts, user: erase_of(AlertStore(scripts), scripts, user),
-    paused=lambda scripts: AlertStore(scripts).paused(),
+    paused=lambda deps: AlertStore(deps.scripts).paused(),
 )

@@ -223,13 +223,7 @@ class Channels:
 
     async def rules(self) -> list[AppRule]:
         """Return the rules for apps of all channels."""
-        texts: Any = await self._scripts.redis.hgetall(self._scripts.keys.channels())
-        return [
-            rule
-            for text in texts.values()
-            if '"apps"' in text
-            for rule in ChannelSettings.from_text(text).apps.values()
-        ]
+        return [rule for settings in (await self._known.values()).values() for rule in settings.apps.values()]
 
 
 async def _erase_rules(scripts: Scripts, user: str) -> int:
@@ -254,8 +248,8 @@ async def _count_rules(scripts: Scripts) -> int:
     return len(await Channels(scripts).rules())
 
 
-async def _paused_rules(scripts: Scripts) -> list[str]:
-    return [rule.paused for rule in await Channels(scripts).rules() if rule.paused]
+async def _paused_rules(deps: Any) -> list[str]:
+    return [rule.paused for rule in await deps.channels.rules() if rule.paused]
 
 
 CHANNELS: Final = (

@@ -127,10 +127,8 @@ async def _settle(deps: Deps, name: str, stored: StoredIncident | None, changed:
         said=after.said, thread_ts="" if changed.does == "begins" else after.post,
     )  # fmt: skip
     event = f"incident:{name}:{epoch_ms(now)}:{changed.does}"
-    put = await deps.inbox.put(body, event=event, why="the bridge looked for incidents", writes=writes)
-    if put.end == "duplicate":  # it was queued before, but a failover lost the incident's state
-        await deps.inbox.write(*writes)
-    log.warning("incident", extra={"incident": name, "does": changed.does, "put": put.end})
+    end = await deps.queue(body, event=event, why="the bridge looked for incidents", writes=writes)
+    log.warning("incident", extra={"incident": name, "does": changed.does, "put": end})
 
 
 def writes_of(
@@ -235,7 +233,7 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
         since = from_epoch_ms(first[0][1]) if first else now
         words = counted(dead, "message or command") if dead == 1 else f"{dead:,} messages or commands"
         found.append(Finding("dead", min(since, now), words, str(dead)))
-    paused = {kind: len([why for why in await kind.paused(deps.scripts) if why != ASKED]) for kind in deps.standing}
+    paused = {kind: len([why for why in await kind.paused(deps) if why != ASKED]) for kind in deps.standing}
     if any(paused.values()):
         words = ", ".join(kind.counted(number) for kind, number in paused.items() if number)
         found.append(Finding("paused", now, words, words))

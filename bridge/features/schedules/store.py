@@ -237,5 +237,5 @@ SCHEDULES: Final = Standing(
     keys=("report", "reports", "due"),
     count=size("reports"),
     erase=lambda scripts, user: erase_of(_bare(scripts), scripts, user),
-    paused=lambda scripts: _bare(scripts).paused(),
+    paused=lambda deps: _bare(deps.scripts).paused(),
 )

@@ -42,7 +42,7 @@ async def take_snapshot(deps: Deps) -> None:
 
 async def _take(deps: Deps, project: ProjectConnection) -> None:
     statistics = deps.statistics(project)
-    if hour_of(deps.now()) not in await statistics.store.hours():
+    if hour_of(deps.now()) not in (await statistics.store.hours())[0]:
         await statistics.read()
 
 

@@ -55,6 +55,7 @@ class _Recorded(NamedTuple):
     """Snapshots: *since* when there are any, those to compare with, by name, those *between*, and for the trend."""
 
     since: datetime
+    hours: Sequence[int] = ()  # all that have numbers
     compared: Sequence[tuple[str, Snapshot]] = ()
     between: Sequence[Snapshot] = ()
     followed: Sequence[Snapshot] = ()
@@ -83,7 +84,7 @@ class Statistics:
         now = self.now()
         try:
             if await self.store.add(hour_of(now), snapshot_of(stats, now)):
-                await self.store.drop(surplus(await self.store.hours(), now))
+                await self.store.drop(surplus((await self.store.hours())[0], now))
                 await self.store.drop_numbers(hour_of(now - NUMBERS_FOR))
         except StoreUnavailable as exc:
             log.warning("statistics snapshot not stored", extra={"reason": exc.reason})
@@ -121,7 +122,7 @@ class Statistics:
         trend = self._trend(stats, past.followed, only)
         how: dict[str, Any] = {"only": only, "note": note, "audience": audience, "is_report": is_report}
         if is_report:
-            usual = await self._usual(leading(stats, only), self.now() - changes[0].since, zone) if changes else None
+            usual = await self._usual(past.hours, leading(stats, only), changes[0].since, zone) if changes else None
             how |= {"failed": failed, "usual": usual}
         how["project"] = self.name
         return stats_card(stats, changes=changes, trend=trend, **how)
@@ -131,24 +132,25 @@ class Statistics:
 
         Raises `StoreUnavailable`.
         """
-        then = last
+        (whole, hours), then = await self.store.hours(), last
         if then is None and since is not None:
-            found = nearest([hour for hour in await self.store.hours() if hour < hour_of(self.now())], since)
+            found = nearest([hour for hour in whole if hour < hour_of(self.now())], since)
             then = (await self.store.read([found])).get(found) if found is not None else None
-        return compare(stats, then, between=await self._between([then])) if then else None
+        return compare(stats, then, between=await self._between(hours, [then])) if then else None
 
-    async def _between(self, compared: Iterable[Snapshot]) -> list[Snapshot]:
+    async def _between(self, hours: Sequence[int], compared: Iterable[Snapshot]) -> list[Snapshot]:
         """Return the numbers since the first of the *compared* snapshots, in order."""
         begin = min((hour_of(one.at) for one in compared), default=None)
         if begin is None:
             return []
-        found = await self.store.numbers([hour for hour in await self.store.all_hours() if hour >= begin])
+        found = await self.store.numbers([hour for hour in hours if hour >= begin])
         return [found[hour] for hour in sorted(found)]
 
-    async def _usual(self, name: str, length: timedelta, zone: ZoneInfo) -> Usual | None:
-        """Return by how much a number usually grows in this *length* of time, ending at this time of the week."""
+    async def _usual(self, hours: Sequence[int], name: str, since: datetime, zone: ZoneInfo) -> Usual | None:
+        """Return by how much a number usually grows in as long as *since*, ending at this time of the week."""
+        length = self.now() - since
         try:
-            wanted = hours_of_usual(await self.store.all_hours(), self.now(), length, zone)
+            wanted = hours_of_usual(hours, self.now(), length, zone)
             past = Past((await self.store.numbers(wanted)).values())
         except StoreUnavailable:
             return None
@@ -156,8 +158,8 @@ class Statistics:
 
     async def _look_back(self, since: datetime | None, last: Snapshot | None) -> _Recorded:
         """Choose the hours first, then read all their snapshots at once."""
-        now = self.now()
-        hours = [hour for hour in await self.store.hours() if hour < hour_of(now)]
+        now, (whole, recorded) = self.now(), await self.store.hours()
+        hours = [hour for hour in whole if hour < hour_of(now)]
         if since is None:
             wanted = [(called, nearest(hours, now - ago, within=within)) for called, ago, within in _USUAL]
         else:
@@ -169,8 +171,9 @@ class Statistics:
         compared = [(called, found[hour]) for called, hour in chosen if hour in found]
         return _Recorded(
             moment_of(hours[0]) if hours else now,
+            recorded,
             compared,
-            await self._between([*(then for _called, then in compared), *([last] if last else [])]),
+            await self._between(recorded, [*(then for _called, then in compared), *([last] if last else [])]),
             [found[hour] for hour in followed if hour in found],
         )
 

@@ -225,15 +225,11 @@ class SnapshotStore:
         self._key = scripts.keys.project_snapshots(project) if project else scripts.keys.snapshots()
         self._hourly = scripts.keys.hourly(project or DEFAULT)
 
-    async def hours(self) -> list[int]:
-        """Return the hours that have a snapshot, in order."""
-        fields: Any = await self._redis.hkeys(self._key)
-        return sorted(int(field) for field in fields if field.isdecimal())
-
-    async def all_hours(self) -> list[int]:
-        """Return the hours that have a snapshot, or only numbers, in order."""
+    async def hours(self) -> tuple[list[int], list[int]]:
+        """Return the hours that have a snapshot, and those that have one or only numbers, in order."""
         fields = await asked(self._redis, lambda pipe: [pipe.hkeys(key) for key in (self._key, self._hourly)])
-        return sorted({int(field) for found in fields for field in found if field.isdecimal()})
+        whole, numbers = ({int(field) for field in found if field.isdecimal()} for found in fields)
+        return sorted(whole), sorted(whole | numbers)
 
     async def read(self, hours: Iterable[int], *, or_numbers: bool = False) -> dict[int, Snapshot]:
         """Return the snapshots of these *hours*, without missing and unreadable ones.
