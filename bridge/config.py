@@ -30,9 +30,10 @@ from bridge.config_tables import (
     channel_id,
 )
 from bridge.errors import ConfigurationError
+from bridge.names.folding import name_key
+from bridge.names.matching import called, is_called
 from bridge.project.connection import DEFAULT
 from bridge.setting_types import link_template, project_address, secret_word
-from bridge.slack.blockkit.folding import name_key
 
 FILE: Final = Path("bridge.toml")
 """The file if BRIDGE_CONFIG isn't set, beside .env."""
@@ -354,20 +355,19 @@ def _variable(id_: str) -> str:
 
 def _with_channels(project: ProjectSettings, channels: Mapping[str, ChannelTable]) -> ProjectSettings:
     """Return *project* with the channels whose own table names it."""
-    names = {name_key(project.id), name_key(project.name)}
-    more = {id_ for id_, one in channels.items() if one.project is not None and name_key(one.project) in names}
+    more = {id_ for id_, one in channels.items() if is_called(one.project or "", project)}
     return replace(project, channels=project.channels | more) if more else project
 
 
 def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Problem]:
     """Return what's wrong between tables: projects that don't exist, and channels that two tables give a project."""
-    known, found = {name_key(word) for one in projects for word in (one.id, one.name)}, []
+    found = []
     named: list[tuple[Place, str | None]] = [
         (("channels", id_, "project"), one.project) for id_, one in tables.channels.items()
     ]
     named += [(("agents", id_, "project"), one.project) for id_, one in tables.agents.items()]
     for place, project in named:
-        if project is not None and name_key(project) not in known:
+        if project is not None and not called(project, projects):
             listed = ", ".join(sorted(one.id for one in projects))
             found.append(_Problem(place, f"isn't a project: use one of {listed}"))
     owners = {channel: one.id for one in projects for channel in one.channels}

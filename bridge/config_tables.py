@@ -12,8 +12,8 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from bridge.names.folding import name_key, shortcode_of
 from bridge.setting_types import duration, one_of
-from bridge.slack.blockkit.folding import name_key, shortcode_of
 from bridge.slack.senders import read_key
 
 Act = Literal["ask", "run", "schedule", "report", "alert", "settings", "approve", "trace"]

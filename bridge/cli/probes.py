@@ -41,9 +41,10 @@ from bridge.errors import (
 from bridge.features.agents.handles import Handle, state_of, stored_handles
 from bridge.features.conversations.answering import configured
 from bridge.metrics import Metrics
+from bridge.names.listing import Listing
 from bridge.project import ProjectClient
 from bridge.project.connection import DEFAULT
-from bridge.project.models import Listing, Row as RowOf
+from bridge.project.models import Row as RowOf
 from bridge.queue.redis.condition import RedisCondition, condition_of
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import embedded_redis, write_problem

@@ -41,8 +41,9 @@ from bridge.cli.troubles import slack_trouble
 from bridge.errors import ConfigurationError, ProjectError, SlackError
 from bridge.features.conversations.answering import configured
 from bridge.logs import configure
+from bridge.names.listing import Listing
 from bridge.project import Catalog, ProjectClient
-from bridge.project.models import Agent, Listing
+from bridge.project.models import Agent
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
 from bridge.slack.blockkit import kit

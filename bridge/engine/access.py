@@ -34,9 +34,10 @@ from bridge.engine.rules import (
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound, InboundMessage, ScheduledRun, TriggeredRun
+from bridge.names.listing import Listing
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
-from bridge.project.models import Agent, Listing, Workflow
+from bridge.project.models import Agent, Workflow
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from bridge.engine.command_line import CommandLine
-from bridge.engine.picking import likeness
 from bridge.engine.projects import ASK, ServedProjects, last_project, remember
 from bridge.ids import PersonKey
 from bridge.inbound import Inbound, InboundMessage, SlashCommand
+from bridge.names.folding import fold, name_key
+from bridge.names.matching import likeness
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import Scripts
-from bridge.slack.blockkit.folding import fold, name_key
 from bridge.slack.blockkit.mrkdwn import addressed
 
 I = TypeVar("I", bound=Inbound)  # noqa: E741 - an input

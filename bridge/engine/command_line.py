@@ -14,7 +14,6 @@ from bridge.ends.typed import MOST_OPTIONS
 from bridge.engine.choices import Choices, Option
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
-from bridge.engine.picking import likeness, pick
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
@@ -30,9 +29,10 @@ from bridge.errors import (
     UnknownOption,
 )
 from bridge.inbound import InboundMessage
+from bridge.names.folding import fold, may_have, name_key, split, undecorated
+from bridge.names.matching import likeness, pick
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import fold, may_have, name_key, split, undecorated
 from bridge.slack.blockkit.mrkdwn import (
     LONGEST_BANG,
     PLEASE,

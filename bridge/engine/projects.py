@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from bridge.ids import PersonKey
+from bridge.names.matching import called
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.queue.keys import RECENT, milliseconds
 from bridge.queue.scripting import Scripts
-from bridge.slack.blockkit.folding import name_key
 
 ASK: Final = "?"
 """The project of a command that doesn't say which one it's about: its person is asked."""
@@ -74,8 +74,7 @@ class ServedProjects:
 
     def find(self, typed: str) -> ProjectConnection | None:
         """Return the project whose ID or name someone has *typed*."""
-        key = name_key(typed)
-        return next((one for one in self._all if key and key in {name_key(one.id), name_key(one.name)}), None)
+        return next(iter(called(typed, self._all)), None)
 
     def of_channel(self, channel: str) -> ProjectConnection | None:
         """Return the project that the operator's file names for *channel*."""

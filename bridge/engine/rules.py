@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from bridge.config import Config
 from bridge.config_tables import Act, RuleTable
-from bridge.slack.blockkit.folding import name_key
+from bridge.names.folding import name_key
 
 Starter = Literal["person", "app", "schedule", "alert"]
 GUEST: Final = "guest"

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from bridge.errors import ControlNotUnderstood
 from bridge.ids import ThreadKey, TurnId
+from bridge.names.folding import name_key
+from bridge.names.matching import search
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.json_text import compact
-from bridge.slack.blockkit.lists import MenuChoices
-from bridge.slack.blockkit.modals import match_rank
+from bridge.slack.blockkit.lists import MenuChoices, active_first, by_name
 from bridge.slack.blockkit.reply import Block
 
 RUN_FORM: Final = "run:form"
@@ -124,14 +124,13 @@ def channel_choice() -> Block:
 
 def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[int, str] = NO_FACES) -> list[Block]:
     """Return options for the agents that match *query*, best match first, with their *faces*."""
-    ranked = [(rank, agent) for agent in agents if (rank := match_rank(agent.id, agent.name, query)) is not None]
-    ranked.sort(key=lambda pair: (pair[0], pair[1].name.casefold()))
+    found = search(query, by_name(agents))
     shared = _shared_names(agents)
     options = [
         agent_option(agent, faces.get(agent.id, ""), has_namesake=name_key(agent.name) in shared)
-        for _, agent in ranked[: kit.OPTIONS]
+        for agent in found[: kit.OPTIONS]
     ]
-    return MenuChoices(options, agents, "agent", len(ranked))
+    return MenuChoices(options, agents, "agent", len(found))
 
 
 def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) -> Block:
@@ -168,14 +167,12 @@ def chosen_for(value: str) -> tuple[int, ThreadKey]:
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Return options for the workflows that match *query*, best match first."""
-    ranked = [(rank, one) for one in workflows if (rank := match_rank(one.id, one.name, query)) is not None]
-    ranked.sort(key=lambda pair: (pair[0], not pair[1].is_active, pair[1].name.casefold()))
+    found = search(query, active_first(workflows))
     shared = _shared_names(workflows)
     options = [
-        workflow_option(workflow, has_namesake=name_key(workflow.name) in shared)
-        for _, workflow in ranked[: kit.OPTIONS]
+        workflow_option(workflow, has_namesake=name_key(workflow.name) in shared) for workflow in found[: kit.OPTIONS]
     ]
-    return MenuChoices(options, workflows, "workflow", len(ranked))
+    return MenuChoices(options, workflows, "workflow", len(found))
 
 
 def workflow_option(workflow: Workflow, *, has_namesake: bool = False) -> Block:

@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from bridge.errors import Busy, NotUnderstood, Outage, ProjectError, ServiceRefused
 from bridge.latest import Latest
+from bridge.names.listing import Listing
 from bridge.project.client import ProjectClient
-from bridge.project.models import Agent, Listing, Project, Row, Stats, Workflow
+from bridge.project.models import Agent, Project, Row, Stats, Workflow
 
 T = TypeVar("T")
 

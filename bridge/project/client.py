@@ -46,6 +46,7 @@ from bridge.errors import (
     ProjectError,
     TimedOut,
 )
+from bridge.names.listing import Listing
 from bridge.project import models
 from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, refusal
 from bridge.project.transport import Requests
@@ -142,7 +143,7 @@ class ProjectClient:
 
     # The eight operations.
 
-    async def get_workflows(self) -> models.Listing[models.Workflow]:
+    async def get_workflows(self) -> Listing[models.Workflow]:
         """List the project's workflows."""
         return await self._call("get_workflows", "workflows", read_rows, _WORKFLOWS)
 
@@ -160,7 +161,7 @@ class ProjectClient:
             "run_workflow", path, read_answer, _RUN, about=about, body=body, timeout=self._run_timeout
         )
 
-    async def get_agents(self) -> models.Listing[models.Agent]:
+    async def get_agents(self) -> Listing[models.Agent]:
         """List the project's agents."""
         return await self._call("get_agents", "agents", read_rows, _AGENTS)
 

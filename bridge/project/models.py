@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self, TypeVar
 
@@ -222,18 +221,6 @@ class AgentDetail(_Model):
 
 
 Row = TypeVar("Row", Workflow, Agent)
-
-
-class Listing(list[Row]):
-    """A list of workflows or agents; *is_part*: the service says that there are more, which it didn't send."""
-
-    def __init__(self, rows: Iterable[Row] = (), *, is_part: bool = False) -> None:
-        self.extend(rows)
-        self.is_part = is_part
-
-    def only(self, rows: Iterable[Row]) -> Listing[Row]:
-        """Return some of its *rows*."""
-        return Listing(rows, is_part=self.is_part)
 
 
 class ChatAnswer(_MayBeCut):

@@ -27,6 +27,7 @@ from pydantic import BaseModel, ValidationError
 
 from bridge.errors import Busy, Forbidden, Moved, NotFound, NotUnderstood, Outage, ServiceRefused
 from bridge.json_reader import DEEPEST, is_too_deep, read_json
+from bridge.names.listing import Listing
 from bridge.project import models
 from bridge.project.models import ChatAnswer, RunResult, kind_of, problem_with
 
@@ -344,7 +345,7 @@ def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]
 
 def read_rows(
     operation: str, received: ServiceResponse, shape: RowsShape[models.Row]
-) -> tuple[models.Listing[models.Row], list[str]]:
+) -> tuple[Listing[models.Row], list[str]]:
     """Read a list's rows that can be used. Returns them with what couldn't. Raises `NotUnderstood` if none can."""
     reader = _Reader(operation, received)
     value = whole = reader.value()
@@ -354,7 +355,7 @@ def read_rows(
             value = value[names[0]] if names else value
     if not isinstance(value, list):
         raise reader.fail(f"{shape.name}: not a list but {kind_of(value)}")
-    rows = models.Listing[models.Row](is_part=len(value) > models.MOST_ROWS or has_more(whole, received, len(value)))
+    rows = Listing[models.Row](is_part=len(value) > models.MOST_ROWS or has_more(whole, received, len(value)))
     if len(value) > models.MOST_ROWS:
         reader.note(f"{shape.name}: more than {models.MOST_ROWS:,}, of which the first were used")
     for at, row in enumerate(value[: models.MOST_ROWS]):

@@ -13,8 +13,8 @@ from weakref import WeakValueDictionary
 from bridge.errors import SlackError, SlackRefused
 from bridge.json_reader import Json
 from bridge.latest import Latest
+from bridge.names.folding import looks_like, name_key
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.mrkdwn import Mentions
 from bridge.slack.payloads import mapping, next_cursor, objects, text
 from bridge.slack.scopes import USER_GROUPS

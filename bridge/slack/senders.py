@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Self
 
-from bridge.slack.blockkit.folding import name_key
+from bridge.names.folding import name_key
 from bridge.slack.payloads import mapping, text
 
 WEBHOOKS: Final = "A0F7XDUAZ"

@@ -42,7 +42,7 @@ _NOT_ON_A_TEXT = (
     "bridge.app", "bridge.cli", "bridge.logs", "bridge.playground.local_server", "bridge.queue.redis",
     "bridge.queue.scripting", "bridge.slack.blockkit.commonmark", "bridge.playground.emulator.limits.expanded",
     "bridge.slack.blockkit.markdown.messages", "bridge.slack.blockkit.markdown.pieces",
-    "bridge.slack.blockkit.markdown.neutralized", "bridge.engine.picking.pick",
+    "bridge.slack.blockkit.markdown.neutralized", "bridge.names.matching.pick",
 )  # fmt: skip
 """What connects, prints, reads what's ours, is called with a text that was cut to a message's length, or is the
 expensive part of another function here: `laid_out`, `harmless_title`, `picked`."""

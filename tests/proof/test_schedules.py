@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from bridge.errors import BadSchedule
 from bridge.features.schedules.schedule import Schedule, next_due, read_report
-from bridge.slack.blockkit.folding import fold
+from bridge.names.folding import fold
 from support.spelling import spelled
 
 PIECES = [

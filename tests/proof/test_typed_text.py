@@ -7,12 +7,12 @@ from typing import NamedTuple
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from bridge.engine.picking import pick
 from bridge.errors import NotSure
 from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
+from bridge.names.folding import fold, name_key
+from bridge.names.matching import pick
 from bridge.project import Agent
-from bridge.slack.blockkit.folding import fold, name_key
 from bridge.slack.blockkit.mrkdwn import bang
 from support.spelling import spelled
 

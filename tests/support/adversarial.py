@@ -8,11 +8,11 @@ from datetime import timedelta
 from itertools import product
 from typing import Any
 
-from bridge.engine.picking import pick
 from bridge.errors import NoSuch, NotSure, SeveralFit
 from bridge.features.conversations.answering import named_first
 from bridge.features.conversations.answers import answer
 from bridge.features.workflows import run_card
+from bridge.names.matching import pick
 from bridge.project import Agent
 from bridge.project.models import RunResult
 from bridge.slack import parts

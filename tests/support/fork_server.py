@@ -27,10 +27,10 @@ from typing import Any
 
 import bridge.cli  # noqa: F401 - so that no fork has to import it
 from bridge.__main__ import main as bridge_main
+from bridge.names.folding import emoji_of
 from bridge.playground import bridge_process
 from bridge.project.transport import _trusted
 from bridge.settings import environment, well_formed
-from bridge.slack.blockkit.folding import emoji_of
 from support import forks, instrumented_bridge
 from support.kill_points import names_of_scripts
 

@@ -10,8 +10,9 @@ from bridge.cli.rules import rule_rows
 from bridge.config import Config, default_project, read_config
 from bridge.engine.rules import rules_of
 from bridge.engine.unknown_names import Lists
+from bridge.names.listing import Listing
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.project.models import Agent, Listing, Workflow
+from bridge.project.models import Agent, Workflow
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
 from support.secrecy import BOT_TOKEN

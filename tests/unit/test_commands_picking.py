@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bridge.engine.picking import pick
 from bridge.errors import BadInput, NoSuch, NotSure, SeveralFit
+from bridge.names.matching import pick
 from bridge.slack.blockkit.json_text import pointed_at, typed_input
 from support.tables import each
 

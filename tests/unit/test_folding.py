@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
+from bridge.names.folding import fold, looks_like, name_key, shortcode_of, split, undecorated
+from bridge.names.matching import search
 from bridge.project import Agent
-from bridge.slack.blockkit.folding import fold, looks_like, name_key, shortcode_of, split, undecorated
 from bridge.slack.blockkit.json_text import typed_input
-from bridge.slack.blockkit.modals import match_rank
 from bridge.slack.blockkit.mrkdwn import addressed
 from support.tables import each
 
@@ -196,12 +196,12 @@ def test_an_agent_is_named_as_keyboards_send_it(text: str, id_: int | None, rest
     assert (named and (named[0].id, named[1])) == (id_ and (id_, rest))
 
 
-@each(
-    ("query", "rank"),
-    [("🚀 launch", 0), (":rocket: Launch", 0), ("＃１２", 0), ("Ｌａｕ", 2), ("launch\u200b", 2), ("nothing", None)],
-)
-def test_a_search_finds_a_name_as_keyboards_send_it(query: str, rank: int | None) -> None:
-    assert match_rank(12, "🚀 Launch", query) == rank
+@each("query", ["🚀 launch", ":rocket: Launch", "＃１２", "Ｌａｕ", "launch\u200b"])
+def test_a_search_finds_a_name_as_keyboards_send_it(query: str) -> None:
+    launch, other = Agent(id=12, name="🚀 Launch", model="m"), Agent(id=13, name="Relaunched 🚀", model="m")
+
+    assert search(query, [other, launch])[0] == launch
+    assert search("nothing", [other, launch]) == []
 
 
 @each(

@@ -20,12 +20,12 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, find_agent, origin_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission, UserGroupChanged
+from bridge.names.folding import name_key
 from bridge.project.models import Agent
 from bridge.queue.events import named
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import files_in
-from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Origin

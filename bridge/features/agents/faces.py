@@ -15,14 +15,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bridge.config_tables import AgentTable
+from bridge.engine.rules import Target
 from bridge.engine.standing import Standing, size
+from bridge.names.folding import looks_like
+from bridge.names.matching import is_called
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.scripting import Scripts
 from bridge.queue.stops import signal_settings
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import looks_like, name_key
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Speaker
 from bridge.slack.people import Directory
@@ -100,8 +102,8 @@ class Faces:
     def fixed(self, project: ProjectConnection, agent: int, name: str) -> str:
         """Return the face that the operator's file gives an agent; ``""`` if it gives none."""
         for key, table in self.file.items():
-            of = name_key(table.project or DEFAULT)
-            if table.face and of in {name_key(project.id), name_key(project.name)} and is_called(key, agent, name):
+            is_its = is_called(table.project or DEFAULT, project) and is_called(key, Target("agent", str(agent), name))
+            if table.face and is_its:
                 return table.face
         return ""
 
@@ -128,11 +130,6 @@ class Faces:
         await (self._scripts.redis.hset(key, field, face) if face else self._scripts.redis.hdel(key, field))
         self._chosen.changed()
         await signal_settings(self._scripts)
-
-
-def is_called(wanted: str, id_: int, name: str) -> bool:
-    """Whether *wanted* is the ID or the name of an agent."""
-    return wanted == str(id_) or (bool(name) and name_key(wanted) == name_key(name))
 
 
 def _field(project: ProjectConnection, agent: int) -> str:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from bridge.features.agents.layout import OPEN_FACE
 from bridge.features.buttons import ID, agent_field
+from bridge.names.folding import name_key, shortcode_of
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key, shortcode_of
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, modal, text_input
 from bridge.slack.blockkit.reply import Reply, View
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from bridge.engine.standing import Standing, size
+from bridge.names.folding import fold
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
@@ -23,7 +24,6 @@ from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json
 from bridge.queue.stops import signal_settings
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import fold
 from bridge.slack.user_groups import UserGroup, UserGroups
 
 _MENTION: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)(?:\|[^<>]*)?>")

@@ -21,8 +21,8 @@ from bridge.features.alerts.conditions import AlertCondition, read_condition
 from bridge.features.alerts.readings import Readings
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot
+from bridge.names.folding import name_key
 from bridge.queue.scripting import from_epoch_ms
-from bridge.slack.blockkit.folding import name_key
 
 COOLING: Final = timedelta(minutes=15)
 """How long after its end an alert isn't posted again."""

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
-from bridge.engine.picking import pick
 from bridge.engine.results import Done, Form, HomeChanged, Outcome, PostedAlert, Result, shown
 from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
@@ -44,6 +43,7 @@ from bridge.features.pauses import (
 )
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import AlertEdge, Click, InboundMessage, Notice, Submission, TriggeredRun
+from bridge.names.matching import pick
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.keys import milliseconds

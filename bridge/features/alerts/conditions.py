@@ -1,6 +1,6 @@
 """The language of alerts, such as ``runs < 1 in 24h`` or ``agent Support p95 > 60s``. Pure functions.
 
-`read_alert` parses what a person types, in any spelling that `bridge.slack.blockkit.folding` knows.
+`read_alert` parses what a person types, in any spelling that `bridge.names.folding` knows.
 `AlertCondition.words` is the normal form, which is stored, and is parsed again by `read_condition`.
 """
 
@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 
 from bridge.errors import BadAlert
 from bridge.features.statistics.numbers import GROUPS, NUMBERS
-from bridge.slack.blockkit.folding import NUMBER_WORDS, fold, name_key, undecorated, without_end
+from bridge.names.folding import NUMBER_WORDS, fold, name_key, undecorated, without_end
 
 Subject = Literal[
     "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "failed work", "oldest", "limits"

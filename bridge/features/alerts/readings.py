@@ -29,8 +29,8 @@ from bridge.features.statistics.past import (
 )
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.features.statistics.work import EndedTurn
+from bridge.names.folding import name_key
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
 
 T = TypeVar("T")
 

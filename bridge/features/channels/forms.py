@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from bridge.features.buttons import ID, NO_FACES, OPEN_DEFAULT, agent_option, agent_options
 from bridge.features.channels.layout import FIXED, settings_title
 from bridge.features.channels.settings import MOST_APPS, Fixed
+from bridge.names.listing import is_part
+from bridge.names.matching import search
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import MenuChoices, is_part
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, match_rank, modal
+from bridge.slack.blockkit.lists import MenuChoices
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, FormErrors, Origin, modal
 from bridge.slack.blockkit.reply import Block, Reply, View
 from bridge.slack.senders import read_key
 
@@ -184,11 +185,9 @@ def agent_choices(agents: Sequence[Agent], query: str, faces: Mapping[int, str] 
 
 def app_choices(agents: Sequence[Agent], workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Return options for an app's messages: run a workflow, ask an agent, or ignore them."""
-    starts = [(one.id, one.name, _workflow_option(one)) for one in workflows if one.is_active]
-    starts += [(one.id, one.name, _agent_option(one)) for one in agents]
-    ranked = [(rank, option) for id_, name, option in starts if (rank := match_rank(id_, name, query)) is not None]
-    nothing = [] if query.strip() else [kit.option("Ignored", "nothing")]
-    found = [*nothing, *(option for _, option in sorted(ranked, key=itemgetter(0)))]
+    starts: list[Workflow | Agent] = [*(one for one in workflows if one.is_active), *agents]
+    found = [] if query.strip() else [kit.option("Ignored", "nothing")]
+    found += [_agent_option(one) if isinstance(one, Agent) else _workflow_option(one) for one in search(query, starts)]
     return MenuChoices(
         found[: kit.OPTIONS], agents if is_part(agents) else workflows, "agents and workflow", len(found)
     )

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from bridge.features.buttons import settings_button
 from bridge.features.channels.settings import MOST_APPS, AppRule, Fixed
+from bridge.names.folding import name_key
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.senders import WEBHOOKS, sender_id
 

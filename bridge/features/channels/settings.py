@@ -17,12 +17,14 @@ from pydantic import BaseModel, Field, ValidationError
 from bridge.config_tables import AppTable, ChannelTable
 from bridge.engine.projects import ServedProjects
 from bridge.engine.standing import Standing, size
+from bridge.names.folding import name_key
+from bridge.names.listing import Listing
+from bridge.names.matching import called
 from bridge.project.catalog import Cached
 from bridge.project.connection import ProjectConnection
-from bridge.project.models import Agent, Listing, Workflow
+from bridge.project.models import Agent, Workflow
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.scripting import Scripts
-from bridge.slack.blockkit.folding import name_key
 from bridge.slack.senders import Sender, read_key, sender_id
 
 log = logging.getLogger(__name__)
@@ -123,10 +125,8 @@ async def _id_of(listed: Cached[Listing[Agent]] | Cached[Listing[Workflow]], wan
     """Return the ID of the agent or workflow with this ID or name, `UNKNOWN` if there's none. Raises `ProjectError`."""
     if wanted.isascii() and wanted.isdecimal():
         return int(wanted)
-    key = name_key(wanted)
-    found = [one.id for one in listed.last or () if name_key(one.name) == key]  # a name keeps its ID
-    found = found or [one.id for one in await listed() if name_key(one.name) == key]
-    return found[0] if found else UNKNOWN
+    found = called(wanted, listed.last or ()) or called(wanted, await listed())  # a name keeps its ID
+    return found[0].id if found else UNKNOWN
 
 
 UNKNOWN: Final = -1

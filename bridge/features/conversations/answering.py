@@ -18,7 +18,6 @@ from bridge.ends import notices
 from bridge.ends.failures import failure
 from bridge.engine.access import target_of
 from bridge.engine.limits import say_if_near
-from bridge.engine.picking import is_called, nearest
 from bridge.engine.places import place_of, recipient_of
 from bridge.engine.results import AnswerShown, Done, Outcome, Result, TryLater, Wait
 from bridge.engine.rules import ANY_AGENT, Target, has_file
@@ -39,15 +38,16 @@ from bridge.features.lookups import may_set
 from bridge.features.pauses import check_rule
 from bridge.features.titles import title_of
 from bridge.inbound import InboundMessage, Notice
+from bridge.names.folding import fold, id_key, name_key, undecorated
+from bridge.names.listing import Listing
+from bridge.names.matching import called, meant
 from bridge.project import Agent, ChatAnswer
-from bridge.project.models import Listing
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.events import named
 from bridge.queue.records import Conversation, Quota
 from bridge.queue.turn import TurnChanged
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size
-from bridge.slack.blockkit.folding import fold, id_key, name_key, undecorated
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.mrkdwn import addressed
 from bridge.slack.blockkit.quotation import BEFORE, SINCE, below_edited, below_report, edited_post
@@ -373,8 +373,7 @@ def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
             is_wide = not folded.between(colon, colon + 1).isascii()  # after a full-width colon, people type no blank
             if not is_wide and folded.text[after : after + 1].strip():
                 continue
-            named = [agent for agent in agents if is_called(before, agent)]
-            if named:
+            if named := called(before, agents):
                 return (named[0], folded.after(after)) if len(named) == 1 else None
     return None
 
@@ -383,7 +382,7 @@ def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent that *text* seems to name at its start (``Support, hello``, ``Suport: hello``), or None."""
     line = fold(text.strip(), _LONGEST_NAME).text.partition("\n")[0]
     head, mark, _rest = re.split("([:,])", line, maxsplit=1) if re.search("[:,]", line) else ("", "", "")
-    if mark and (near := nearest(head, agents)):
+    if mark and (near := meant(head, agents)):
         return near
     typed = name_key(line)
     named = [agent for agent in agents if (key := name_key(agent.name)) and typed.startswith(key)]
@@ -393,10 +392,9 @@ def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
 
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent that a project's settings name as its default, by ID or name; an ID wins."""
-    by_id = [agent for agent in agents if str(agent.id) == id_key(wanted)]
-    by_name = [agent for agent in agents if name_key(agent.name) == name_key(wanted)]
-    found = by_id or by_name
-    return found[0] if wanted.strip() and len(found) == 1 else None
+    named = called(wanted, agents)
+    found = [agent for agent in named if str(agent.id) == id_key(wanted)] or named
+    return found[0] if len(found) == 1 else None
 
 
 def default_of(turn: Turn, channel_default: int | None, agents: Listing[Agent]) -> Agent | None:

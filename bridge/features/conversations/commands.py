@@ -28,10 +28,10 @@ from bridge.features.lookups import agent_name
 from bridge.features.waiters import add_waiter, notify_waiters
 from bridge.ids import InProject, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
+from bridge.names.folding import id_key, name_key
 from bridge.project.models import Agent
 from bridge.queue.events import Event, named
 from bridge.queue.records import Write
-from bridge.slack.blockkit.folding import id_key, name_key
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.payloads import text
 

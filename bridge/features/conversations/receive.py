@@ -20,17 +20,17 @@ from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.command_line import STOP
 from bridge.engine.dispatch import Features
-from bridge.engine.picking import is_called
 from bridge.errors import NotAllowed, ProjectError, SlackUnreachable
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice, TriggeredRun
+from bridge.names.folding import fold, may_have, name_key
+from bridge.names.matching import is_called
 from bridge.queue.drafts import How
 from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued
 from bridge.queue.keys import TRACE
-from bridge.slack.blockkit.folding import fold, may_have, name_key
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.contents import summary

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
+from bridge.names.folding import NUMBER_WORDS, fold, name_key, without_end
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import NUMBER_WORDS, fold, name_key, without_end
 
 Crons = tuple[str, ...]
 

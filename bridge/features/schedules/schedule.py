@@ -31,8 +31,8 @@ from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.statistics.numbers import PARTS
+from bridge.names.folding import fold, without_end
 from bridge.queue.scripting import from_epoch_ms
-from bridge.slack.blockkit.folding import fold, without_end
 from bridge.slack.blockkit.json_text import typed_input
 
 _SECOND, _MINUTE, _A_DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)

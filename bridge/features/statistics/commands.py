@@ -20,11 +20,11 @@ from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import CSV_FILE, csv_file, with_below
 from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click, Notice
+from bridge.names.folding import name_key
 from bridge.project.connection import ProjectConnection
 from bridge.queue.events import Event
 from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
 
 _USUALLY: Final = timedelta(days=7)
 

@@ -21,11 +21,11 @@ from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
 from bridge.features.record_store import asked
 from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
+from bridge.names.folding import name_key
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
-from bridge.slack.blockkit.folding import name_key
 
 log = logging.getLogger(__name__)
 

@@ -26,11 +26,11 @@ from bridge.features.deps import Deps
 from bridge.features.why import layout
 from bridge.ids import LinkedMessage
 from bridge.inbound import InboundMessage, Shortcut
+from bridge.names.folding import fold
 from bridge.queue.keys import TRACE
 from bridge.queue.outages import Outages
 from bridge.queue.trace import trace_of
 from bridge.slack import contents
-from bridge.slack.blockkit.folding import fold
 from bridge.slack.parts import Place
 from bridge.slack.payloads import text, timestamp
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bridge.errors import BadInput
 from bridge.json_reader import DEEPEST, TooDeep, read_json
-from bridge.slack.blockkit.folding import fold
+from bridge.names.folding import fold
 
 _JSON_PROBLEMS: Final = {  # Python's error messages, the same since 3.5, and plain ones
     "Expecting value": "expected a value",

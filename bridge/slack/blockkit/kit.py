@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Final
 from urllib.parse import quote
 
-from bridge.slack.blockkit.folding import emoji_of
+from bridge.names.folding import emoji_of
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.unseen import as_on_a_terminal, is_blank
 

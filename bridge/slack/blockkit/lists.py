@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
-from bridge.project.models import Agent, Listing, Workflow
+from bridge.names.folding import name_key
+from bridge.names.listing import is_part
+from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import name_key
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -31,11 +32,6 @@ def part_words(items: Sequence[T], noun: str) -> str:
     """Return what `part_note` says; ``""`` if the list is whole."""
     text = f"The project service lists only some of its {noun}s. Type an ID to use another one."
     return text if is_part(items) else ""
-
-
-def is_part(items: Sequence[Any]) -> bool:
-    """Whether the service said that there are more than these *items*."""
-    return isinstance(items, Listing) and items.is_part
 
 
 class MenuChoices(list[Block]):

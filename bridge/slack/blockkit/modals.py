@@ -9,7 +9,6 @@ from typing import Any, Final, Self
 from pydantic import BaseModel, ValidationError
 
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.folding import id_key, name_key
 from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
@@ -126,16 +125,3 @@ def form_values(state: Mapping[str, Any]) -> dict[str, str]:
                 value = ",".join(str(one.get("value")) for one in ticked if isinstance(one, Mapping))
             found[name] = value if isinstance(value, str) else ""
     return found
-
-
-def match_rank(id_: int, name: str, query: str) -> int | None:
-    """Rank how well an ID or a name matches *query*: 0 is best, None no match."""
-    wanted, name = name_key(query), name_key(name)
-    tests = (
-        wanted.removeprefix("#") == name or id_key(query) == str(id_),
-        name.startswith(wanted),
-        any(word.startswith(wanted) for word in name.split()),
-        wanted in name,
-        all(word in name for word in wanted.split()),
-    )
-    return next((rank for rank, fits in enumerate(tests) if fits), None)

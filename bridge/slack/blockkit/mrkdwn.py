@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from bridge.slack.blockkit.folding import fold, undecorated
+from bridge.names.folding import fold, undecorated
 
 _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[^<>\n]*)>|&(?P<entity>amp|lt|gt);")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://|mailto:|tel:", re.IGNORECASE)

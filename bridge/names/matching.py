@@ -1,4 +1,4 @@
-"""Find the workflow or agent a person means, and where its name ends and the rest of the text begins.
+"""Find the workflow, agent or project a person means, and where its name ends and the rest of the text begins.
 
 An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide. A command
 that acts never guesses: it asks.
@@ -10,15 +10,15 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from bridge.errors import NoSuch, NotSure, SeveralFit
-from bridge.slack.blockkit.folding import fold, id_key, name_key
-from bridge.slack.blockkit.lists import is_part
+from bridge.names.folding import fold, id_key, name_key
+from bridge.names.listing import is_part
 
 # Of folded text:
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
-_ID = re.compile(r"[*_~`]*#?-?\d+[*_~`]*(?=\s|$)")
+_ID = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)(?=\s|$)")
 _ID_AND_MARK = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)[^\w\s]+(?![0-9])")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
@@ -34,28 +34,23 @@ _COMPARED = 80  # characters
 
 
 class Named(Protocol):
-    """A workflow or an agent."""
+    """A workflow, an agent or a project."""
 
     @property
-    def id(self) -> int:
-        """The service's number for it."""
-        ...
-
+    def id(self) -> Any: ...  # noqa: D102
     @property
-    def name(self) -> str:
-        """What people call it."""
-        ...
+    def name(self) -> str: ...  # noqa: D102
 
 
 T = TypeVar("T", bound=Named)
 V = TypeVar("V")
 
 
-class Pick(NamedTuple, Generic[T]):
+class One(NamedTuple, Generic[T]):
     """The *one* that was named, and the *rest* of the text, as typed; *is_whole*: by its ID or its whole name."""
 
     one: T
-    rest: str
+    rest: str = ""
     is_whole: bool = True
 
 
@@ -64,35 +59,34 @@ class _Spot(NamedTuple):
 
     typed: str
     key: str
-    rest: str
+    rest: str = ""
 
 
-def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, acts: bool = False) -> Pick[T]:
+def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, acts: bool = False) -> One[T]:
     """Return the one of *candidates* that *text* names.
 
     Without *takes_rest*, all of *text* must be the name. For a command that *acts*, only an ID or a whole name counts,
     and only if nothing else can be meant; otherwise an unambiguous beginning does, too.
     Raises `NoSuch`, `SeveralFit` and, for a command that acts, `NotSure`.
     """
-    text = text.strip()
+    text, named = text.strip(), _by_key(candidates)
     folded = fold(text, _MOST_TYPED if takes_rest else None)
-    named = [(name_key(candidate.name), candidate) for candidate in candidates]
     words = islice(_WORD.finditer(folded.text), _LONGEST_NAME) if takes_rest else ()
     ends = [word.end() for word in words] if takes_rest else [len(folded.text)]
     spots = [_Spot(typed := folded.until(end), name_key(typed), folded.after(end)) for end in reversed(ends)]
-    quoted, number = _QUOTED.match(folded.text), _ID.match(folded.text)
-    if quoted and not takes_rest and folded.after(quoted.end()):
-        quoted = None
+    matches = _QUOTED.match(folded.text), _ID.match(folded.text), _ID_AND_MARK.match(folded.text)
+    quoted, number, marked = (one if takes_rest or not one or not folded.after(one.end()) else None for one in matches)
+
+    def of_id(typed: str, rest: str) -> list[One[T]]:
+        return [One(one, rest) for one in candidates if str(one.id) == id_key(typed)]
+
     if quoted:
         inside = folded.between(*quoted.span("name"))
         spots.insert(0, _Spot(inside, name_key(inside), folded.after(quoted.end())))
-    by_id: list[Pick[T]] = []
-    digits = id_key(number[0]) if number else ""  # of any length, so they stay text
-    if number and (takes_rest or not folded.after(number.end())):
-        by_id = [Pick(one, folded.after(number.end())) for one in candidates if str(one.id) == digits]
+    by_id = of_id(number[1], folded.after(number.end())) if number else []
     typed, whole = _fitting(spots, named, str.__eq__)
     if quoted and not whole:  # no name, but perhaps an ID
-        by_id = [Pick(one, spots[0].rest) for one in candidates if str(one.id) == id_key(spots[0].typed)]
+        by_id = of_id(spots[0].typed, spots[0].rest)
     found = [*by_id, *whole]
     if acts and not quoted and found and all(pick.rest for pick in found):
         found += _longer(spots, named)
@@ -101,10 +95,8 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         return found[0]
     if not found:
         typed, found = _fitting(spots, named, str.startswith)
-        marked = _ID_AND_MARK.match(folded.text)
-        if marked and (takes_rest or not folded.after(marked.end())):
-            by_id = [Pick(one, folded.after(marked.end())) for one in candidates if str(one.id) == id_key(marked[1])]
-            found = list({pick.one.id: pick for pick in [*found, *by_id]}.values())
+        found += of_id(marked[1], folded.after(marked.end())) if marked else []
+        found = list({pick.one.id: pick for pick in found}.values())
     if len(found) == 1 and not acts:
         return found[0]._replace(is_whole=False)
     near = found or _similar(spots, named)
@@ -116,24 +108,42 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         raise SeveralFit(kind, typed, [(pick.one.id, pick.one.name) for pick in found])
     if near and takes_rest:
         text = text.removesuffix(near[0].rest).rstrip()
-    name = digits if takes_rest and not near else ""
-    raise NoSuch(kind, name or text, [pick.one.name for pick in near], is_part=is_part(candidates))
+    elif number and takes_rest:
+        text = id_key(number[1])  # of any length, so it stays text
+    raise NoSuch(kind, text, [pick.one.name for pick in near], is_part=is_part(candidates))
+
+
+def called(text: str, items: Iterable[T]) -> list[T]:
+    """Return those whose ID or whole name *text* is."""
+    return [one for one in items if is_called(text, one)]
+
+
+def meant(text: str, items: Sequence[T]) -> T | None:
+    """Return the only one that *text* names, begins or misspells; None if it's none or several."""
+    spots, named = [_Spot(text, name_key(text))], _by_key(items)
+    near = _fitting(spots, named, str.startswith)[1] or _misspelled(spots, named)
+    found = called(text, items) or [pick.one for pick in near]
+    return found[0] if len(found) == 1 else None
+
+
+def search(query: str, items: Iterable[T]) -> list[T]:
+    """Return those that fit a *query* while it's typed, the best first, otherwise in their order."""
+    wanted, number = name_key(query), id_key(query)
+    fits: tuple[Callable[[str, T], bool], ...] = (
+        lambda name, one: name == wanted.removeprefix("#") or str(one.id) == number,
+        lambda name, _: name.startswith(wanted),
+        lambda name, _: any(word.startswith(wanted) for word in name.split()),
+        lambda name, _: wanted in name,
+        lambda name, _: all(word in name for word in wanted.split()),
+    )
+    named = _by_key(items)
+    return list({id(one): one for fit in fits for name, one in named if fit(name, one)}.values())
 
 
 def is_called(text: str, one: Named) -> bool:
     """Whether *text* is the ID or the whole name of *one*."""
     key = name_key(text)
-    return bool(key) and (key == name_key(one.name) or id_key(text) == str(one.id))
-
-
-def nearest(text: str, candidates: Sequence[T]) -> T | None:
-    """Return the only one of *candidates* that *text* names, begins or misspells; None if it's none or several."""
-    key = name_key(text)
-    named = [(name_key(candidate.name), candidate) for candidate in candidates]
-    found = [one for one in candidates if is_called(text, one)]
-    found = found or [one for known, one in named if key and known.startswith(key)]
-    found = found or [pick.one for pick in _misspelled([_Spot(text, key, "")], named)]
-    return found[0] if len(found) == 1 else None
+    return bool(key) and (key in {name_key(one.name), name_key(str(one.id))} or id_key(text) == str(one.id))
 
 
 def similar(text: str, names: Iterable[str]) -> list[str]:
@@ -141,42 +151,47 @@ def similar(text: str, names: Iterable[str]) -> list[str]:
     return [name for _key, name in _nearest([name_key(text)], [(name_key(name), name) for name in names])]
 
 
+def _by_key(items: Iterable[T]) -> list[tuple[str, T]]:
+    return [(name_key(one.name), one) for one in items]
+
+
 def _fitting(
     spots: Sequence[_Spot], named: Sequence[tuple[str, T]], fits: Callable[[str, str], bool]
-) -> tuple[str, list[Pick[T]]]:
+) -> tuple[str, list[One[T]]]:
     """Return the first text that fits a name, and all it fits."""
     for spot in spots:
-        if fitting := [Pick(one, spot.rest) for known, one in named if spot.key and fits(known, spot.key)]:
+        if fitting := [One(one, spot.rest) for known, one in named if spot.key and fits(known, spot.key)]:
             return spot.typed, fitting
     return "", []
 
 
-def _longer(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pick[T]]:
+def _longer(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
     """Return those that may be meant instead of a shorter name: the text is theirs, but cut short or misspelled."""
     longer = [(known, one) for known, one in named if known.startswith(f"{spots[-1].key} ")]
-    found = [Pick(one, "") for known, one in longer if known.startswith(spots[0].key)]
+    found = [One(one) for known, one in longer if known.startswith(spots[0].key)]
     return found + _misspelled(spots[:-1], longer)
 
 
-def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pick[T]]:
+def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
     """Return those whose name has as many words as a spot, with a few typos."""
-    found = []
-    for spot in spots:
-        for known, one in named:
-            pairs = list(zip(spot.key.split(" "), known.split(" "), strict=False))
-            is_as_long = known.count(" ") == spot.key.count(" ") and known != spot.key
-            if is_as_long and all(likeness(typed, word) for typed, word in pairs):
-                found.append(Pick(one, spot.rest))
-    return found
+    return [
+        One(one, spot.rest)
+        for spot in spots
+        for known, one in named
+        if known.count(" ") == spot.key.count(" ")
+        and known != spot.key
+        and all(map(likeness, spot.key.split(" "), known.split(" ")))
+    ]
 
 
-def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Pick[T]]:
+def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
     """Return those with the most similar names, each with the text after the words that are most like its name."""
-    found = []
-    for known, one in _nearest([spot.key for spot in spots], named):
-        likeness = [difflib.SequenceMatcher(None, spot.key[:_COMPARED], known).ratio() for spot in spots]
-        found.append(Pick(one, spots[likeness.index(max(likeness))].rest))
-    return found
+
+    def like(name: str, spot: _Spot) -> float:
+        return difflib.SequenceMatcher(None, spot.key[:_COMPARED], name).ratio()
+
+    near = _nearest([spot.key for spot in spots], named)
+    return [One(one, max(spots, key=lambda spot: like(name, spot)).rest) for name, one in near]
 
 
 def _nearest(typed: Sequence[str], named: Sequence[tuple[str, V]]) -> list[tuple[str, V]]:

@@ -1,0 +1,1 @@
+"""What people type: folding it for comparing, and finding what it names."""
