@@ -1,6 +1,6 @@
 """What the settings and the operator's file set: the projects that a bridge serves, rules, limits and settings.
 
-The file is optional, and read as a whole or not at all: `read_config` reports all problems at once, each with its line
+The file is optional, and read as a whole or not at all: `read_config` reports all problems at once, each with its path
 and its fix, and never shows a value, as any may be a key pasted into the wrong place. The fields' docstrings are the
 documentation.
 """

@@ -14,9 +14,8 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import cache
 from io import StringIO
-from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -363,7 +362,8 @@ def environment(
     Services overrides nothing. Empty ones that restrict access stay. With *embedded_redis*, REDIS_URL is `EMBEDDED` if
     it isn't set.
 
-    A line that can't be parsed, or a name that's almost a setting's, is a slip: a problem that mustn't go unnoticed.
+    A line that can't be parsed, or a name that's almost one of a list that restricts access, is a slip: a problem that
+    mustn't go unnoticed.
     Raises `ConfigurationError` with them, or adds them to *slips*.
     """
     found: list[str] = []
@@ -373,10 +373,8 @@ def environment(
         if binding.key is not None and binding.value is not None:
             pairs[binding.key] = binding.value
     for name in process:
-        is_ours = name.upper().startswith("BRIDGE")  # others may belong to other programs, such as REDIS_URI
-        is_list = _ID.search(process[name]) is not None
-        meant = _almost(name)
-        if meant and (is_ours or _plain(name) == _plain(meant) or (meant in _ACCESS and is_list)):
+        meant = _meant(name)
+        if meant in _ACCESS and (name.upper().startswith("BRIDGE") or _ID.search(process[name])):
             found.append(f"{name} isn't a setting: did you mean {meant}?")
     if found and slips is None:
         raise ConfigurationError(found)
@@ -420,7 +418,7 @@ def _slips_in(binding: Binding, where: str) -> list[str]:
     typed = binding.original.string.strip()
     word = re.match(r"(?:export\s+)?[\"']?([\w-]+)", typed, re.ASCII)
     name = word[1] if word else ""
-    meant = name if name in _NAMES else _almost(name)
+    meant = name if name in _NAMES else _meant(name)
     if binding.error or (binding.key is not None and binding.value is None):
         quotes = " and close its quotation marks" if re.search(r"=\s*[\"']", typed) else ""
         return [f"{where} can't be parsed: write it as {meant or 'NAME'}=value{quotes}"]
@@ -429,55 +427,25 @@ def _slips_in(binding: Binding, where: str) -> list[str]:
     swallowed = [one for one in typed.splitlines()[1:] if _ASSIGNMENT.match(one)]
     if "\n" in (binding.value or "") and (meant or swallowed):
         return [f"{where} has a value of several lines: close the quotation marks in its first line"]
-    if binding.key not in _NAMES and (meant := _almost(binding.key)):
+    if (meant := _meant(binding.key)) in _ACCESS:
         return [f"{where} sets {meant} under another name: write it as {meant}=value"]
     return []
 
 
-@lru_cache(1000)  # the environment is read several times, and again at each reload
-def _almost(name: str) -> str:
-    """Return the setting whose name *name* misses by case, punctuation or one letter; ``""`` for all other names.
-
-    For a list that restricts access, a similar name is enough.
-    """
-    if name in _NAMES:
-        return ""
-    plain = _plain(name)
-    if plain in _PLAIN:
-        return _PLAIN[plain]
-    near = [known for other, known in _PLAIN.items() if _is_one_apart(plain, other)]
-    if not near:
-        near = [known for known in sorted(_ACCESS) if _words(known) == _words(name)]
-    if not near and name.startswith(_PREFIX):
-        near = [known for known in _nearest(name) if known in _ACCESS]
-    return next(iter(near), "")
+def _words(name: str) -> str:
+    """Return the telling words in *name*, singular and in order: ``BRIDGE_USER_IDS_ALLOWED`` is ``ALLOWED USER``."""
+    words = (word.removesuffix("S") for word in re.findall("[A-Z]+", name.upper()))
+    return " ".join(sorted(word for word in words if not re.fullmatch("BRI.{1,4}|SLACK|ID", word)))
 
 
-def _plain(name: str) -> str:
-    """Return the letters and digits of the last word in *name*, as capitals: ``$env:bridge-port`` → ``BRIDGEPORT``."""
-    return re.sub(r"[^A-Z0-9]", "", max(re.split(r"[:\s]", name), key=len).upper())
+_BY_WORDS = {_words(name): name for name in sorted(_NAMES)}
 
 
-def _words(name: str) -> frozenset[str]:
-    """Return the telling words in *name*, singular, in any order: ``ALLOWED_USER_IDS`` → ``ALLOWED`` and ``USER``."""
-    return frozenset(word.removesuffix("S") for word in re.findall("[A-Z]+", name.upper())) - {"BRIDGE", "SLACK", "ID"}
-
-
-def _is_one_apart(typed: str, name: str) -> bool:
-    """Whether two words are the same, or one letter is missing, extra, wrong or swapped with the next."""
-    start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(typed, name, strict=False)))
-    a, b = typed[start:], name[start:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
-
-
-_PLAIN = {_plain(name): name for name in sorted(_NAMES)}
-
-
-def _nearest(name: str) -> list[str]:
-    """Return the setting that was probably meant by an unknown ``BRIDGE_…`` name, if any."""
-    known = {one.removeprefix(_PREFIX): one for one in sorted(_NAMES)}  # with the prefix, any two short names are close
-    near = difflib.get_close_matches(name.removeprefix(_PREFIX), known, n=1, cutoff=0.75)
-    return [known[one] for one in near]
+def _meant(name: str) -> str:
+    """Return the setting that an unknown *name* seems to be; ``""`` if there's none, or it's another program's."""
+    words = _words(name)  # BRIDGE_ALLOWED_IDS is a list's, BRIDGE_ALLOWED_ORIGINS isn't
+    near = difflib.get_close_matches(words, _BY_WORDS, n=1, cutoff=0.73) if "BRI" in name.upper() else [words]
+    return "" if name in _NAMES else _BY_WORDS.get("".join(near), "")
 
 
 def unknown_names(environ: Mapping[str, str]) -> list[str]:
@@ -488,9 +456,8 @@ def unknown_names(environ: Mapping[str, str]) -> list[str]:
             if name in _NAMES:
                 why = "because Kubernetes set it to a Service's address"
                 lines.append(f"{name} is ignored, {why}: set enableServiceLinks to false in the pod")
-        elif name.startswith(_PREFIX) and name not in _NAMES and not _almost(name):
-            nearest = "".join(_nearest(name))
-            lines.append(f"{name} isn't a setting" + (f": did you mean {nearest}?" if nearest else ""))
+        elif name.upper().startswith(_PREFIX) and name not in _NAMES and (meant := _meant(name)) not in _ACCESS:
+            lines.append(f"{name} isn't a setting" + (f": did you mean {meant}?" if meant else ""))
     return lines
 
 

@@ -345,7 +345,10 @@ def test_variables_of_kubernetes_services_are_ignored(
 
 
 def test_an_unknown_name_is_named_with_its_nearest() -> None:
-    unknown = ("BRIDGE_MAX_TRUNS_OF_ALL", "BRIDGE_REDIS_URL", "BRIDGE_FOO", "BRIDGE_MODE", "BRIDGE_XYZZY")
+    unknown = (
+        "BRIDGE_MAX_TRUNS_OF_ALL", "BRIDGE_REDIS_URL", "BRIDGE_FOO", "BRIDGE_MODE", "BRIDGE_XYZZY", "BRIDGE_PROT",
+        "bridge_port",
+    )  # fmt: skip
 
     lines = unknown_names({**dict.fromkeys((*unknown, "BRIDGE_HOST", "BRIDGE_RUNNERS_FILE"), "1"), "A": ""})
 
@@ -353,8 +356,10 @@ def test_an_unknown_name_is_named_with_its_nearest() -> None:
         "BRIDGE_FOO isn't a setting",
         "BRIDGE_MAX_TRUNS_OF_ALL isn't a setting",
         "BRIDGE_MODE isn't a setting",
+        "BRIDGE_PROT isn't a setting: did you mean BRIDGE_PORT?",
         "BRIDGE_REDIS_URL isn't a setting: did you mean REDIS_URL?",
         "BRIDGE_XYZZY isn't a setting",
+        "bridge_port isn't a setting: did you mean BRIDGE_PORT?",
     ]
 
 
@@ -399,7 +404,6 @@ RENAMED = "sets BRIDGE_ALLOWED_USERS under another name: write it as BRIDGE_ALLO
         ("BRIDGE_USERS_ALLOWED=U0SECRET", RENAMED),
         ("SLACK_ALLOWED_USER_IDS=U0SECRET", RENAMED),
         ("RUNNERS=U0SECRET", RENAMED.replace("ALLOWED_USERS", "RUNNERS")),
-        ("BRIDGE_PROT=U0SECRET", "sets BRIDGE_PORT under another name: write it as BRIDGE_PORT=value"),
         (
             "BRIDGE_ALLOWED_USERS='U0SECRET\nBRIDGE_RUNNERS=U1'",
             "has a value of several lines: close the quotation marks in its first line",
@@ -423,7 +427,7 @@ def test_a_slip_in_the_file_is_named_with_its_line_and_cure(tmp_path: Path, line
     "name",
     [
         "BRIDGE_ALLOWED_USER", "bridge_allowed_users", "BRIDGE-ALLOWED-USERS", "BRIDGE_ALLOWED_USERS_FIL",
-        "BRIDGE_RUNNER", "BRIDGE_ALLOWED_CHANEL_FILE", "BRIDGE_ALLOWED_MEMBERS", "BRIDGE_PROT", "slack_app_token",
+        "BRIDGE_RUNNER", "BRIDGE_ALLOWED_CHANEL_FILE", "BRIDGE_ALLOWED_MEMBERS", "BRIDGE_ALLOWED_IDS",
         "ALLOWED_USERS", "BRIDGE.ALLOWED_USERS", "SLACK_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USER_IDS",
     ],
 )  # fmt: skip
