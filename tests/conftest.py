@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -162,6 +163,13 @@ async def real_redis(redis_server: RealRedis) -> AsyncIterator[Redis]:
         await client.flushdb()
         yield client
         assert await keys_without_lifetime(client) == [], "keys were left without a lifetime"
+
+
+@pytest.fixture
+async def harness(redis: Redis) -> AsyncIterator[Any]:
+    """The whole bridge in the test's process."""
+    async with import_module("support.harness").open_harness(redis) as harness:
+        yield harness
 
 
 wait_until = pytest.fixture(name="wait_until")(lambda: waiting.wait_until)

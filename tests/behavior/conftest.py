@@ -9,7 +9,6 @@ import pytest
 from fakeredis import FakeAsyncRedis
 from redis.asyncio import Redis
 
-from support.harness import Harness, open_harness
 from support.lifetimes import keys_without_lifetime
 
 IN_PROCESS = ("test_documents",)
@@ -36,9 +35,3 @@ def redis(request: pytest.FixtureRequest) -> Redis:
     """An empty Redis: fakeredis, or a real one."""
     found: Redis = request.getfixturevalue("fake_redis" if request.path.name.startswith(IN_PROCESS) else "real_redis")
     return found
-
-
-@pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        yield harness

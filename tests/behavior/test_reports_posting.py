@@ -11,7 +11,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
+from bridge.features.schedules.schedule import ReportSpec, Schedule
 from bridge.features.schedules.store import MOST_TASKS
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Click
@@ -40,12 +40,6 @@ async def schedule(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron
     await harness.store.process().inbox.write(*writes)
 
 
-async def stored_reports(harness: Harness, id_: str = "r1") -> StoredTask:
-    found = await harness.report_store().get(id_)
-    assert found is not None
-    return found
-
-
 def posts(harness: Harness) -> list[Posted]:
     return harness.seen.replies("bridge_report")
 
@@ -62,7 +56,7 @@ async def test_each_slot_is_posted_with_one_project_call(harness: Harness) -> No
     assert [post.place for post in posts(harness)] == [Place(CHANNEL), Place(CHANNEL)]
     assert harness.service.requests == 2
     assert "Compared with the last report" in posts(harness)[1].words
-    assert (await stored_reports(harness)).due == SLOT + timedelta(days=2)
+    assert (await harness.stored_task("r1")).due == SLOT + timedelta(days=2)
 
 
 TAGS = [{"name": "billing", "count": 3}, {"name": "search", "count": 1}]
@@ -226,7 +220,7 @@ async def test_a_slot_of_a_killed_process_is_posted_once_by_another(harness: Har
     await harness.finish_despite_a_kill(killed_at)
 
     assert len(posts(harness)) == 1
-    assert (await stored_reports(harness)).last == SLOT
+    assert (await harness.stored_task("r1")).last == SLOT
 
 
 async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harness) -> None:
@@ -236,7 +230,7 @@ async def test_a_missed_slot_is_posted_late_within_half_a_period(harness: Harnes
 
     (post,) = posts(harness)
     assert "were skipped" in str(post.blocks), "three earlier slots were skipped"
-    assert (await stored_reports(harness)).skipped is None
+    assert (await harness.stored_task("r1")).skipped is None
 
 
 async def test_a_slot_missed_for_longer_is_skipped_and_mentioned(harness: Harness) -> None:
@@ -288,7 +282,7 @@ async def test_a_service_that_stays_down_skips_the_slot(harness: Harness) -> Non
     await harness.at(SLOT)
 
     assert posts(harness) == []
-    assert (await stored_reports(harness)).skipped == SLOT
+    assert (await harness.stored_task("r1")).skipped == SLOT
 
 
 @pytest.mark.parametrize("error", ["is_archived", "a_new_word"])
@@ -306,7 +300,7 @@ async def test_a_refused_report_pauses_and_notifies_its_owner_once(harness: Harn
     notice = [post for post in harness.seen.messages if post.place == Place(DM_BOB)]
     assert len(notice) == 2, "one per report"
     assert all("is paused" in post.words for post in notice)
-    assert {(await stored_reports(harness)).paused, (await stored_reports(harness, "r2")).paused} == {error}
+    assert {(await harness.stored_task("r1")).paused, (await harness.stored_task("r2")).paused} == {error}
     assert posts(harness) == []
     assert await DeadLetters(harness.store.scripts, harness.store.clock).all()
 
@@ -325,7 +319,7 @@ async def test_a_report_pauses_with_one_notice_when_its_owner_loses_access(
     await harness.at(SLOT + timedelta(days=2))
 
     assert (len(posts(harness)), harness.service.requests) == (posted, asked)
-    assert (await stored_reports(harness)).paused
+    assert (await harness.stored_task("r1")).paused
     notices = [one for one in harness.seen.messages if "is paused" in one.words]
     assert sorted(one.place.channel for one in notices) == sorted(restriction.places)
     assert any(restriction.why in one.words for one in notices)
@@ -354,7 +348,7 @@ async def test_a_button_says_why_a_report_of_someone_without_access_is_not_poste
 
     assert posts(harness) == []
     assert "Bob Brandt no longer has an active account" in harness.seen.ephemerals[-1].words
-    assert (await stored_reports(harness)).paused
+    assert (await harness.stored_task("r1")).paused
 
 
 @pytest.mark.parametrize("what", ["pause", "forget"])

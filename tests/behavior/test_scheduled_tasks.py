@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bridge.ends.notices import SEND_AGAIN
-from bridge.features.schedules.schedule import QuestionSpec, RunSpec, Spec, StoredTask, read_question, read_run
+from bridge.features.schedules.schedule import QuestionSpec, RunSpec, Spec, read_question, read_run
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error
 from bridge.playground.emulator.sample import BOB, DM_BOB
 from bridge.slack.parts import Place
@@ -58,12 +58,6 @@ async def begin(harness: Harness) -> asyncio.Task[None]:
     task = await harness.start_next("a")
     await wait_until(lambda: effects(harness), "the agent is asked, or the workflow is running")
     return task
-
-
-async def stored(harness: Harness, id_: str = "t1") -> StoredTask:
-    found = await harness.report_store().get(id_)
-    assert found is not None
-    return found
 
 
 def effects(harness: Harness) -> int:
@@ -126,7 +120,7 @@ async def test_each_slot_runs_once_with_its_own_card(harness: Harness) -> None:
     assert harness.service.started == [(3, {"day": "monday"})] * 2
     assert len(roots(harness)) == 2
     assert "Scheduled by Bob Brandt: every day at 09:00 (UTC)" in str(roots(harness)[0].blocks)
-    known = await stored(harness)
+    known = await harness.stored_task("t1")
     assert (known.ended, known.ts, known.last) == ("completed", roots(harness)[1].ts, SLOT + A_DAY)
 
 
@@ -173,7 +167,7 @@ async def test_a_kill_while_the_workflow_runs_is_an_unknown_outcome_with_a_butto
     (card,) = roots(harness)
     assert "outcome unknown" in card.text
     assert "run:again" in str(card.blocks)
-    assert (await stored(harness)).ended == "outcome unknown"
+    assert (await harness.stored_task("t1")).ended == "outcome unknown"
 
 
 @pytest.mark.parametrize("fault", [DropAfter(), DropBefore()])
@@ -204,7 +198,7 @@ async def test_a_slot_is_skipped_and_said_once_while_the_one_before_runs(harness
     assert len(said) == 1
     assert "--overlap wait" in said[0].words
     assert "were skipped" in str(roots(harness)[-1].blocks)
-    assert (await stored(harness)).skipped is None
+    assert (await harness.stored_task("t1")).skipped is None
 
 
 async def test_a_question_is_skipped_while_the_one_before_is_not_answered(harness: Harness) -> None:
@@ -254,7 +248,7 @@ async def test_a_waiting_slot_is_skipped_once_it_is_too_late(harness: Harness) -
     await running
 
     assert effects(harness) == 1
-    assert (await stored(harness)).skipped == SLOT + timedelta(minutes=10)
+    assert (await harness.stored_task("t1")).skipped == SLOT + timedelta(minutes=10)
 
 
 async def test_a_missed_slot_starts_late_within_half_a_period(harness: Harness, make: Any) -> None:
@@ -280,7 +274,7 @@ async def test_a_schedule_pauses_with_one_notice_when_its_owner_loses_access(
     await harness.at(SLOT + 2 * A_DAY)
 
     assert effects(harness) == before == 1
-    assert (await stored(harness)).paused
+    assert (await harness.stored_task("t1")).paused
     notices = [one for one in harness.seen.messages if "is paused" in one.words]
     assert sorted(one.place.channel for one in notices) == sorted(restriction.places)
     assert any(restriction.why in one.words for one in notices)
@@ -293,7 +287,7 @@ async def test_a_schedule_pauses_when_its_agent_or_workflow_is_gone(harness: Har
     await harness.at(SLOT)
     await harness.at(SLOT + A_DAY)
 
-    assert (await stored(harness)).paused == "gone"
+    assert (await harness.stored_task("t1")).paused == "gone"
     notices = [one for one in harness.seen.messages if "its agent or workflow no longer exists" in one.words]
     assert sorted(one.place.channel for one in notices) == sorted([CHANNEL, DM_BOB])
 
@@ -317,7 +311,7 @@ async def test_a_run_of_a_refused_card_pauses_its_schedule(harness: Harness) -> 
     await harness.at(SLOT)
 
     assert effects(harness) == 1
-    assert (await stored(harness)).paused == "is_archived"
+    assert (await harness.stored_task("t1")).paused == "is_archived"
 
 
 async def test_a_slot_waits_for_a_service_that_is_down(harness: Harness, make: Any) -> None:

@@ -187,14 +187,20 @@ async def test_its_stop_button_stops_that_message(unseen: Harness) -> None:
     assert "re: hello" not in unseen.seen.texts
 
 
-async def waiting(harness: Harness, answer: httpx.Response, again: asyncio.Event) -> asyncio.Task[None]:
-    """Ask an agent while the service is busy; the next try waits for *again*."""
+def retries_wait(harness: Harness) -> asyncio.Event:
+    """Have the next try wait for the event returned."""
+    again = asyncio.Event()
 
     async def until_then() -> None:
         if harness.slept[-1] > 60:
             await again.wait()
 
     harness.on_sleep = until_then
+    return again
+
+
+async def waiting(harness: Harness, answer: httpx.Response) -> asyncio.Task[None]:
+    """Ask an agent while the service is busy."""
     harness.service.chats = [answer]
     await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
     task = await harness.start_next()
@@ -205,9 +211,9 @@ async def waiting(harness: Harness, answer: httpx.Response, again: asyncio.Event
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("presses", ["notify", "stop", "nothing"])
 async def test_who_waits_for_a_busy_service_sees_until_when(harness: Harness, status: int, presses: str) -> None:
-    again = asyncio.Event()
+    again = retries_wait(harness)
     next_try = harness.store.clock() + timedelta(seconds=1800)
-    task = await waiting(harness, httpx.Response(status, headers={"Retry-After": "1800"}), again)
+    task = await waiting(harness, httpx.Response(status, headers={"Retry-After": "1800"}))
     ((user, text, blocks),) = [(one.user, one.text, str(one.blocks)) for one in harness.seen.ephemerals]
     found = await status_of(harness.store.scripts)
     if presses != "nothing":
@@ -232,13 +238,7 @@ async def test_who_waits_for_a_busy_service_does_not_wait_for_one_that_is_replac
     harness: Harness, *, is_moved: bool
 ) -> None:
     harness.serve("orders", orders=GENERAL)
-    busy, again = harness.others["orders"], asyncio.Event()
-
-    async def until_then() -> None:
-        if harness.slept[-1] > 60:
-            await again.wait()
-
-    harness.on_sleep = until_then
+    busy, again = harness.others["orders"], retries_wait(harness)
     busy.chats = [httpx.Response(429, headers={"Retry-After": "1800"})]
     await harness.slack.people.say(ALICE, GENERAL, f"{MENTION}hello")
     task = await harness.start_next()

@@ -18,8 +18,9 @@ from bridge.queue.inbox import Queued
 from bridge.queue.patience import Patience
 from bridge.queue.redis.connection import blocking_connection, connect
 from support.continuous_load import RETRIES, continuous_load
+from support.real_redis import unavailable_reason
 from support.redis_groups import Nodes, Server, started
-from support.store import NAMESPACE, PREFIX, Store, message, open_store, ts
+from support.store import NAMESPACE, PREFIX, message, open_store, ts
 from support.system import open_system
 from support.waiting import wait_until
 
@@ -74,7 +75,7 @@ async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: R
     source.ask("CLUSTER", "SETSLOT", nodes.slot, "MIGRATING", nodes.id_of(target))
     move_a_key(source, target, f"{PREFIX}seen:e:{message().event_id}")
 
-    assert await unavailable_reason(store) == "away", "the session to compare with is on another node"
+    assert await unavailable_reason(store.put()) == "away", "the session to compare with is on another node"
 
     for key in source.ask("CLUSTER", "GETKEYSINSLOT", nodes.slot, 100):
         move_a_key(source, target, key)
@@ -91,12 +92,6 @@ async def test_the_store_is_down_until_its_slot_has_moved(nodes: Nodes, redis: R
 def move_a_key(source: Server, target: Server, key: str) -> None:
     """Move a key to another node, as resharding does."""
     source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
-
-
-async def unavailable_reason(store: Store) -> str:
-    with pytest.raises(StoreUnavailable) as caught:
-        await store.put()
-    return caught.value.reason
 
 
 async def test_conversations_continue_while_nodes_are_killed(nodes: Nodes) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from bridge.errors import StoreUnavailable
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL, RANDOM
 from bridge.queue.redis.connection import blocking_connection, connect
 from support.continuous_load import RETRIES, continuous_load
+from support.real_redis import unavailable_reason
 from support.redis_groups import MASTER_NAME, Watched, started
 from support.store import NAMESPACE
 from support.system import System, open_system
@@ -118,9 +118,3 @@ async def test_the_master_is_found_while_one_sentinel_answers(caplog: pytest.Log
             assert await redis.get("a") == "1", "the open connection still works"
             async with connect(group.url) as stranger:
                 assert await unavailable_reason(stranger.get("a")) == "away"
-
-
-async def unavailable_reason(action: Awaitable[object]) -> str:
-    with pytest.raises(StoreUnavailable) as caught:
-        await action
-    return caught.value.reason

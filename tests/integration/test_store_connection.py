@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import timedelta
 
-import pytest
 from redis.asyncio import Redis
 
-from bridge.errors import StoreUnavailable
 from bridge.queue.records import Taken
 from bridge.queue.redis.connection import blocking_connection, connect
-from support.real_redis import RealRedis
+from support.real_redis import RealRedis, unavailable_reason
 from support.store import message, open_store
 from support.waiting import wait_until
 
 WRITES = "return redis.call('SET', KEYS[1], ARGV[1])"
-
-
-async def unavailable_reason(action: Awaitable[object]) -> str:
-    with pytest.raises(StoreUnavailable) as caught:
-        await action
-    return caught.value.reason
 
 
 async def test_a_killed_server_is_unavailable_until_it_restarts(private_redis: Callable[[], RealRedis]) -> None:

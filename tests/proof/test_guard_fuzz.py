@@ -10,13 +10,12 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
-from redis.asyncio import Redis
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
@@ -24,7 +23,7 @@ from bridge.door.guard import LARGEST_BODY, Guard
 from bridge.features.conversations import menu
 from bridge.features.workflows import forms, run_card
 from bridge.metrics import Metrics
-from support.harness import Harness, open_harness
+from support.harness import Harness
 from support.slack_requests import FORM, JSON, SECRET, Headers, request, signed
 
 EXAMPLES = int(os.environ.get("FUZZ", "100"))
@@ -202,12 +201,6 @@ REQUESTS = (
     | st.tuples(corrupted(INTERACTIONS + LEGACY), st.just("interaction"))
     | st.tuples(corrupted([COMMAND]), st.just("command"))
 )
-
-
-@pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        yield harness
 
 
 HALF = "\ud800"  # a lone surrogate, valid in JSON but not in UTF-8

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from redis.asyncio import Redis
 
 from bridge.features.workflows import forms, run_card
-from support.harness import Harness, open_harness
+from support.harness import Harness
 from support.slack_requests import FORM, JSON, signed
 
 PERSON = {"id": "U0ALICE", "team_id": "T0HOME"}
@@ -37,12 +35,6 @@ SUBMISSION = {
         }},
     },
 }  # fmt: skip
-
-
-@pytest.fixture
-async def harness(redis: Redis) -> AsyncIterator[Harness]:
-    async with open_harness(redis) as harness:
-        yield harness
 
 
 def form(fields: dict[str, Any]) -> bytes:

