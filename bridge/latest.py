@@ -1,8 +1,9 @@
-"""`Latest`: a dictionary of limited size."""
+"""What has a limit: `Latest`, a dictionary, in size, and `Bucket`, what's done, in time."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import TypeVar
 
 K = TypeVar("K")
@@ -21,3 +22,19 @@ class Latest(OrderedDict[K, V]):
         self.move_to_end(key)
         if len(self) > self._most:
             self.popitem(last=False)
+
+
+class Bucket:
+    """Has room for *most* in each minute."""
+
+    def __init__(self, most: int, monotonic: Callable[[], float]) -> None:
+        self._at: deque[float] = deque(maxlen=most)
+        self._monotonic = monotonic
+
+    def wait(self) -> float:
+        """Return in how many seconds there's room; 0 if there is."""
+        return max(0.0, self._at[0] + 60 - self._monotonic()) if len(self._at) == self._at.maxlen else 0.0
+
+    def add(self) -> None:
+        """Count something."""
+        self._at.append(self._monotonic())

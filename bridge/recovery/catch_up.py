@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from bridge.engine.results import TryLater
 from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
 from bridge.ids import MessageKey, ThreadKey
 from bridge.json_reader import Json
+from bridge.latest import Bucket
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
 from bridge.queue.outages import BOUND, Outages, PastOutage, Unit
@@ -117,9 +117,7 @@ class CatchUp:
     _later: dict[Unit, float] = field(default_factory=dict)
     _done: set[tuple[str, Unit]] = field(default_factory=set)  # threads already read
     _loading: dict[Unit, _Thread] = field(default_factory=dict)
-    _called_at: dict[str, deque[float]] = field(
-        default_factory=lambda: defaultdict(lambda: deque(maxlen=_CALLS_A_MINUTE))
-    )
+    _calls: dict[str, Bucket] = field(default_factory=dict)  # by method
 
     async def run(self) -> None:
         """Catch up after each outage, until the process drains."""
@@ -410,13 +408,12 @@ class CatchUp:
 
     async def _call(self, method: str, arguments: Mapping[str, str], *, is_patient: bool = True) -> Json:
         """Call Slack within `_CALLS_A_MINUTE`; if *is_patient*, wait out a 429. Raises `SlackError`."""
-        called_at = self._called_at[method]
+        calls = self._calls.setdefault(method, Bucket(_CALLS_A_MINUTE, self.monotonic))
         while True:
-            left = called_at[0] + 60 - self.monotonic() if len(called_at) == _CALLS_A_MINUTE else 0
-            if left > 0 and is_patient:
+            if is_patient and (left := calls.wait()):
                 await self._pause(timedelta(seconds=left))
                 continue
-            called_at.append(self.monotonic())
+            calls.add()
             try:
                 return await self.web.read(method, arguments)
             except SlackUnreachable as exc:

@@ -25,7 +25,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -35,7 +34,7 @@ from bridge.errors import LaneLost, SlackError, SlackRefused, StoreUnavailable
 from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
-from bridge.latest import Latest
+from bridge.latest import Bucket, Latest
 from bridge.queue.records import Step, only_if
 from bridge.queue.scripting import Scripts, as_json
 from bridge.slack.api import Identity, SlackWeb
@@ -53,7 +52,6 @@ _BEFORE_REACTION = 1.0  # seconds that a message is queued before it's marked
 SETS_A_MINUTE = 20
 SHOWN_A_MINUTE = 20
 REACTION = "hourglass_flowing_sand"
-_MINUTE = 60.0
 _REFUSED_SECONDS = 3600.0
 _CALL_SECONDS = 2.0
 _MOST_PLACES = 10_000  # threads
@@ -102,8 +100,8 @@ class Indicators:
         self._may_react = "reactions:write" in identity.scopes
         self._monotonic = monotonic
         self._refused_until: dict[str, float] = {}  # by method, or by method and channel
-        self._set = _PerMinute(SETS_A_MINUTE, monotonic)
-        self._titles = _PerMinute(SETS_A_MINUTE, monotonic)
+        self._set = Bucket(SETS_A_MINUTE, monotonic)
+        self._titles = Bucket(SETS_A_MINUTE, monotonic)
         self._left_out: Latest[Place, None] = Latest(_MOST_PLACES)
         self._shown: Latest[Place, None] = Latest(_MOST_PLACES)  # until `clear_working`, perhaps of another process
         self._titled: Latest[Place, None] = Latest(_MOST_PLACES)  # until `set_title`
@@ -128,7 +126,7 @@ class Indicators:
         """
         if not place.thread_ts:
             return False
-        if self._set.is_used_up():
+        if self._set.wait():
             if place not in self._shown:
                 self._left_out[place] = None
             return False
@@ -149,7 +147,7 @@ class Indicators:
 
     async def show_suspended(self, place: Place) -> None:
         """Show that a thread's session waits for people, unless too many statuses were set within a minute."""
-        if place.thread_ts and not self._set.is_used_up():
+        if place.thread_ts and not self._set.wait():
             self._set.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "status": "suspended"}
             await self._call(_AGENTS, body)
@@ -167,7 +165,7 @@ class Indicators:
         """Set the title of a thread's conversation, unless it has it, or too many were set within a minute."""
         if place in self._titled:
             self._titled.pop(place, None)
-        elif title and place.thread_ts and not self._titles.is_used_up():
+        elif title and place.thread_ts and not self._titles.wait():
             self._titles.add()
             body = {"channel_id": place.channel, "thread_ts": place.thread_ts, "title": title}
             await self._call(_RENAME, body)
@@ -373,7 +371,7 @@ class QueuedReactions:
         self._monotonic = monotonic
         self._sleep = sleep
         self._waiting: asyncio.Queue[tuple[float, InboundMessage, TurnId, int]] = asyncio.Queue(_MOST_WAITING)
-        self._shown = _PerMinute(SHOWN_A_MINUTE, monotonic)
+        self._shown = Bucket(SHOWN_A_MINUTE, monotonic)
 
     def on_queued(self, message: InboundMessage, turn: TurnId, ahead: int) -> None:
         """Record that *message* was queued, as *turn*, after *ahead* others; returns at once."""
@@ -395,7 +393,7 @@ class QueuedReactions:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
-                if self._shown.is_used_up() or not await self._may_mark(turn):
+                if self._shown.wait() or not await self._may_mark(turn):
                     continue
                 self._shown.add()
                 if not await self._indicators.add_queued_reaction(message.channel, message.ts):
@@ -424,17 +422,3 @@ class QueuedReactions:
         name, speaker = await self._waits_for(message)
         waiting = f"waiting for {name or 'the agent'}: {kit.counted(ahead, 'message')} ahead"
         await self._indicators.show_working(place, f"is {waiting}", speaker=speaker, rotating=[waiting])
-
-
-class _PerMinute:
-    """Limits something to *most* times per minute."""
-
-    def __init__(self, most: int, monotonic: Callable[[], float]) -> None:
-        self._at: deque[float] = deque(maxlen=most)
-        self._monotonic = monotonic
-
-    def is_used_up(self) -> bool:
-        return len(self._at) == self._at.maxlen and self._monotonic() - self._at[0] < _MINUTE
-
-    def add(self) -> None:
-        self._at.append(self._monotonic())
