@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from bridge.errors import Busy, NotUnderstood, Outage, ProjectError, ServiceRefused
-from bridge.latest import Latest
+from bridge.latest import Cache, Latest
 from bridge.names.listing import Listing
 from bridge.project.client import ProjectClient
 from bridge.project.models import Agent, Project, Row, Stats, Workflow
@@ -129,29 +129,17 @@ async def _soon(listed: Cached[Listing[Row]], *, is_current: bool) -> Sequence[R
 
 
 class Cached(Generic[T]):
-    """The last result of *fetch*, which the first caller runs while the others wait."""
+    """The *last* result of *fetch*, which the first caller runs while the others wait."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]], monotonic: Callable[[], float]) -> None:
-        self._fetch = fetch
-        self._monotonic = monotonic
-        self._fetching = asyncio.Lock()
-        self._completed = 0  # fetches; after a cancelled one, the next waiting caller fetches again
-        self._outcome: T | ProjectError
         self.last: T | None = None  # whatever its age
-        self._fresh_until = float("-inf")
+
+        async def read(_: str) -> T:
+            self.last = found = await fetch()
+            return found
+
+        self._cache = Cache(read, seconds=CACHED_FOR.total_seconds(), monotonic=monotonic)
 
     async def __call__(self, *, is_new: bool = False) -> T:
         """Return the list, at most 5 s old, or one that *is_new*. Raises `ProjectError`."""
-        if is_new or self._monotonic() >= self._fresh_until:
-            completed = self._completed
-            async with self._fetching:
-                if self._completed == completed:
-                    try:
-                        self._outcome = self.last = await self._fetch()
-                        self._fresh_until = self._monotonic() + CACHED_FOR.total_seconds()
-                    except ProjectError as exc:
-                        self._outcome, self._fresh_until = exc, float("-inf")
-                    self._completed += 1
-        if isinstance(self._outcome, ProjectError):
-            raise self._outcome
-        return self._outcome
+        return await self._cache.get("", at_most=0 if is_new else None)

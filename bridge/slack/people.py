@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-from weakref import WeakValueDictionary
+from functools import partial
+from typing import Any
 
-from bridge.errors import SlackError, SlackRefused
+from bridge.errors import BridgeError, SlackError, SlackRefused
 from bridge.json_reader import Json
-from bridge.latest import Latest
+from bridge.latest import Cache
 from bridge.names.folding import looks_like, name_key
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.mrkdwn import Mentions
@@ -362,51 +362,10 @@ def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:
     return False if about.get("team_id") and identity.team else None
 
 
-Value = TypeVar("Value")
+def failed(error: BridgeError) -> float:
+    """Return for how many seconds a failure of Slack's is cached."""
+    return _REFUSED_SECONDS if isinstance(error, SlackRefused) else _FAILED_SECONDS
 
 
-class FetchCache(Generic[Value]):
-    """Values by ID, fetched once for concurrent callers and cached for *seconds*; failures for less.
-
-    At most *most* values are cached.
-    """
-
-    def __init__(
-        self,
-        fetch: Callable[[str], Awaitable[Value]],
-        *,
-        seconds: float,
-        monotonic: Callable[[], float],
-        most: int = 10_000,
-    ) -> None:
-        self._fetch = fetch
-        self._seconds = seconds
-        self._monotonic = monotonic
-        self._cached: Latest[str, tuple[float, float, Value | SlackError]] = Latest(most)  # since, until, value
-        self._fetching: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    async def get(self, key: str, *, at_most: float | None = None) -> Value:
-        """Return the value for *key*, cached for *at_most* so many seconds. Raises the `SlackError` of fetching it."""
-        value: Value | SlackError
-        if not self.has(key, at_most):
-            # A lock per key, which exists while it's held: if the fetching caller is cancelled, the next one fetches.
-            lock = self._fetching.setdefault(key, asyncio.Lock())
-            async with lock:
-                if not self.has(key, at_most):
-                    try:
-                        value, seconds = await self._fetch(key), self._seconds
-                    except SlackError as exc:
-                        value, seconds = exc, _REFUSED_SECONDS if isinstance(exc, SlackRefused) else _FAILED_SECONDS
-                    since = self._monotonic()
-                    self._cached[key] = since, since + seconds, value
-        value = self._cached[key][2]
-        if isinstance(value, SlackError):
-            raise value.with_traceback(None)
-        return value
-
-    def has(self, key: str, at_most: float | None = None) -> bool:
-        """Whether the value for *key*, or the failure of fetching it, is cached; *at_most* as in `get`."""
-        if key not in self._cached:
-            return False
-        since, until, _value = self._cached[key]
-        return self._monotonic() < (until if at_most is None else min(until, since + at_most))
+FetchCache = partial(Cache, failed=failed)
+"""Caches what Slack says."""
