@@ -16,6 +16,7 @@ from bridge.cli.trace import KINDS
 from bridge.ids import TurnId
 from bridge.inbound import WAITING_LIMIT
 from bridge.queue.dead import DeadLetter, DeadLetters
+from bridge.queue.put import Queued
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import Owner, owner_of
 from bridge.slack.blockkit.kit import counted, permalink
@@ -76,9 +77,10 @@ def retry(turn: Id, *, as_json: JsonOption = False) -> None:
     """
 
     async def queue(scripts: Scripts) -> int:
-        result, before = await _letters(scripts).retry(TurnId(turn))
+        put = await _letters(scripts).retry(TurnId(turn))
+        result, before = (put.how, put.waiting) if isinstance(put, Queued) else (put.end, 0)
         words = _RETRIED[result].format(turn=turn, after=f", after {counted(before, 'other')}" if before else "")
-        return _report(turn, result, words, is_well=result in {"queued", "showing", "asking"}, as_json=as_json)
+        return _report(turn, result, words, is_well=isinstance(put, Queued), as_json=as_json)
 
     in_store(queue)
 

@@ -26,7 +26,7 @@ from bridge.ends.messages import (
 from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL, why_not_posted
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
-from bridge.queue.inbox import NotQueued, NotStored
+from bridge.queue.put import NotQueued, NotStored
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
@@ -72,6 +72,8 @@ NOT_QUEUED: Final[Mapping[NotStored, Received]] = {
     "early": Received("early", Reason.ROOT_COMES),
     "deferred": Received("deferred", Reason.READ_AGAIN),
     "others": Received("ignored", Reason.OTHERS_WRITE),
+    "already": Received("known"),
+    "gone": Received("known"),
 }
 """The decision about a message that the inbox didn't store, by its end there; it's never ``stale`` or a ``menu``."""
 

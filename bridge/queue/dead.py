@@ -15,8 +15,9 @@ from typing import Any
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import TurnId
 from bridge.inbound import from_json
-from bridge.queue.drafts import Drafts, How
+from bridge.queue.drafts import Drafts
 from bridge.queue.keys import TRACE, milliseconds
+from bridge.queue.put import Put
 from bridge.queue.scripting import Scripts, epoch_ms
 
 
@@ -62,10 +63,9 @@ class DeadLetters:
             records = await pipe.execute()
         return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
 
-    async def retry(self, turn: TurnId) -> tuple[How, int]:
-        """Queue a dead letter again; returns what became of it (`Resent`), and how many turns wait before it."""
-        resent = await Drafts(self._scripts, self._now).put(turn, by="", is_retry=True)
-        return resent.how, resent.waiting
+    async def retry(self, turn: TurnId) -> Put:
+        """Queue a dead letter again."""
+        return await Drafts(self._scripts, self._now).put(turn, by="", is_retry=True)
 
     async def drop(self, turn: TurnId) -> bool:
         """Discard a dead letter and delete its text; False if there's no such letter."""

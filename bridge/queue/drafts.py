@@ -11,33 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from bridge.ids import MessageKey, ThreadKey, TurnId, new_turn_id
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, from_json, to_json
 from bridge.queue.keys import MARKED, TRACE, milliseconds
+from bridge.queue.put import Put, Queued, not_queued
 from bridge.queue.records import VERSION, Quota, Step, Write, counted, only_if
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 
 _MOST_OFFERED = 500
-
-How = Literal["queued", "showing", "asking", "already", "gone", "full", "paused", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Resent:
-    """The result of putting a draft.
-
-    It's ``queued`` as *turn*, after *waiting* others; it was put ``already``; its text is ``gone``; too many wait
-    (``full``), or a limit is reached (``paused``, with the *facts* of that). An operator's retry may also be
-    ``showing`` a recorded outcome, ``asking`` again although the request may have arrived, or about an ``unknown`` dead
-    letter.
-    """
-
-    how: How
-    turn: TurnId | None = None
-    waiting: int = 0
-    facts: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +53,7 @@ class Drafts:
 
     async def put(
         self, draft: str, *, by: str, user: str = "", limits: Sequence[Quota] = (), is_retry: bool = False
-    ) -> Resent:
+    ) -> Put:
         """Queue a draft's text, once: only what it's put *by* at first, such as a click's turn, may repeat this.
 
         *user* is who chose to, *limits* are what it counts for. With *is_retry*, an operator retries a dead letter.
@@ -87,10 +70,11 @@ class Drafts:
             "marked_ms": milliseconds(MARKED),
             "trace_ms": milliseconds(TRACE),
         }
-        how, *rest = await self._scripts.run("draft", as_json(facts), confirmed=True)
-        if how == "paused":
-            return Resent(how, facts=rest)
-        return Resent(how, TurnId(rest[0]), int(rest[1])) if rest else Resent(how)
+        answer = await self._scripts.run("draft", as_json(facts), confirmed=True)
+        match answer:
+            case [("queued" | "showing" | "asking") as how, new, waiting]:
+                return Queued(TurnId(new), int(waiting), how=how)
+        return not_queued(limits, answer)
 
     def keeps(self, message: InboundMessage) -> tuple[Write, ...]:
         """Return the writes that store a reply that the agent didn't get, for a button that sends it."""

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
@@ -33,8 +33,9 @@ from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
-from bridge.queue.drafts import Drafts, Resent
+from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
+from bridge.queue.put import Put, Queued, not_queued
 from bridge.queue.records import Head, Held, InDoubt, Offer, Quota, Write, counted, new_token, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
@@ -54,45 +55,6 @@ class Condition(StrEnum):
     BOUND = "bound"  # it's bound
     SEARCH = "search"  # it isn't bound, and wasn't searched for a lost binding yet
 
-
-@dataclass(frozen=True, slots=True)
-class Queued:
-    """Stored as *turn*, after *waiting* other turns. *ahead* also counts the turn being worked on."""
-
-    end: ClassVar[Literal["queued"]] = "queued"
-    turn: TurnId
-    waiting: int
-    ahead: int = 0
-
-
-NotStored = Literal[
-    "duplicate",  # it was received before, and became turn *fact*
-    "full",  # too many are waiting in this thread
-    "muted",  # the thread is muted
-    "paused",  # its thread or person (*fact*) reached a limit for *wait*; *is_first*: it's the first that this refuses
-    "deleted",  # the message was deleted
-    "edited",  # it was edited, and its later text isn't for an agent
-    "newer",  # Slack will resend a refused message that must arrive first: this one's newer text
-    "early",  # the same: the thread's root
-    "deferred",  # the thread is unread: the reply is found there, below its refused root, in Slack's history
-    "unbound",  # the thread isn't bound
-    "others",  # it needs a mention, as people talk among themselves; *is_first*: its author got no notice of that yet
-    "stale",  # the ``if`` that the writes start with no longer holds
-    "menu",  # the thread waits for a choice in the menu *fact* (a ``ts``), and the message may be one
-]
-
-
-@dataclass(frozen=True, slots=True)
-class NotQueued:
-    """Nothing was stored, because of *end*; its facts are beside each."""
-
-    end: NotStored
-    fact: str = ""
-    wait: timedelta = timedelta(0)
-    is_first: bool = False
-
-
-Put = Queued | NotQueued
 
 Edit = Literal["edited", "asked", "known", "late", "unknown"]
 """The results of an edit (`Inbox.edit`)."""
@@ -125,14 +87,6 @@ class Arrival:
     may_choose: bool = False
     why: str = ""
     writes: Sequence[Write] = ()
-
-
-def _not_queued(limits: Sequence[Quota], answer: Sequence[Any]) -> NotQueued:
-    """Read a script's answer: an end, and its facts."""
-    facts: list[Any] = [*answer, *("", "", 0, 0)[len(answer) :]]
-    end, fact, wait, is_first = facts
-    fact = limits[int(fact) - 1].called if end == "paused" else str(fact)
-    return NotQueued(end, fact, timedelta(milliseconds=max(0, int(wait))), is_first=int(is_first) == 1)
 
 
 class Inbox:
@@ -216,7 +170,7 @@ class Inbox:
             case ["late"]:
                 raise StoreUnavailable("late")
             case _:
-                return _not_queued(limits, answer)
+                return not_queued(limits, answer)
 
     def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, token: str) -> str:
         """Serialize all but the body for ``put.lua``; empty fields are left out. A worker takes it with *token*."""
@@ -316,11 +270,9 @@ class Inbox:
         """Record that a person wrote *message* in a thread, for someone other than the bot: see ``others``."""
         await self._scripts.run("overhear", str(message.thread), message.ts, message.user, confirmed=True)
 
-    async def follow_up(self, message: InboundMessage, arrival: Arrival) -> Resent | NotQueued:
+    async def follow_up(self, message: InboundMessage, arrival: Arrival) -> Put:
         """Queue the new text of a *message* whose earlier text an agent received, once, within the arrival's limits."""
-        limits = self._limits(arrival)
-        resent = await self.drafts.put(str(message.key), by=message.edited_ts, limits=limits)
-        return _not_queued(limits, ["paused", *resent.facts]) if resent.how == "paused" else resent
+        return await self.drafts.put(str(message.key), by=message.edited_ts, limits=self._limits(arrival))
 
     async def withdraw(
         self, message: MessageKey, *, thread: ThreadKey | None = None, is_young: bool = False

@@ -12,7 +12,7 @@ from bridge.errors import SlackUnreachable
 from bridge.ids import own_lane
 from bridge.inbound import MessageFile, Notice, Table
 from bridge.playground.emulator.sample import BOB, OTHER_BOT, RANDOM, STRANGER
-from bridge.queue.inbox import NotQueued, Queued
+from bridge.queue.put import NotQueued, Queued
 from support.harness import NOT_NOW, Harness
 from support.store import BOT, CHANNEL, LANE, ROOT, START, THREAD, USER, message, ts
 

@@ -12,6 +12,7 @@ from bridge.engine.results import Outcome
 from bridge.ids import TurnId
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import DM_ALICE
+from bridge.queue.put import NotQueued, Queued
 from bridge.queue.records import Step
 from bridge.queue.trace import trace_of
 from bridge.slack.parts import Place
@@ -35,7 +36,7 @@ async def undelivered_answer(harness: Harness) -> TurnId:
 
 async def test_a_retry_posts_a_recorded_answer_without_asking(harness: Harness) -> None:
     turn = await undelivered_answer(harness)
-    assert await letters(harness.store).retry(turn) == ("showing", 0)
+    assert await letters(harness.store).retry(turn) == Queued(turn, 0, how="showing")
 
     await harness.work("b")
 
@@ -71,7 +72,7 @@ async def test_a_dead_letter_is_queued_once_however_often_asked(harness: Harness
 
     await harness.work()
 
-    assert answers == [("showing", 0), ("unknown", 0), ("unknown", 0)]
+    assert answers == [Queued(turn, 0, how="showing"), NotQueued("unknown"), NotQueued("unknown")]
     assert len(harness.seen.texts) == 1
 
 
@@ -122,7 +123,7 @@ async def test_a_message_resent_by_a_button_is_not_retried(harness: Harness) -> 
     await process.inbox.drafts.put(turn, by=TurnId("click"))
     await process.journal.bury(taken.held, turn, reason="begun again and again")
 
-    assert await letters(harness.store).retry(turn) == ("gone", 0)
+    assert await letters(harness.store).retry(turn) == NotQueued("gone")
     await harness.work()
 
     assert harness.service.messages == ["what is it?"]

@@ -17,7 +17,7 @@ from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Sub
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
 from bridge.queue.events import events_since
-from bridge.queue.inbox import Queued
+from bridge.queue.put import Queued
 from bridge.slack.parts import Place
 from support.dead_letters import letters
 from support.harness import POST, READ, WHISPER, Harness
@@ -220,11 +220,11 @@ async def test_a_dead_letter_is_repeated_by_its_button_or_an_operator(harness: H
     await give_up(harness)
     await harness.work()
     if retries_first:
-        assert (await letters(harness.store).retry(turn))[0] == "queued"
+        assert (await letters(harness.store).retry(turn)).end == "queued"
 
     await harness.press(AGAIN)
 
-    assert (await letters(harness.store).retry(turn))[0] == "unknown"
+    assert (await letters(harness.store).retry(turn)).end == "unknown"
     await harness.work()
     assert harness.service.messages == ["hello"]
 

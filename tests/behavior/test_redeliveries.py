@@ -278,7 +278,7 @@ async def test_a_resent_message_is_not_overtaken(harness: Harness) -> None:
     await sent(harness, said("third", ts(3)))
     inbox = harness.store.process().inbox
     stopped = await inbox.stops.stop(LANE, ts(4), only=key_of(ts(3)))
-    assert (await inbox.drafts.put(stopped.turn, by=TurnId("click"))).how == "queued"
+    assert (await inbox.drafts.put(stopped.turn, by=TurnId("click"))).end == "queued"
 
     await sent(harness, said("second", ts(2)), retry=1)
     await harness.work()

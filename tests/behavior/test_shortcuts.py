@@ -13,7 +13,7 @@ from bridge.features.channels.settings import NOTHING_SET, ChannelSettings
 from bridge.ids import ThreadKey
 from bridge.inbound import WAITING_LIMIT, Click, HomeOpened, Inbound, Shortcut, SlashCommand, Submission
 from bridge.playground.emulator.sample import BOB, CAROL, DM_ALICE, RANDOM, STRANGER
-from bridge.queue.inbox import Queued
+from bridge.queue.put import Queued
 from bridge.slack.parts import Place
 from support.harness import NOT_NOW, SALES, SUPPORT, WHISPER, WORKFLOW, Harness, kill_task
 from support.payloads import AS_MARKDOWN, IMAGE, PASTED, forward

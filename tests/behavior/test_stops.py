@@ -14,7 +14,7 @@ from bridge.errors import StoreUnavailable
 from bridge.features.conversations.stops import DISCARD, SEND_WAITING, SHOW
 from bridge.inbound import Click, StopRequest
 from bridge.playground.emulator.sample import BOB
-from bridge.queue.inbox import Queued
+from bridge.queue.put import Queued
 from bridge.queue.status import status_of
 from bridge.slack.blockkit.reply import Block
 from support.harness import NOT_NOW, POST, REFUSED, SALES, SUPPORT, Harness, kill_task

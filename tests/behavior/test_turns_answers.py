@@ -205,7 +205,7 @@ async def test_a_message_that_waited_too_long_is_offered_instead_of_sent(harness
     (offer,) = harness.seen.messages
     assert "waited for" in offer.words
     assert turn in str(offer.blocks)
-    assert (await harness.store.process().inbox.drafts.put(turn, by=TurnId("click"))).how == "queued"
+    assert (await harness.store.process().inbox.drafts.put(turn, by=TurnId("click"))).end == "queued"
     await harness.work()
     assert harness.service.messages == ["old news"]
 

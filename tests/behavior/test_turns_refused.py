@@ -8,7 +8,7 @@ from bridge.ends.notices import THREAD_FULL
 from bridge.inbound import Notice
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
-from bridge.queue.inbox import Queued
+from bridge.queue.put import Queued
 from bridge.slack.parts import Place
 from support.harness import POST, READ, WHISPER, Harness
 from support.store import CHANNEL, USER, message, ts

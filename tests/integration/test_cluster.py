@@ -14,8 +14,8 @@ from redis.asyncio import Redis
 from bridge.errors import StoreUnavailable
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
-from bridge.queue.inbox import Queued
 from bridge.queue.patience import Patience
+from bridge.queue.put import Queued
 from bridge.queue.redis.connection import blocking_connection, connect
 from support.continuous_load import RETRIES, continuous_load
 from support.real_redis import unavailable_reason

@@ -25,7 +25,7 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
-from bridge.queue.inbox import NotQueued, Queued
+from bridge.queue.put import NotQueued, Queued
 from bridge.queue.records import Held, InDoubt, Record, Step, Taken
 from bridge.queue.redis.connection import connect
 from bridge.queue.turn import LEASE, TurnChanged, TurnStopped

@@ -18,9 +18,10 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
-from bridge.queue.inbox import Arrival, Condition, Inbox, Put, Queued
+from bridge.queue.inbox import Arrival, Condition, Inbox
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
+from bridge.queue.put import Put, Queued
 from bridge.queue.records import Held, Offer, Quota, Taken
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import Journal

@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from bridge.cli.dead import for_programs, table
 from bridge.cli.names import DisplayNames
 from bridge.queue.dead import DeadLetter
+from bridge.queue.put import NotQueued
 from bridge.queue.records import Step
 from bridge.queue.trace import Owner
 from support.dead_letters import bury, letters
@@ -73,7 +74,7 @@ async def test_only_a_retry_sends_a_doubtful_message_again(
     assert taken.record.step is (Step.POSTING if what == "answered" else Step.QUEUED)
     assert (taken.record.outcome == "") is (what != "answered")
     assert (taken.record.id != turn) is asks_again
-    assert await letters(store).retry(turn) == ("unknown", 0)
+    assert await letters(store).retry(turn) == NotQueued("unknown")
 
 
 async def test_a_full_lane_refuses_a_retry(store: Store) -> None:
@@ -82,7 +83,7 @@ async def test_a_full_lane_refuses_a_retry(store: Store) -> None:
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))
 
-    assert await letters(store).retry(turn) == ("full", 0)
+    assert await letters(store).retry(turn) == NotQueued("full")
 
     assert [letter.id for letter in await letters(store).all()] == [turn]
     assert 29.9 < await store.days_left(f"turn:{turn}") <= 30
@@ -96,7 +97,7 @@ async def test_an_expired_letter_is_not_queued(store: Store, redis: Redis, lost:
     await (redis.hdel(key, "body") if lost == "texts" else redis.delete(key))
     assert "its text has expired" in table(await letters(store).all(), None, DisplayNames())
 
-    assert await letters(store).retry(turn) == ("gone", 0)
+    assert await letters(store).retry(turn) == NotQueued("gone")
 
     assert await store.box() == []
     assert await store.entries() == 0
@@ -111,7 +112,7 @@ async def test_a_dropped_letter_loses_its_texts(store: Store) -> None:
 
     assert not await store.contains_text("secret words")
     assert 6.9 < await store.days_left(f"turn:{turn}") <= 7
-    assert (await letters(store).drop(turn), await letters(store).retry(turn)) == (False, ("unknown", 0))
+    assert (await letters(store).drop(turn), await letters(store).retry(turn)) == (False, NotQueued("unknown"))
     assert await store.box(LANE) == []
 
 

@@ -12,9 +12,9 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
-from bridge.queue.inbox import Queued
 from bridge.queue.keys import Keys
 from bridge.queue.permissions import COMMANDS, commands_in, cure, denied_to
+from bridge.queue.put import Queued
 from bridge.queue.redis.connection import connect
 from bridge.queue.redis.refusals import denial
 from bridge.queue.scripting import source

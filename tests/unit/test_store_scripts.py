@@ -13,8 +13,8 @@ from bridge.errors import NamespaceTaken, StoreUnavailable, StoreWiped
 from bridge.inbound import SlashCommand
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
-from bridge.queue.inbox import NotQueued, Queued
 from bridge.queue.namespace import Namespace
+from bridge.queue.put import NotQueued, Queued
 from bridge.queue.records import InDoubt, Offer, Step, Taken
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import MOST_AT_ONCE, Batches, Scripts

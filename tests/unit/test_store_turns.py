@@ -15,8 +15,9 @@ from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.inbound import HomeOpened, Notice, SlashCommand
 from bridge.metrics import Metrics
 from bridge.queue.events import events_since
-from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued
+from bridge.queue.inbox import Arrival, Condition
 from bridge.queue.namespace import Namespace
+from bridge.queue.put import NotQueued, Put, Queued
 from bridge.queue.records import NEWEST, Conversation, Quota, Taken, Unreadable, Write
 from bridge.queue.scripting import Scripts
 from bridge.queue.turn import AlreadyUsed, TurnChanged
@@ -295,7 +296,7 @@ async def test_a_button_works_before_its_notice_is_recorded(store: Store) -> Non
     taken = await process.take()
     await process.journal.outcome(taken, "{}", what="unknown")
 
-    assert (await process.inbox.drafts.put(turn, by=TurnId("click"))).how == "queued"
+    assert (await process.inbox.drafts.put(turn, by=TurnId("click"))).end == "queued"
 
     assert (await process.take(taken.held)).record.body == message("my secret words"), (
         "the next worker can still read it"
@@ -312,10 +313,10 @@ async def test_a_full_thread_resends_nothing_until_it_has_room(store: Store) -> 
     for number in range(50):
         await store.queue(message("x", ts(number + 1)))
 
-    assert (await store.process().inbox.drafts.put(turn, by=TurnId("click"))).how == "full"
+    assert (await store.process().inbox.drafts.put(turn, by=TurnId("click"))).end == "full"
     process = store.process()
     await process.journal.done(await process.take())
-    assert (await process.inbox.drafts.put(turn, by=TurnId("click"))).how == "queued"
+    assert (await process.inbox.drafts.put(turn, by=TurnId("click"))).end == "queued"
     assert len(await store.box(LANE)) == 50
 
 
@@ -542,10 +543,10 @@ async def test_a_message_is_resent_once_however_often_requested(store: Store) ->
     await store.process().inbox.drafts.put(turn, by=TurnId("click"))
     before = await store.dump()
 
-    assert (await store.process().inbox.drafts.put(turn, by=TurnId("click"))).how == "queued", (
+    assert (await store.process().inbox.drafts.put(turn, by=TurnId("click"))).end == "queued", (
         "the click's turn runs again"
     )
-    assert (await store.process().inbox.drafts.put(turn, by=TurnId("another click"))).how == "already"
+    assert (await store.process().inbox.drafts.put(turn, by=TurnId("another click"))).end == "already"
 
     assert await store.dump() == before
     process = store.process()

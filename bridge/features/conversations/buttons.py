@@ -26,8 +26,9 @@ from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by
 from bridge.ids import PersonKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice, TriggeredRun
 from bridge.project.models import Agent
-from bridge.queue.drafts import Draft, Resent
-from bridge.queue.inbox import Arrival, Condition, NotQueued, Put, Queued
+from bridge.queue.drafts import Draft
+from bridge.queue.inbox import Arrival, Condition
+from bridge.queue.put import NotQueued, Put, Queued
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 from bridge.slack.parts import MessageTag
@@ -73,10 +74,10 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     await check_may_ask(deps, turn, thread)
     drafts = deps.inbox.drafts
     results = [await drafts.put(one, by=turn.id, user=turn.user) for one in await drafts.offered(thread)]
-    for how in ("full", "queued", "already"):
-        if same := [result for result in results if result.how == how]:
+    for end in ("full", "queued", "already"):
+        if same := [result for result in results if result.end == end]:
             return _resent(same[-1], notices.sent_them(len(same)))
-    return _resent(Resent("gone"), notices.MESSAGE_GONE)
+    return _resent(NotQueued("gone"), notices.MESSAGE_GONE)
 
 
 async def _put_reply(deps: Deps, message: InboundMessage) -> Put:
@@ -142,14 +143,14 @@ async def queued_shown(deps: Deps, turn: Turn, queued: QueuedAgain, ts: str) -> 
         await remove_notice(deps, again, turn.channel, notice)
 
 
-def _resent(resent: Resent, queued: Reply) -> Outcome:
+def _resent(put: Put, queued: Reply) -> Outcome:
     """Say what became of a draft that a button has put: *queued*, or the reason why it wasn't."""
-    match resent.how:
-        case "queued":
-            return Outcome(what="sent again", reply=queued, after=(QueuedAgain(turn=resent.turn or ""),))
-        case "already":
+    match put:
+        case Queued():
+            return Outcome(what="sent again", reply=queued, after=(QueuedAgain(turn=put.turn),))
+        case NotQueued("already"):
             return shown(notices.already_used(), "already")
-        case "full":
+        case NotQueued("full"):
             return shown(notices.THREAD_FULL, "full")
         case _:
             return shown(notices.MESSAGE_GONE, "gone")

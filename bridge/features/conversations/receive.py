@@ -28,9 +28,9 @@ from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice, TriggeredRun
 from bridge.names.folding import fold, may_have, name_key
 from bridge.names.matching import is_called
-from bridge.queue.drafts import How
-from bridge.queue.inbox import Arrival, Condition, Inbox, NotQueued, Put, Queued
+from bridge.queue.inbox import Arrival, Condition, Inbox
 from bridge.queue.keys import TRACE
+from bridge.queue.put import NotQueued, Put, Queued
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.contents import summary
@@ -247,8 +247,7 @@ class Receiver:
         if how in {"edited", "known"} or (how == "unknown" and (age < YOUNG.total_seconds() or message.was_found)):
             received = Received(how)
         elif how == "asked":
-            found = await self.inbox.follow_up(message, arrival)
-            received = await self._paused(message, rule, found) if isinstance(found, NotQueued) else _FOLLOWS[found.how]
+            received = await self._received_of_app(message, rule, await self.inbox.follow_up(message, arrival))
         elif run and rule.edits and not message.is_late:
             again = replace(arrival, message=None, event=f"edit:{message.key}:{message.edited_ts}")
             received = await self._put_of_app(message, rule, again)
@@ -295,12 +294,11 @@ class Receiver:
 
     async def _put_of_app(self, message: InboundMessage, rule: AppRule, arrival: Arrival) -> Received:
         """Queue what an app's *message* starts."""
-        put = await self.inbox.put_message(arrival)
-        return await self._paused(message, rule, put) if put.end == "paused" else _received(put)
+        return await self._received_of_app(message, rule, await self.inbox.put_message(arrival))
 
-    async def _paused(self, message: InboundMessage, rule: AppRule, put: NotQueued) -> Received:
-        """Say that an app posts too fast, at most once an hour."""
-        if message.was_found:
+    async def _received_of_app(self, message: InboundMessage, rule: AppRule, put: Put) -> Received:
+        """Return the decision about an app's *message*. If it posts too fast, say so, at most once an hour."""
+        if not isinstance(put, NotQueued) or put.end != "paused" or message.was_found:
             return _received(put)
         if put.is_first:
             reply = notices.app_paused(rule.name or message.app_name or message.app).stored()
@@ -527,11 +525,5 @@ def _received(put: Put) -> Received:
     return Received("queued") if isinstance(put, Queued) else NOT_QUEUED[put.end]
 
 
-_FOLLOWS: dict[How, Received] = {
-    "queued": Received("queued"),
-    "already": Received("known"),
-    "gone": Received("known"),
-    "full": Received("full"),
-}
 _FOR_OTHERS = Received("ignored", Reason.FOR_OTHERS)
 _KNOWN = Received("ignored", Reason.SETTLED)

@@ -20,7 +20,8 @@ from bridge.features.conversations import stops
 from bridge.features.deps import Deps
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
-from bridge.queue.inbox import Inbox, Queued
+from bridge.queue.inbox import Inbox
+from bridge.queue.put import Queued
 from bridge.queue.stops import StopResult
 from bridge.slack.parts import Place
 

@@ -25,7 +25,7 @@ from bridge.ids import TurnId
 from bridge.inbound import ScheduledRun, ScheduledTask
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
-from bridge.queue.inbox import Queued
+from bridge.queue.put import Queued
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 
