@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from bridge.ends import notices
 from bridge.engine.places import MENU_MARK, RUN_MARK, is_posted_publicly, place_of, recipient_of
@@ -19,7 +20,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.ids import side_id
 from bridge.inbound import Click, InboundMessage
-from bridge.queue.patience import Patience
+from bridge.queue.patience import Draining, Patience
 from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit import kit
@@ -97,11 +98,14 @@ class ReplyPoster:
         existing, guard = ExistingParts(), turn.lease.ensure if outcome.is_outside else self._guard(turn)
         look = is_public and (may_be_posted or turn.is_card_in_doubt)
         has_waited, attempt, leases_outlived = turn.record.waits, 0, 0
+        over_at = 0.0  # when Slack can no longer be at a call whose answer got lost
         while True:
             began = turn.lease.monotonic()
             try:
                 if look and not card:
-                    existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
+                    existing |= await self._find(
+                        turn, outcome, mark, place, is_surely_new=not may_be_posted, known=existing, over_at=over_at
+                    )
                     look = False
                 if has_waited and not outcome.is_outside:
                     await self._journal.post_starts(turn.taken)
@@ -131,6 +135,7 @@ class ReplyPoster:
                 if exc.method == RESPONSE_URL and not reply.replaces_original:
                     raise PostInDoubt from exc
                 trouble, may_be_posted, look = exc, True, is_public
+                over_at = turn.lease.monotonic() + exc.under_way.total_seconds()
             attempt, has_waited = attempt + 1, True
             # An attempt longer than a lease blocked the process for too long.
             leases_outlived += turn.lease.has_passed_since(began)
@@ -229,21 +234,39 @@ class ReplyPoster:
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits until the token is accepted
                 await self._patience.wait_for(self._slack.token.accepted.wait())
                 return
-            if isinstance(trouble, SlackAmbiguous) and trouble.under_way and place:  # it's looked for, once it's over
-                await self._patience.wait_out(trouble.under_way)
             if trouble.retry_after and place and self._indicators.shows_words(place):
                 limited = f"Slack limits us, posting in {kit.spoken(trouble.retry_after)}"
                 await self._indicators.show_working(
                     place, f"has to wait: {limited}", speaker=speaker, rotating=[limited]
                 )
-            await self._patience.pause(trouble.retry_after or _PAUSES[min(attempt, len(_PAUSES)) - 1])
+            try:
+                await self._patience.pause(trouble.retry_after or _PAUSES[min(attempt, len(_PAUSES)) - 1])
+            except Draining:
+                if isinstance(trouble, SlackAmbiguous):
+                    await self._patience.wait_out(trouble.under_way.total_seconds())
+                raise
 
     async def _find(
-        self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, is_surely_new: bool
+        self,
+        turn: Turn,
+        outcome: Outcome,
+        mark: MessageTag,
+        place: Place,
+        *,
+        is_surely_new: bool,
+        known: ExistingParts | None = None,
+        over_at: float = 0.0,
     ) -> ExistingParts:
-        """Look for the post in Slack. Raises `PostInDoubt` if it may be there and Slack doesn't let the bot look."""
+        """Look for the post in Slack. Raises `PostInDoubt` if it may be there and Slack doesn't let the bot look.
+
+        If nothing is there besides what's *known*, Slack may be at it until *over_at*: only then that's certain.
+        """
+        look = partial(self._slack.history().find, place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         try:
-            return await self._slack.history().find(place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
+            found = await look()
+            if not found.keys() - (known or {}).keys() and (left := over_at - turn.lease.monotonic()) > 0:
+                await self._patience.wait_out(left)
+                found = await look()
         except SlackRefused as exc:
             if place.thread_ts and exc.error == THREAD_GONE:
                 await self.remove(turn)
@@ -252,6 +275,7 @@ class ReplyPoster:
             if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
                 return ExistingParts()
             raise PostInDoubt from exc
+        return found
 
     def _guard(self, turn: Turn) -> Guard:
         """Return what is asked before each call: whether this process still has the lane, and the turn isn't stopped.

@@ -193,7 +193,9 @@ class DropBefore:
 
 @dataclass(frozen=True)
 class DropAfter:
-    """A fault: the request is carried out, and the connection breaks before the response."""
+    """A fault: the connection breaks before the response. The request is carried out, so many seconds *later*."""
+
+    later: float = 0.0
 
 
 class Cut:

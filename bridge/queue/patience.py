@@ -35,9 +35,9 @@ class Patience:
             for end in ends:
                 end.cancel()
 
-    async def wait_out(self, duration: timedelta) -> None:
-        """Sleep for *duration*, also when draining: whoever takes over must not look before its end."""
-        await self._sleep(duration.total_seconds())
+    async def wait_out(self, seconds: float) -> None:
+        """Sleep, also when draining: whoever takes over must not look before the end."""
+        await self._sleep(seconds)
 
     async def wait_for(self, what: Awaitable[object]) -> None:
         """Wait for *what*, and cancel it when draining. Raises `Draining`."""

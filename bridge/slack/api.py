@@ -227,7 +227,7 @@ class SlackWeb:
                 ) as response:
                     body = await response.read()
             except (aiohttp.ClientError, OSError) as exc:
-                raise _translated(method, exc, seconds) from exc
+                raise _translated(method, exc, self.clock.elapsed() - asked_at) from exc
             if not url and response.status == HTTPStatus.OK:
                 self._follow_clock(response.headers.get("Date", ""), asked_at)
             answer = _judge(method, response.status, response.headers, body, is_api=not url)
@@ -378,8 +378,8 @@ async def _refuse_redirect(
     return response
 
 
-def _translated(method: str, exc: aiohttp.ClientError | OSError, seconds: float = CALL_SECONDS) -> SlackError:
-    """Return what the failure of a call that might take *seconds* means."""
+def _translated(method: str, exc: aiohttp.ClientError | OSError, after: float = CALL_SECONDS) -> SlackError:
+    """Return what the failure of a call means, so many seconds *after* it began."""
     match exc:
         case _Redirected():  # SLACK_API_URL isn't Slack's address, or a proxy wants people to sign in
             return SlackRefused(method, f"http_{exc.status}")
@@ -390,8 +390,7 @@ def _translated(method: str, exc: aiohttp.ClientError | OSError, seconds: float 
             | aiohttp.ClientHttpProxyError()
         ):  # the request didn't reach Slack
             return SlackUnreachable(method, type(exc).__name__)
-    cut_short = max(0.0, CALL_SECONDS - seconds) if isinstance(exc, TimeoutError) else 0.0
-    return SlackAmbiguous(method, type(exc).__name__, timedelta(seconds=cut_short))
+    return SlackAmbiguous(method, type(exc).__name__, timedelta(seconds=max(0.0, CALL_SECONDS - after)))
 
 
 def _outcome(error: SlackError) -> str:
@@ -491,7 +490,7 @@ class Deadline:
     async def check(self) -> None:
         """Call this immediately before each call of Slack. Raises what the guard raises."""
         if self.guard is not None:
-            await self.guard(timedelta(seconds=max(0.0, self.left())))
+            await self.guard(timedelta(seconds=CALL_SECONDS))
 
 
 @dataclass(slots=True)

@@ -411,16 +411,23 @@ class Poster:
         return None
 
     async def _search(self, posting: _Posting, name: str, doubt: SlackAmbiguous) -> str | None:
-        """Search the thread for the part *name*; returns its ``ts``, or None. Raises *doubt* if it can't search."""
+        """Search the thread for the part *name*; returns its ``ts``, or None if Slack doesn't have it.
+
+        Raises *doubt* if it can't search, or Slack may still be at the call.
+        """
         log.warning("checking whether a message was posted", extra={"detail": doubt.detail})
         if posting.deadline.left() < _PAUSE_BEFORE_SEARCH + 2 * _RESERVE_AFTER_SEARCH:
             raise doubt
+        began = self._monotonic()
         await self._sleep(_PAUSE_BEFORE_SEARCH)
         history = self.history(Deadline(posting.deadline.at - _RESERVE_AFTER_SEARCH, self._monotonic))
         try:
             found = await history.find(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
         except SlackError:
             raise doubt from None
+        left = doubt.under_way - timedelta(seconds=self._monotonic() - began)
+        if name not in found and left > timedelta(0):
+            raise SlackAmbiguous(doubt.method, doubt.detail, left) from doubt
         return found.get(name)
 
     async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:

@@ -186,6 +186,19 @@ async def test_a_kill_after_a_card_was_sent_by_url_does_not_repeat_it(system: Sy
     assert len(cards(system)) == before + 1
 
 
+async def test_a_cut_post_is_not_repeated_while_slack_is_at_it(redis_server: RealRedis) -> None:
+    async with open_system(redis_server.url, f"test-{secrets.token_hex(4)}") as system:
+        await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
+        system.slack.faults.on("chat.postMessage", DropAfter(later=4))
+
+        root = await system.mention(ALICE, GENERAL, "are you cut?")
+        await system.answered(GENERAL, root)
+        await wait_until(system.is_at_rest, "the turn ends")
+        await wait_until(lambda: all(one.status for one in system.called("chat.postMessage")), "Slack is done")
+
+        assert len(system.answers(GENERAL, root)) == 1
+
+
 @pytest.mark.parametrize("ends", [False, True])
 async def test_a_post_with_little_time_is_not_repeated_while_slack_is_at_it(
     redis_server: RealRedis, *, ends: bool

@@ -450,7 +450,7 @@ async def test_a_shared_file_is_found_by_its_name(slack: EmulatedSlack, poster: 
 # Files
 
 
-@pytest.mark.parametrize("fault", [DropBefore(), DropAfter()])
+@pytest.mark.parametrize("fault", [Http(502), DropAfter()])
 @pytest.mark.parametrize("place", [HERE, TOP])
 async def test_a_file_as_text_goes_once_into_the_messages_thread(
     slack: EmulatedSlack, slack_web: SlackWeb, place: Place, fault: Fault
@@ -521,12 +521,22 @@ async def test_a_post_that_never_arrived_is_repeated(slack: EmulatedSlack, poste
 
 
 async def test_a_second_doubt_is_not_settled_by_a_third_post(slack: EmulatedSlack, poster: Poster) -> None:
-    slack.faults.on(POST, DropBefore(), times=None)
+    slack.faults.on(POST, Http(502), times=None)
 
     with pytest.raises(SlackAmbiguous):
         await post(poster, answer("Hello"))
 
     assert len(asked(slack, POST)) == 2
+
+
+async def test_a_cut_post_is_not_repeated_while_slack_may_be_at_it(slack: EmulatedSlack, poster: Poster) -> None:
+    slack.faults.on(POST, DropBefore())
+
+    with pytest.raises(SlackAmbiguous) as caught:
+        await post(poster, answer("Hello"))
+
+    assert timedelta(seconds=8) < caught.value.under_way < timedelta(seconds=10)
+    assert posted(slack) == []
 
 
 # Private messages, responses, updates, forms

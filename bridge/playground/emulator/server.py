@@ -63,6 +63,10 @@ class ApiCall:
         """Whether it was carried out and answered."""
         return isinstance(self.answer, dict) and bool(self.answer.get("ok"))
 
+    def note(self, answer: Response) -> None:
+        """Note its *answer*, even if nobody gets it."""
+        self.status, self.answer = answer.status_code, _read(answer)
+
 
 @dataclass
 class ApiServer:
@@ -145,15 +149,16 @@ class ApiServer:
             if await request.is_disconnected():
                 return Silence()
         answer = _instead(call.fault) or self._limited(call.method, channel)
-        if answer is None and not isinstance(call.fault, DropBefore):
+        if isinstance(call.fault, DropAfter) and call.fault.later:
+            asyncio.get_running_loop().call_later(call.fault.later, lambda: call.note(carry_out()))
+        elif answer is None and not isinstance(call.fault, DropBefore):
             answer = carry_out()
         if isinstance(call.fault, Hang):
             await call.fault.until.wait()
         call.seconds = time.perf_counter() - started
         if answer is None or isinstance(call.fault, DropAfter):
             return Cut(self._server) if self._server else Response(status_code=500)
-        call.status = answer.status_code
-        call.answer = _read(answer)
+        call.note(answer)
         return answer
 
     def _limited(self, method: str, channel: str) -> Response | None:
