@@ -123,6 +123,7 @@ class _Inbound(BaseModel, frozen=True):
     is_shared: bool = False  # the channel is shared with another workspace (Slack Connect)
     project: str = ""
     names_project: bool = False
+    version: ClassVar[int] = 1  # of the records of its turns: older releases leave a later one to newer ones
     is_greeting: ClassVar[bool] = False  # Slack needn't retry it, and without access there's no notice
     is_request: ClassVar[bool] = False  # of a person, whose access is checked again when it's acted on
     is_unrequested: ClassVar[bool] = False  # nothing is lost, and nobody is notified, if it can't be finished
@@ -331,6 +332,7 @@ class Notice(Respondable):
     those of an earlier release, *what* has facts after a colon, and there's no *reply*.
     """
 
+    version: ClassVar[int] = 2
     kind: Literal["notice"] = "notice"
     what: str
     reply: dict[str, Any] = {}

@@ -192,6 +192,7 @@ class Inbox:
             "thread": str(thread or ""),
             "condition": arrival.condition,
             "kind": inbound.kind,
+            "v": inbound.version,
             "now": str(epoch_ms(now)),
             "came": Delivery(now, self.consumer, event if message else "", retry, arrival.why).to_line(),
             "worker": self.consumer if token else None,
@@ -231,7 +232,7 @@ class Inbox:
         turn, now = new_turn_id(), self._now()
         came = Delivery(now, self.consumer, why=why).to_line()
         key, lane = self._scripts.keys.turn(turn), own_lane(turn)
-        return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came)
+        return ("queue", key, 0, turn, lane, epoch_ms(now), inbound.kind, to_json(inbound), came, inbound.version)
 
     async def write(self, *writes: Write) -> list[str]:
         """Make *writes* in one step, which may be repeated. Returns Redis's answers."""

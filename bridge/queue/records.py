@@ -23,16 +23,18 @@ from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId
 from bridge.inbound import Inbound, InboundMessage, from_json
 from bridge.queue.keys import milliseconds
-from bridge.queue.turn_log import takes_in
 
 VERSION = 1
 """The version of a conversation's record, and of others that aren't turns. From 1.0.0 on, a release reads its own and
 older versions; increase it if older releases can't read the new records. Scripts have this as ``VERSION``."""
 
-NEWEST = 3
-"""The version of a turn's record, as `read_head` describes it. A turn of a later version, and its lane, are left to
-processes that can read it. Those of the release before, whose processes may still run, are read and marked as they do
-(`end_of` and `end_as` in the scripts' prelude, `bridge.queue.turn_log`)."""
+NEWEST = 2
+"""The newest version of a turn that this release reads. A kind of input says which it needs (`bridge.inbound`); a turn
+of a later one, and its lane, are left to processes that can read it.
+
+Processes of the release before take the turns of this one, and the other way round. So for one release, what each of
+them marks is written as both read it (`end_as` in the scripts' prelude), and read as both write it (`end_of` there and
+here, `bridge.queue.turn_log`)."""
 
 
 class Step(StrEnum):
@@ -181,7 +183,7 @@ Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
 Distinct = tuple[Literal["distinct"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
-Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str]
+Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str, int]
 Write = (
     tuple[Literal["set"], str, int, str]
     | tuple[Literal["delete"], str, int, *tuple[str, ...]]
@@ -299,8 +301,8 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
 
     * ``v``, ``lane``, ``step`` (`Step`), and ``at``, when it was queued (ms)
     * its input: ``kind``, ``thread``, ``ts``, the time of its last edit (``version``), and all of it (``body``)
-    * ``decision``, made at the door: ``starts``, ``searches``, ``unread`` (`Record`), ``resent``
-    * ``token``: the last take, or ``edited`` since
+    * what the door decided: ``starts``, ``searches``, ``unread`` (`Record`), ``resent``
+    * ``takes``, the ``token`` of the last one, and ``edits`` since
     * ``end``: how it will end, if that's decided; ``what``: the name of its outcome
     * ``note`` on its request; ``counted``, the windows of the limits that this counted for; ``next_try``
     * ``outcome``; how far its post is (``waits``, ``out``, ``doubt``: see ``posting.lua``)
@@ -315,22 +317,21 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
     _, turn_id, turn, conversation, times_delivered = answer
     fields = dict(zip(turn[::2], turn[1::2], strict=True))
     try:
-        decision = {*fields.get("decision", "").split(), *fields}  # the earlier release has a field for each
         record = Record(
             id=TurnId(turn_id),
             lane=Lane(fields["lane"]),
             step=Step(fields["step"]),
             body=body or from_json(fields["body"]),
             accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
-            takes=takes_in(fields),
+            takes=int(fields.get("takes", "0")),
             times_delivered=int(times_delivered),
             end=end_of(fields),
             outcome=fields.get("outcome", ""),
             note=fields.get("note", ""),
             card=fields.get("card", ""),
-            starts="starts" in decision,
-            searches="searches" in decision,
-            has_unread_thread="unread" in decision,
+            starts="starts" in fields,
+            searches="searches" in fields,
+            has_unread_thread="unread" in fields,
             is_again="of" in fields,
             has_waited="next_try" in fields,
             pressed_by=fields.get("pressed_by", ""),

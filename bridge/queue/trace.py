@@ -165,7 +165,6 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
         ahead, parked = await redis.lpos(keys.box(lane), id_), await redis.hget(keys.parked(), lane)
         is_parked = parked == id_
         is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
-        is_unread = "unread" in fields or "unread" in fields.get("decision", "").split()
         turns[id_] = TurnTrace(
             id=TurnId(id_),
             ahead=ahead,
@@ -175,7 +174,8 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
             has_new_text=await _has_draft(scripts, message._replace(ts=fields.get("ts") or message.ts), id_, fields),
             approval=await redis.hget(keys.approval(id_), "state") or "",
             menu=(parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
-            waits_for_reading=is_unread and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
+            waits_for_reading="unread" in fields
+            and bool(await redis.exists(keys.unread_thread(ThreadKey.parse(thread)))),
             **_recorded(fields),
         )
         waiting.append(turns[id_].again)

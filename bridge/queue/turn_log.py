@@ -16,13 +16,11 @@ else does: what a turn does next depends on its other fields.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypedDict, cast
 
-_TOOK: Final = re.compile(r"^\d+ \S+ took$", re.MULTILINE)
 _LINES: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # building one for each takes as long again
 
 
@@ -56,11 +54,6 @@ def read_log(fields: Mapping[str, str]) -> list[Logged]:
     """Return the log in the *fields* of a turn's record, by time."""
     read = (Logged.from_line(line) for line in [*_earlier(fields), *fields.get("log", "").split("\n")])
     return sorted((entry for entry in read if entry), key=lambda entry: entry.at)
-
-
-def takes_in(fields: Mapping[str, str]) -> int:
-    """Count how often a worker started on the turn with these *fields*."""
-    return len(_TOOK.findall(fields.get("log", ""))) + int(fields.get("takes", "0"))
 
 
 def outcome_facts(entry: Logged) -> OutcomeFacts:

@@ -410,7 +410,7 @@ class QueuedReactions:
     async def _may_mark(self, turn: TurnId) -> bool:
         """Record that a message is marked, if it waits, no worker has started on it, and it isn't marked yet."""
         key = self._scripts.keys.turn(turn)
-        waits = {"step": Step.QUEUED, "token": "", "end": "", "queued_reaction": ""}
+        waits = {"step": Step.QUEUED, "takes": "", "withdrawn": "", "queued_reaction": ""}
         writes = only_if(key, waits, ("field", key, 0, "queued_reaction", "1"))
         return "holds" in await self._scripts.run("write", as_json(writes))
 

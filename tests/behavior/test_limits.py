@@ -8,7 +8,6 @@ import pytest
 
 from bridge.inbound import Notice
 from bridge.playground.emulator.sample import BOB
-from bridge.queue.records import NEWEST
 from bridge.slack.blockkit import kit
 from support.harness import Harness
 from support.store import CHANNEL, ROOT, TEAM, USER
@@ -186,10 +185,10 @@ async def test_a_notice_of_an_earlier_release_leads_to_why_in_private(harness: H
     assert (told.user, "!why" in told.text, harness.seen.messages) == (USER, True, [])
 
 
-async def test_what_is_queued_is_left_to_releases_that_can_read_it(harness: Harness) -> None:
+async def test_a_notice_is_left_to_releases_that_can_show_it(harness: Harness) -> None:
     reply = kit.reply("Hello.").stored()
 
     notice = await harness.store.process().inbox.put(Notice.direct(TEAM, USER, "told", reply))
     message = await harness.store.queue()
 
-    assert [await harness.store.field(one, "v") for one in (notice.turn, message)] == [str(NEWEST)] * 2
+    assert [await harness.store.field(one, "v") for one in (notice.turn, message)] == ["2", "1"]

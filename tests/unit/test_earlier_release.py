@@ -21,8 +21,8 @@ async def earlier(store: Store, **fields: str) -> TurnId:
     """Queue a turn as the release before does, with more *fields*."""
     turn = await store.queue(agent=1)
     key = f"{PREFIX}turn:{turn}"
-    await store.redis.hdel(key, "log", "token", "decision", "end")
-    await store.redis.hset(key, mapping={"v": "1", "came": _CAME, **fields})
+    await store.redis.hdel(key, "log", "token")
+    await store.redis.hset(key, mapping={"came": _CAME, **fields})
     return turn
 
 

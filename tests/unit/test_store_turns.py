@@ -235,7 +235,7 @@ async def test_only_the_first_message_of_a_thread_may_choose_its_agent(store: St
     first = await store.queue()
     second = await store.queue(message("<@UBOT> more", ts(1)), condition=Condition.START)
 
-    assert [await store.field(turn, "decision") for turn in (first, second)] == ["starts", None]
+    assert [await store.field(turn, "starts") for turn in (first, second)] == ["1", None]
 
 
 async def test_a_put_after_its_deadline_is_not_stored(store: Store) -> None:

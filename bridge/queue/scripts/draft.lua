@@ -54,11 +54,10 @@ if a.is_retry and not has_arrived then
   redis.call('PERSIST', key)
 else
   how = a.is_retry and 'asking' or 'queued'
-  redis.call('HSET', new, 'v', NEWEST, 'lane', lane, 'step', 'queued', 'at', a.now, 'body', seen.body,
+  redis.call('HSET', new, 'v', seen.v or VERSION, 'lane', lane, 'step', 'queued', 'at', a.now, 'body', seen.body,
     'thread', seen.thread or '', 'kind', seen.kind or 'message', 'of', message and seen.of or a.draft,
     'pressed_by', a.user or '')
-  local decision = seen.decision or seen.starts and 'starts' or seen.searches and 'searches'
-  if decision then redis.call('HSET', new, 'decision', decision) end
+  for _, name in ipairs({'starts', 'searches'}) do if seen[name] then redis.call('HSET', new, name, 1) end end
   redis.call('HSET', key, 'again', a.turn, 'again_by', a.by)
   if is_over then redis.call('HDEL', key, 'body', 'note') end -- else `finish` needs it, and deletes it
   if a.is_retry then redis.call('HDEL', key, 'outcome') end

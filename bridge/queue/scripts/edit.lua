@@ -28,24 +28,23 @@ if not turn or since then
   return 'unknown'
 end
 local key = turn_key(turn)
-local seen, ends = redis.call('HMGET', key, 'step', 'kind', 'log', 'lane', 'version', 'v', 'thread', 't_sent'), end_of(key)
+local seen, ends = redis.call('HMGET', key, 'step', 'kind', 'log', 'lane', 'version', 'thread', 't_sent'), end_of(key)
 if is(ends, 'deleted') or ends == 'private' then return 'late' end
 local before = tonumber(seen[5] or '') or 0
 if version < before or (version > 0 and version == before and seen[1] ~= 'queued') then return 'known' end
 if seen[1] ~= 'queued' then
   -- A command has its own lane, and editing it doesn't restart it. What an app posts may be sent for its edit only.
   local is_chat = seen[1] and seen[2] == 'message' and string.sub(seen[4] or '', 1, 2) == 't:'
-    and (seen[8] or string.find(seen[3] or '', '\n%d+ %S+ sent') or (cjson.decode(ARGV[2]).app or '') ~= '')
+    and (seen[7] or string.find(seen[3] or '', '\n%d+ %S+ sent') or (cjson.decode(ARGV[2]).app or '') ~= '')
   if not is_chat then return 'late' end
   if version < (tonumber(redis.call('HGET', draft, 'version') or '') or 0) then return 'known' end
   redis.call('HDEL', draft, 'again', 'again_by')
-  redis.call('HSET', draft, 'v', VERSION, 'body', body, 'version', a.version, 'lane', seen[4], 'thread', seen[7] or '',
+  redis.call('HSET', draft, 'v', VERSION, 'body', body, 'version', a.version, 'lane', seen[4], 'thread', seen[6] or '',
     'of', turn)
   redis.call('PEXPIRE', draft, a.trace_ms)
   return 'asked'
 end
 if seen[2] ~= a.kind then return 'unknown' end -- the message was refused, and only the notice about that waits
 redis.call('HSET', key, 'body', body, 'version', a.version, 'log', with_line(seen[3], a.now .. ' - edited', REPEATED))
-if redis.call('HEXISTS', key, 'token') == 1 then redis.call('HSET', key, 'token', 'edited') end
-if tonumber(seen[6] or '0') < NEWEST then redis.call('HINCRBY', key, 'edits', 1) end -- as the earlier release notices it
+redis.call('HINCRBY', key, 'edits', 1)
 return 'edited'

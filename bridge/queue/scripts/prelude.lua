@@ -39,7 +39,7 @@ local function activate(lane) redis.call('XADD', READY, '*', 'lane', lane) end
 -- How a turn that isn't over will end, if that's decided, else nil: 'withdrawn' | 'discarded <why> <how many>' |
 -- 'stopped <at which step; withdrawn: while it waited>' | 'deleted <message or thread>', which stops it, too | 'private':
 -- its message was deleted, but a run can't be undone, so only its person gets to see the card.
--- The earlier release, which may still run, has a field for each.
+-- The earlier release, which may still run and work on the turn, has a field for each.
 local function end_of(key)
   local seen = redis.call('HMGET', key, 'end', 'deleted', 'withdrawn', 'stopped', 'discarded')
   if seen[2] then return seen[3] and 'deleted ' .. seen[2] or 'private' end
@@ -49,8 +49,6 @@ end
 local function is(how, word) return how ~= nil and string.sub(how, 1, #word) == word end
 local function end_as(key, how)
   redis.call('HSET', key, 'end', how)
-  local seen = redis.call('HMGET', key, 'v', 'step')
-  if tonumber(seen[1] or '0') >= NEWEST then return end -- else a process of the earlier release may be working on it
   local what, fact = string.match(how, '^(%S+) ?(.*)$')
   if what == 'private' then redis.call('HSET', key, 'deleted', 'message')
   elseif what == 'discarded' then redis.call('HSET', key, 'discarded', fact)
@@ -58,11 +56,11 @@ local function end_as(key, how)
     redis.call('HSET', key, 'withdrawn', 1)
     if what == 'deleted' then redis.call('HSET', key, 'deleted', fact) end
     if what == 'stopped' then redis.call('HSET', key, 'stopped', fact)
-    elseif what == 'deleted' and seen[2] ~= 'queued' then redis.call('HSET', key, 'stopped', 'deleted') end
+    elseif what == 'deleted' and redis.call('HGET', key, 'step') ~= 'queued' then redis.call('HSET', key, 'stopped', 'deleted') end
   end
 end
 
--- Whether a turn has another text than at the take with this token, which an edit replaces. The earlier release counts them.
+-- Whether a turn has another text than at the take with this token: a later take resets its `edits`.
 local function has_other_text(key, token)
   local seen = redis.call('HMGET', key, 'token', 'edits')
   return seen[1] ~= token or seen[2]
@@ -126,10 +124,9 @@ local function overtaken_by(lane, written, is_unread)
   local first, count = nil, 0
   for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
     local id = redis.call('LINDEX', box_key(lane), place)
-    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'token', 'decision', 'takes', 'unread')
+    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'unread')
     if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
-    local waits = is_unread and (seen[6] or string.find(seen[4] or '', 'unread', 1, true))
-    local is_taken = (seen[3] or seen[5]) and not waits and redis.call('HGET', parked_key(), lane) ~= id
+    local is_taken = seen[3] and not (seen[4] and is_unread) and redis.call('HGET', parked_key(), lane) ~= id
     if redis.call('LINDEX', box_key(lane), 0) == id and (is_taken or end_of(turn_key(id))) then break end
     first, count = id, count + 1
   end
@@ -382,18 +379,20 @@ local function owns(entry, consumer, lane, turn)
 end
 
 -- Look at the head of a lane, for a worker that holds its entry.
--- how: now (ms), begins ('1': this worker's first look, '0': a later one), and a token: whoever gives it to a later step
---      still has this take, and this text.
+-- how: now (ms), begins ('1': this worker's first look, '0': a later one), and a token of this take.
 -- Returns {'newer', id}: written by a later version, left unchanged | {'turn', id, turn hash, thread hash, how often the
 --          entry was delivered}.
 local function look_at_head(id, consumer, times_delivered, how)
   local key = turn_key(id)
-  local seen = redis.call('HMGET', key, 'v', 'thread', 'log', 'edits')
+  local seen = redis.call('HMGET', key, 'v', 'thread', 'log', 'takes', 'edits')
   if tonumber(seen[1] or '0') > NEWEST then return {'newer', id} end
   local conversation = redis.call('HGETALL', thread_key(seen[2] or ''))
-  local log = how[2] == '1' and with_line(seen[3], how[1] .. ' ' .. consumer .. ' took', REPEATED) or seen[3] or ''
-  redis.call('HSET', key, 'token', how[3], 'log', log)
-  if seen[4] then redis.call('HDEL', key, 'edits') end -- the earlier release's: they're in the text
+  redis.call('HSET', key, 'token', how[3])
+  if how[2] == '1' then
+    local log = with_line(seen[3], how[1] .. ' ' .. consumer .. ' took', REPEATED)
+    redis.call('HSET', key, 'takes', (seen[4] or 0) + 1, 'log', log)
+  end
+  if seen[5] then redis.call('HDEL', key, 'edits') end -- they're in the text
   return {'turn', id, redis.call('HGETALL', key), conversation, times_delivered}
 end
 
@@ -431,7 +430,7 @@ local function make(write)
   elseif how == 'trim' then answer = redis.call('XTRIM', key, 'MINID', write[4])
   elseif how == 'queue' then -- a turn in its own lane, once
     if redis.call('EXISTS', key) == 1 then return 0 end
-    answer = redis.call('HSET', key, 'v', NEWEST, 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
+    answer = redis.call('HSET', key, 'v', write[10], 'lane', write[5], 'step', 'queued', 'at', write[6], 'kind', write[7],
       'body', write[8], 'log', write[9])
     redis.call('RPUSH', box_key(write[5]), write[4])
     activate(write[5])

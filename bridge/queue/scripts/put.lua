@@ -32,12 +32,11 @@ local function read_again()
 end
 local earlier = known[2] or not since and known[3]
 if earlier then
-  local seen = redis.call('HMGET', turn_key(earlier), 'log', 'version', 'decision')
+  local seen = redis.call('HMGET', turn_key(earlier), 'log', 'version', 'resent')
   if seen[1] then redis.call('HSET', turn_key(earlier), 'log', with_line(seen[1], a.came, REPEATED)) end
-  local decision = seen[3] or ''
-  if is_again and seen[2] and not string.find(decision, 'resent', 1, true) and talk.v then
-    redis.call('HSET', turn_key(earlier), 'decision', decision .. ' resent') -- its edit was first, and nobody knew of the
-    read_again() -- killed process then
+  if is_again and seen[2] and not seen[3] and talk.v then -- its edit was first, and nobody knew of the killed process then
+    redis.call('HSET', turn_key(earlier), 'resent', 1)
+    read_again()
   end
   return {'duplicate', earlier}
 end
@@ -102,20 +101,20 @@ if is_again then read_again() end
 local first, overtaken, entry, woken = nil, 0, nil, nil
 if ts ~= '' and waiting > 0 then first, overtaken = overtaken_by(lane, tonumber(ts), unread) end
 local ahead = length - overtaken
-local log, decision = a.came, {}
+local log = a.came
 if ahead > 0 or first then log = with_line(log, a.now .. ' - queued ' .. ahead .. ' ' .. overtaken) end
-if condition == 'start' and not is_bound and not a.agent then decision[1] = 'starts' end -- its text may choose the agent
-if condition == 'search' then decision[1] = 'searches' end
-if (unread or is_again) and not a.was_found then decision[#decision + 1] = 'unread' end
-local record = {'v', NEWEST, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind}
-if #decision > 0 then add(record, 'decision', table.concat(decision, ' ')) end
-if a.version then add(record, 'version', a.version) end
-if ts ~= '' then add(record, 'ts', ts) end
+local record = {'v', a.v, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind}
+for name, value in pairs({
+  version = a.version, ts = ts ~= '' and ts,
+  starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent
+  searches = condition == 'search' and 1, unread = (unread or is_again) and not a.was_found and 1,
+}) do if value then add(record, name, value) end end
 if length == 0 then
   activate(lane)
   entry, woken = next_for(a.worker)
   if woken == lane then
     log = with_line(log, a.now .. ' ' .. a.worker .. ' took')
+    add(record, 'takes', 1)
     add(record, 'token', a.token)
   end
 end
