@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
-from bridge.errors import BadSchedule, RecordNotUnderstood
+from bridge.errors import RecordNotUnderstood
 from bridge.features.schedules import layout
 from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.placeholders import filled, needs_statistics
@@ -24,83 +23,6 @@ from support.tables import each
 
 BERLIN = "Europe/Berlin"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-QUESTIONS = [
-    # typed, question, schedule, time zone, channel
-    ('weekdays 8:30 "What changed?"', "What changed?", "every weekday at 08:30", "", ""),
-    ('"What changed?" weekdays 8:30', "What changed?", "every weekday at 08:30", "", ""),
-    ("“What changed?” daily at 9 berlin #ops", "What changed?", "every day at 09:00", BERLIN, "#ops"),
-    ("daily 9 'What changed?' #ops", "What changed?", "every day at 09:00", "", "#ops"),
-    ('daily 9 "What\'s new?"', "What's new?", "every day at 09:00", "", ""),
-    ('daily 9 "Is "billing" up?" #ops', 'Is "billing" up?', "every day at 09:00", "", "#ops"),
-    ('daily 9 "Every monday at 10 #sales --loud?"', "Every monday at 10 #sales --loud?", "every day at 09:00", "", ""),
-    ('cron "0 9 * * 1" "What changed?"', "What changed?", "every Monday at 09:00", "", ""),
-    ('"What changed?" cron "0 9 * * 1"', "What changed?", "every Monday at 09:00", "", ""),
-    ('cron 0 9 * * 1 "What changed?"', "What changed?", "every Monday at 09:00", "", ""),
-    ('daily 9 "Two\nlines"', "Two\nlines", "every day at 09:00", "", ""),
-    ('daily 9 "ＦＵＬＬ width"', "ＦＵＬＬ width", "every day at 09:00", "", ""),  # noqa: RUF001 - passed on as typed
-    ('daily 9 {"json": "as a question"}', '{"json": "as a question"}', "every day at 09:00", "", ""),
-]
-INPUTS = [
-    ("daily 9", ""),
-    ('daily 9 {"day": "monday"}', {"day": "monday"}),
-    ('{"day": "monday"} daily 9', {"day": "monday"}),
-    ("daily 9 {“day”: “monday”}", {"day": "monday"}),
-    ('daily 9 [1, {"a": []}] #ops', [1, {"a": []}]),
-    ('daily 9 "monday"', "monday"),
-    ("daily 9 'monday'", "monday"),
-    ('daily 9 "It says "no""', 'It says "no"'),
-    ("daily 9 {{date}}", "{{date}}"),
-    ('daily 9 `{"day": "monday"}`', {"day": "monday"}),
-    ('daily 9\u00a0```\n{\n  "day": "monday"\n}\n``` in #ops.', {"day": "monday"}),
-    ('daily 9 with input {"day": "monday"}', {"day": "monday"}),
-]
-
-
-@each(("typed", "text", "when", "zone", "channel"), QUESTIONS)
-def test_a_question_is_read_as_people_type_it(typed: str, text: str, when: str, zone: str, channel: str) -> None:
-    spec = read_question(7, typed)
-
-    assert (spec.text, spec.schedule.words, spec.zone, spec.channel) == (text, when, zone, channel)
-
-
-@each(("typed", "value"), INPUTS)
-def test_an_input_is_read_as_people_type_it(typed: str, value: Any) -> None:
-    spec = read_run(3, typed)
-
-    assert (spec.input, spec.schedule.words) == (value, "every day at 09:00")
-
-
-@each(
-    ("typed", "part"),
-    [
-        ("daily 9", "question"), ('daily 9 ""', "question"), ('daily 9 "What?', "unclosed"),
-        ('daily "What?"', "no_time"), ('"What?"', "often"), ('daily 9 "What?" --continue yes', "strange"),
-        ('daily 9 "What?" --overlap', "overlap"), ('daily 9 "What?" --overlap run', "overlap"),
-        ('daily 9 "What?" --compare 7d', "options"), ('daily 9 "{{moon}}"', "placeholder"),
-        ('daily 9 "{{stats.tags}}"', "placeholder"), ('every 2 weeks 9 "What?"', "often"),
-    ],
-)  # fmt: skip
-def test_an_unreadable_part_of_a_question_is_named(typed: str, part: str) -> None:
-    with pytest.raises(BadSchedule) as refused:
-        read_question(7, typed)
-
-    assert (refused.value.part, refused.value.of) == (part, "question")
-
-
-@each(
-    ("typed", "continues", "overlap"),
-    [
-        ('daily 9 "?"', False, "skip"),
-        ('daily 9 --continue "?"', True, "skip"),
-        ('daily 9 "?" —continue #ops', True, "skip"),
-        ('--overlap=wait daily 9 "?" --continue', True, "wait"),
-        ('daily 9 "?" --overlap Skip', False, "skip"),
-    ],
-)
-def test_options_of_a_question_come_in_any_order(typed: str, continues: bool, overlap: str) -> None:  # noqa: FBT001
-    spec = read_question(7, typed)
-
-    assert (spec.continues, spec.overlap) == (continues, overlap)
 
 
 def test_placeholders_are_filled_in_wherever_texts_are() -> None:
