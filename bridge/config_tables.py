@@ -17,7 +17,7 @@ from bridge.setting_types import duration, one_of
 from bridge.slack.senders import read_key
 
 Act = Literal["ask", "run", "schedule", "report", "alert", "settings", "approve", "trace"]
-"""What a rule is about. *settings* are a channel's, and agents' faces; *trace* is what ``!why`` shows."""
+"""What a rule is about. *settings* are a channel's, and agents' handles; *trace* is what ``!why`` shows."""
 
 ACTS: Final[tuple[Act, ...]] = get_args(Act)
 KINDS_OF_PEOPLE: Final = ("members", "guests")
@@ -128,7 +128,7 @@ class RuleTable(TomlTable):
     owner's, too. Without it: everyone who may use the bridge."""
     may: Annotated[_Acts | None, Field(examples=['["run"]'])] = None
     """What they may do: `ask` (agents), `run` (workflows), `schedule` (questions and runs), `report` (schedule one),
-    `alert` (set one up), `settings` (change a channel's, and agents' faces), `approve`, `trace` (see `!why`).
+    `alert` (set one up), `settings` (change a channel's, and agents' handles), `approve`, `trace` (see `!why`).
     Without it: everything."""
     projects: Annotated[_Names | None, Field(examples=['["data"]'])] = None
     """The IDs or names of projects, or patterns."""
@@ -216,7 +216,7 @@ def _face(given: str) -> str:
 
 
 class AgentTable(TomlTable):
-    """``[agents.<id or name>]``: how an agent is shown. What's set here can't be changed in Slack."""
+    """``[agents.<id or name>]``: how an agent is shown."""
 
     face: Annotated[Annotated[str, AfterValidator(_face)] | None, Field(examples=['":headphones:"'])] = None
     """The emoji beside its answers."""

@@ -242,7 +242,7 @@ def build(
 
 def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> Turns:
     """Build what answers the messages in the queue."""
-    watches = Watches(deps.channels.heard, deps.faces.heard, deps.handles.heard)
+    watches = Watches(deps.channels.heard, deps.handles.heard)
     return Turns(
         deps=deps,
         features=features,
@@ -309,7 +309,7 @@ def _deps(
         approvals=Approvals(identity.workspace),
         sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
         channels=channels,
-        faces=Faces(scripts, directory, slack.authorship, identity.bot_user),
+        faces=Faces(directory, slack.authorship, identity.bot_user),
         handles=Handles(scripts, UserGroups(wires.web), identity.bot_user),
         home_pages=StoredPages(scripts),
         first_words=FirstWords(slack, monotonic=monotonic),

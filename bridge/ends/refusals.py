@@ -73,7 +73,7 @@ ACCESS: Final[Mapping[str, End]] = {
 
 PERMISSIONS: Final[Mapping[str, End]] = {
     **ACCESS,
-    "face": End("You don't have permission to change agents' faces.", ASK),
+    "handle": End("You don't have permission to change agents' handles.", ASK),
     "default": End("You don't have permission to change channel settings.", ASK),
     "report": End("You don't have permission to schedule reports.", ASK),
     "alert": End("You don't have permission to set up alerts.", ASK),

@@ -277,7 +277,7 @@ class Access:
             return "unknown"
         if verdict.of.reason != "runner":
             return verdict.of.reason
-        return "face" if asked.target is not None and asked.act == "settings" else _REASONS.get(asked.act, "runner")
+        return "handle" if asked.target is not None and asked.act == "settings" else _REASONS.get(asked.act, "runner")
 
     async def _names(self, rules: Sequence[Rule], more: frozenset[str] = frozenset()) -> dict[str, str]:
         """Return the names of user groups and public channels that *rules* name."""

@@ -63,7 +63,7 @@ class MenuQuery(NamedTuple):
 
     catalog: Catalog | Offered
     text: str
-    faces: Callable[[Sequence[Agent]], Awaitable[Mapping[int, str]]]
+    faces: Callable[[Sequence[Agent]], Mapping[int, str]]
     offered: Callable[[Act], Offered]
 
 

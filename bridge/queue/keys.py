@@ -119,7 +119,7 @@ class Keys:
                     erased="turn")
     parked = Key[[]]("parked", "hash", "until someone decides", "lane → turn waiting for a choice", stays=True)
     held = Key[[]]("held", "hash", "while some are waiting", "lane → ts of the stop holding its messages", stays=True)
-    stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings and faces")
+    stops = Key[[]]("stops", "Pub/Sub channel", "not stored", "stopped turns; changes to channel settings and handles")
     processes = Key[[]]("processes", "zset", HEARD, "processes, except those that stopped cleanly, by last heartbeat")
     reload = Key[[]]("reload", "string", ASKED, "the latest request to read the operator's file again")
     in_force = Key[str]("in_force:<process>", "string", HEARD, "what a process uses of the operator's file")
@@ -160,7 +160,6 @@ class Keys:
     looked = Key[ThreadKey]("looked:<thread>", "string", SEEN, "a thread that was searched for its lost session")
     channels = Key[[]]("defaults", "hash", "forever", "team:channel → see `bridge.features.channels.settings`",
                        stays=True, erased="set up")
-    faces = Key[[]]("faces", "hash", "forever", "agent, or project:agent → its chosen emoji", stays=True)
     handles = Key[[]]("handles", "hash", "forever", "user group → the agent whose handle it is, and who set it",
                       stays=True, erased="set up")
     used = Key[str]("used:<limit>", "hash", "its minute, hour or day", "how much of a limit is used up")

@@ -106,7 +106,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/project", "The shop."),
         ("/stats", "4,321"),
         ("/stats since 7d", "There's nothing to compare with yet"),
-        ("/help", "/agents: List the agents, or search them. Also: show, chat, face, handle, channel, default"),
+        ("/help", "/agents: List the agents, or search them. Also: show, chat, handle, channel, default"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),

@@ -78,7 +78,6 @@ async def set_up(harness: Harness, user: str) -> None:
     assert await harness.store.channels.replace(TEAM, RANDOM, stored, settings)
     handle = Handle(agent=7, handle=user.lower(), owner=user, team=TEAM)
     await harness.store.redis.hset(harness.store.scripts.keys.handles(), f"S0{user[-3:]}", handle.model_dump_json())
-    await harness.store.redis.hset(harness.store.scripts.keys.faces(), "7", ":owl:")
     harness.use_file(f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{CAROL}"]}}\n[[rules]]\n')
     await harness.type_command("/workflows run 3 approve", user)
 

@@ -130,7 +130,7 @@ async def test_a_handle_that_cannot_be_is_refused(harness: Harness, typed: str, 
 async def test_only_people_who_may_change_settings_set_handles(harness: Harness) -> None:
     harness.configure(BRIDGE_RUNNERS=BOB)
 
-    assert "You don't have permission" in await give(harness)
+    assert "You don't have permission to change agents' handles." in await give(harness)
 
 
 async def look(harness: Harness) -> None:

@@ -14,6 +14,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.engine.home import Need
+from bridge.engine.projects import OF_DIRECT
 from bridge.engine.results import Form
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec
@@ -134,14 +135,24 @@ async def test_home_says_that_the_service_is_down_while_its_lists_are_fresh(harn
     assert "Support" in words(view)
 
 
-async def test_an_outage_redraws_home_when_it_begins_and_ends(harness: Harness) -> None:
-    deps = harness.parts().turns.deps
-    await home_of(harness)
+def published(harness: Harness, user: str) -> int:
+    return sum(one["user_id"] == user for one in harness.seen.homes)
+
+
+async def unreachable(harness: Harness) -> None:
+    """Let an outage of the default project's service be noticed."""
     harness.service.always = REFUSED
     for _ in range(2):
         with suppress(ProjectError):
             await harness.wires.project.get_project()
-    await look_for_outages(deps)
+    await look_for_outages(harness.parts().turns.deps)
+    await harness.work()
+
+
+async def test_an_outage_redraws_home_when_it_begins_and_ends(harness: Harness) -> None:
+    deps = harness.parts().turns.deps
+    await home_of(harness)
+    await unreachable(harness)
     await look_for_outages(deps)
     await harness.work()
     assert len(harness.seen.homes) == 2
@@ -154,6 +165,34 @@ async def test_an_outage_redraws_home_when_it_begins_and_ends(harness: Harness) 
 
     assert len(harness.seen.homes) == 3
     assert "unavailable" not in words(home_now(harness))
+
+
+async def test_an_outage_redraws_the_homes_that_are_open(harness: Harness) -> None:
+    await harness.slack.people.open_home(BOB)
+    await harness.work()
+    harness.store.clock.time += timedelta(minutes=59)
+    await home_of(harness)
+    harness.store.clock.time += timedelta(minutes=2)  # Bob opened his more than an hour ago
+
+    await unreachable(harness)
+
+    assert [published(harness, user) for user in (USER, BOB, CAROL)] == [2, 1, 0]
+
+
+async def test_an_outage_redraws_only_homes_of_its_project(harness: Harness) -> None:
+    harness.serve("orders", orders=CHANNEL)
+    await home_of(harness)
+    await harness.slack.people.open_home(BOB)
+    await harness.work()
+    home = harness.slack.home(BOB)
+    assert home is not None
+    await harness.slack.ui.select_in_view(BOB, home.id, OF_DIRECT, "orders")
+    await harness.work()
+    before = published(harness, BOB)
+
+    await unreachable(harness)
+
+    assert (published(harness, USER), published(harness, BOB)) == (2, before)
 
 
 async def test_agents_come_in_pages_which_home_remembers(harness: Harness) -> None:

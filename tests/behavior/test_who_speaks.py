@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
 
 import httpx
 import pytest
 
-from bridge.engine.projects import OF_DIRECT
-from bridge.features.agents.layout import OPEN_FACE
 from bridge.features.buttons import FEEDBACK
 from bridge.playground.emulator.faults import DropAfter, Http, RateLimited
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, GENERAL, OTHER_BOT
+from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, OTHER_BOT
 from support.harness import POST, SALES, SUPPORT, Harness, Posted
-from support.waiting import wait_until
 
 CUSTOMIZE = "chat:write.customize"
 MENTION = f"<@{BRIDGE}> "
@@ -161,25 +156,9 @@ async def test_a_name_cannot_be_taken_for_anothers(harness: Harness, name: str, 
 # Faces
 
 
-async def chosen_by_command(harness: Harness, face: str) -> None:
-    await harness.type_command(f"/agents face Support {face}", works=False)
-
-
-async def chosen_in_the_form(harness: Harness, face: str) -> None:
-    await harness.type_command("/agents show Support")
-    await harness.press(OPEN_FACE)
-    view = harness.slack.workspace.stack(ALICE)[-1]
-    support = {"text": {"type": "plain_text", "text": "Support"}, "value": "7"}
-    await harness.slack.ui.submit(view.id, {"agent": support, "emoji": face}, ALICE)
-
-
-@pytest.mark.parametrize("choose", [chosen_by_command, chosen_in_the_form])
-@pytest.mark.parametrize("typed", [":headphones:", "🎧", "headphones"])
-async def test_a_chosen_face_is_shown_everywhere(
-    harness: Harness, choose: Callable[[Harness, str], Awaitable[None]], typed: str
-) -> None:
-    await choose(harness, typed)
-    await harness.work()
+@pytest.mark.parametrize("face", [":headphones:", "🎧", "headphones"])
+async def test_a_face_that_the_file_sets_is_shown_everywhere(harness: Harness, face: str) -> None:
+    harness.use_file(f'[agents.Support]\nface = "{face}"')
     root = await harness.say(f"{MENTION}hello")
     await harness.say("!session", root)
     session = harness.seen.ephemerals[-1]
@@ -188,6 +167,7 @@ async def test_a_chosen_face_is_shown_everywhere(
     await harness.slack.people.open_home(ALICE)
     await harness.work()
     harness.configure(BRIDGE_DEFAULT_AGENT="")
+    harness.use_file(f'[agents.Support]\nface = "{face}"')
     await harness.say(f"{MENTION}who?")
 
     assert who(next(one for one in harness.seen.messages if one.tag.session)) == ("Support", ":headphones:")
@@ -195,30 +175,6 @@ async def test_a_chosen_face_is_shown_everywhere(
     assert {"type": "emoji", "name": "headphones"} in listed.blocks[1]["elements"][0]["elements"][1]["elements"]
     assert "🎧 Support" in json.dumps(harness.seen.homes[-1], ensure_ascii=False)
     assert "🎧 Support" in json.dumps(last(harness).blocks, ensure_ascii=False)
-
-
-async def test_a_face_can_become_the_default_again(harness: Harness) -> None:
-    await harness.type_command("/agents face Support :headphones:")
-    await harness.type_command("/agents face Support default")
-
-    await harness.say(f"{MENTION}hello")
-
-    assert who(last(harness)) == ("Support", ":lion_face:")
-
-
-@pytest.mark.parametrize("typed", ["nonsense", ":a::b:", "🎧🎧", "x y", "<!here>"])
-async def test_only_one_emoji_is_a_face(harness: Harness, typed: str) -> None:
-    await harness.type_command(f"/agents face Support {typed}")
-
-    assert "isn't an emoji" in harness.seen.ephemerals[-1].text
-
-
-async def test_only_people_who_may_change_settings_choose_faces(harness: Harness) -> None:
-    harness.configure(BRIDGE_RUNNERS=BOB)
-
-    await harness.type_command("/agents face Support :headphones:")
-
-    assert harness.seen.ephemerals[-1].text.startswith("You don't have permission to change agents' faces.")
 
 
 # The bot's own messages
@@ -308,40 +264,3 @@ async def test_a_menu_of_many_agents_shows_their_faces(harness: Harness) -> None
     found = await harness.slack.ui.suggestions(ALICE, "agent:choose", "agent 007", channel=menu.channel, ts=menu.ts)
 
     assert [option["text"]["text"] for option in found] == ["🦁 agent 007"]
-
-
-def published(harness: Harness, user: str) -> list[str]:
-    return [str(one["view"]) for one in harness.seen.homes if one["user_id"] == user]
-
-
-async def test_a_changed_face_redraws_the_homes_that_others_have_open(harness: Harness) -> None:
-    await harness.slack.people.open_home(BOB)
-    await harness.work()
-    harness.store.clock.time += timedelta(minutes=59)
-    await harness.slack.people.open_home(ALICE)
-    await harness.work()
-    harness.store.clock.time += timedelta(minutes=2)  # Bob opened his more than an hour ago
-
-    await harness.type_command("/agents face Support :headphones:", CAROL)
-
-    await wait_until(lambda: len(published(harness, ALICE)) == 2, "Alice's Home is redrawn")
-    assert "🎧" in published(harness, ALICE)[-1]
-    assert [len(published(harness, user)) for user in (BOB, CAROL)] == [1, 0]
-
-
-async def test_a_changed_face_redraws_only_homes_of_its_project(harness: Harness) -> None:
-    harness.serve("orders", orders=GENERAL)
-    await harness.slack.people.open_home(ALICE)
-    await harness.work()
-    await harness.slack.people.open_home(BOB)
-    await harness.work()
-    home = harness.slack.home(BOB)
-    assert home is not None
-    await harness.slack.ui.select_in_view(BOB, home.id, OF_DIRECT, "orders")
-    await harness.work()
-    counts = {user: len(published(harness, user)) for user in (ALICE, BOB)}
-
-    await harness.type_command("/agents face Support :headphones:", CAROL)
-
-    await wait_until(lambda: len(published(harness, BOB)) > counts[BOB], "Bob's Home is redrawn")
-    assert len(published(harness, ALICE)) == counts[ALICE]

@@ -286,7 +286,7 @@ STARTS_NOTHING = {
     schedules.PAUSE, schedules.DELETE, schedules.PAGE, schedules.NEXT_PAGE, alerts.PAUSE, alerts.DELETE, alerts.PAGE,
     alerts.NEXT_PAGE, run_card.NODES, run_card.OUTPUT, run_card.NOTIFY, *workflows.TURNS, DETAILS, FIND, STATISTICS,
     FEEDBACK, notices.NOTIFY, notices.STOP, notices.SHOW, stops.SHOW, stops.DISCARD, approvals.WITHDRAW,
-    approvals.DENY, OPEN_DEFAULT, SET_DEFAULT, *agents.TURNS, agents.OPEN_FACE, home.PREVIOUS_AGENTS,
+    approvals.DENY, OPEN_DEFAULT, SET_DEFAULT, *agents.TURNS, home.PREVIOUS_AGENTS,
     home.NEXT_AGENTS, OF_DIRECT,
 }  # fmt: skip
 

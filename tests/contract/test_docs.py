@@ -87,7 +87,7 @@ def test_operators_files_in_the_docs_are_valid(block: Block, tmp_path: Path) -> 
 
     config = read_config(tmp_path / "bridge.toml", {"DATA_KEY": "k"}, default_project({}))
 
-    assert len(config.projects) > 1 or config.rules or config.channels or config.limits
+    assert len(config.projects) > 1 or config.rules or config.channels or config.agents or config.limits
 
 
 async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> None:

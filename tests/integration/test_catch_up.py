@@ -186,10 +186,8 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_queued_messages(
         await system.redis.hset(f"{prefix}defaults", "T0HOME:C0ELSEWHERE", settings)
         for listed in ("reports", "alerts", "approvals"):
             await system.redis.zadd(f"{prefix}{listed}", {"x1": 2e12, "x2": 2e12})
-        for kept in ("handles", "faces"):
-            await system.redis.hset(
-                f"{prefix}{kept}", "x", '{"agent": 7, "handle": "x", "owner": "U0BOB", "team": "T"}'
-            )
+        handle = '{"agent": 7, "handle": "x", "owner": "U0BOB", "team": "T"}'
+        await system.redis.hset(f"{prefix}handles", "x", handle)
         for _ in range(2):  # what the first one counts may be from before
             await wait_for_heartbeat(system)
         await system.redis.flushall()
@@ -209,7 +207,7 @@ async def test_a_wiped_redis_loses_neither_sessions_nor_queued_messages(
             await command_output(system, tmp_path, "check", code=1),  # without a project
         ]
 
-    lost = ("1 channel with settings", "1 app rule", "1 handle", "1 face", "2 schedules", "2 alerts", "2 requests for")
+    lost = ("1 channel with settings", "1 app rule", "1 handle", "2 schedules", "2 alerts", "2 requests for")
     assert [one for one in lost for said in notice if one not in " ".join(said.split())] == [], notice
     assert all("docs/how-to/back-up-and-restore.md" in one for one in notice)
     asked = {body["message"]: body.get("sessionId") for body in system.bodies()}

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
-from bridge.features.agents.faces import Faces, default_face
 from bridge.features.channels.forms import ANSWERS, settings_form
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.playground.emulator.sample import RANDOM
-from bridge.project.connection import ProjectConnection
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.turn import Watches
-from bridge.slack.api import Identity
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.post import Authorship
-from bridge.slack.scopes import CUSTOMIZE
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, TEAM, Store
 from support.tables import each
@@ -124,21 +118,3 @@ def test_a_setting_of_another_release_leaves_its_menu_empty() -> None:
 
     (answers,) = [block["element"] for block in view["blocks"] if block.get("block_id") == ANSWERS]
     assert "initial_option" not in answers
-
-
-async def test_a_chosen_face_reaches_other_processes(store: Store) -> None:
-    authorship = Authorship(Identity(TEAM, "", "U0BRIDGE", "B0BRIDGE", scopes=frozenset({CUSTOMIZE})))
-    nothing: Any = None
-    project = ProjectConnection(nothing, nothing)
-    here, there = (Faces(store.scripts, nothing, authorship, "U0BRIDGE") for _ in range(2))
-    task = asyncio.create_task(Watches(there.heard).listen(store.process().inbox.stops))
-    await wait_until(lambda: there._chosen._is_subscribed, "it listens")
-    assert await there.of_one(project, 7) == default_face(7)
-
-    await here.choose(project, 7, ":owl:")
-
-    assert await here.of_one(project, 7) == ":owl:"
-    await wait_until(lambda: not there._chosen._is_fresh, "it received the change")
-    assert await there.of_one(project, 7) == ":owl:"
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -184,7 +184,7 @@ class InteractionListeners:
     intake: Intake
     identity: Identity
     projects: ServedProjects
-    faces: Callable[[ProjectConnection, Sequence[Agent]], Awaitable[Mapping[int, str]]]
+    faces: Callable[[ProjectConnection, Sequence[Agent]], Mapping[int, str]]
     prefix: str = ""
 
     def register(self, app: AsyncApp) -> None:

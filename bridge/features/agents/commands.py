@@ -9,11 +9,9 @@ from typing import Any, Final
 
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.results import Done, Form, NewThread, Outcome, Result, TryLater, shown
-from bridge.engine.rules import ANY_AGENT
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError, SlackRefused
-from bridge.features.agents import asking, forms, layout
-from bridge.features.agents.faces import FACES_SET, default_face
+from bridge.features.agents import asking, layout
 from bridge.features.agents.handles import HANDLES, Handle, HandleTaken, read_handle
 from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
 from bridge.features.deps import Deps
@@ -24,7 +22,6 @@ from bridge.names.folding import name_key
 from bridge.project.models import Agent
 from bridge.queue.events import named
 from bridge.queue.records import Write
-from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
@@ -37,7 +34,7 @@ from bridge.slack.scopes import USER_GROUPS
 log = logging.getLogger(__name__)
 
 agents = Feature("agents")
-agents.sets_up(HANDLES, FACES_SET)
+agents.sets_up(HANDLES)
 agents.outcomes |= {"handle_trouble": "notified: someone changed the handle in Slack"}
 
 _NONE: Final = frozenset({"none", "off", "remove"})
@@ -53,14 +50,12 @@ async def list_agents(deps: Deps, turn: Turn, *, words: str = "") -> Result:
 async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Show one agent and its tools."""
     detail = await turn.project.client.get_agent(agent.id)
-    face, may_change = await deps.faces.of_one(turn.project, agent.id), await deps.access.may(turn, "settings", agent)
+    face = await deps.faces.of_one(turn.project, agent.id)
     url, project = turn.project.agent_url, turn.project_name
     known = (await deps.handles.of(turn.project_key)).get(agent.id)
     handle = layout.written(known.handle, known.trouble) if known else ""
     may_ask = await deps.access.may(turn, "ask", agent)
-    return layout.agent_card(
-        agent, detail, url, project, face=face, handle=handle, may_change_face=may_change, may_ask=may_ask
-    )
+    return layout.agent_card(agent, detail, url, project, face=face, handle=handle, may_ask=may_ask)
 
 
 async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
@@ -78,19 +73,6 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
     await deps.access.require(turn, "ask", agent)
     root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
     return _thread_started(agent, root, message)
-
-
-@agents.command(
-    "/agents face [agent] [emoji]", form=kit.button("Change a face…", layout.OPEN_FACE, ""), needs="settings"
-)
-async def set_face(deps: Deps, turn: Turn, *, agent: Agent | None = None, emoji: str = "") -> Result:
-    """Choose the emoji shown beside an agent's answers. Leave it out to get a form."""
-    if agent is None or not emoji:
-        return await _face_form(deps, turn, agent)
-    face = forms.read_face(emoji)
-    if face is None:
-        return layout.not_an_emoji(agent, emoji)
-    return await _set_face(deps, turn, agent, face)
 
 
 @agents.command("/agents handle <agent> <handle>")
@@ -178,36 +160,6 @@ async def _tell_of_handles(deps: Deps) -> None:
         await deps.handles.changed()
 
 
-@agents.button(layout.OPEN_FACE, label="button: Change face")
-async def face_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form that changes an agent's face."""
-    return await _face_form(deps, turn, await find_agent(turn, id_of(click.value)) if click.value else None)
-
-
-@agents.form(forms.FACE, label="form: Agent's face", reader=forms.read_face_form)
-async def face_sent(deps: Deps, turn: Turn, submission: Submission, chosen: forms.ChosenFace) -> Result:  # noqa: ARG001
-    """Save the form."""
-    agent = await agent_by_id(turn, chosen.agent)
-    return await _set_face(deps, turn, agent, chosen.face)
-
-
-async def _face_form(deps: Deps, turn: Turn, agent: Agent | None) -> Form:
-    """Open the form, if the person may change settings: all channels have the same faces."""
-    await deps.access.require(turn, "settings", agent or ANY_AGENT)
-    face = await deps.faces.of_one(turn.project, agent.id) if agent else ""
-    return Form(forms.face_form(await origin_of(deps, turn), agent, face), otherwise=forms.offer_face_form(agent))
-
-
-async def _set_face(deps: Deps, turn: Turn, agent: Agent, face: str) -> Outcome:
-    await deps.access.require(turn, "settings", agent)
-    if deps.faces.fixed(turn.project, agent.id, agent.name):
-        return shown(layout.face_in_file(agent), "unchanged", named("agent", agent.id, agent.name))
-    await deps.faces.choose(turn.project, agent.id, face)
-    turn.stage(*await deps.homes.redraws_of_all(turn.project_key))
-    reply = layout.face_saved(agent, face or default_face(agent.id), is_shown=deps.faces.are_shown)
-    return shown(reply, "changed", named("agent", agent.id, agent.name))
-
-
 @agents.button(layout.TURNS[0], label="button: Previous")
 @agents.button(layout.TURNS[1], label="button: Next")
 async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
@@ -286,7 +238,7 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     offered = await deps.access.offered(turn, "ask", found)
     are_hidden = len(offered) < len(found)
     found = found.only(one for one in found if one.id in offered)
-    faces, handles = await deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)
+    faces, handles = deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)
     shown_as = {agent: layout.written(one.handle, one.trouble) for agent, one in handles.items()}
     return layout.agent_list(
         found, page.words, default, page.page, faces=faces, handles=shown_as, are_hidden=are_hidden,
@@ -303,8 +255,7 @@ def _thread_started(
 
 
 @agents.options(asking.AGENT, form=asking.ASK, act="ask")
-@agents.options(forms.AGENT, form=forms.FACE)
 async def agents_to_ask(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
     found = await menu.catalog.candidates("agent", menu.text)
-    return agent_options(found, menu.text, faces=await menu.faces(found))
+    return agent_options(found, menu.text, faces=menu.faces(found))

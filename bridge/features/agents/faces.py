@@ -1,7 +1,7 @@
 """Who speaks: the name and the face under which an agent's messages are shown.
 
-A face is an emoji. People who may change settings choose it; otherwise it follows from the agent's ID, so that it never
-changes, and differs for thirty agents in a row. Without the scope ``chat:write.customize``, agents have no faces.
+A face is an emoji. The operator's file sets it; otherwise it follows from the agent's ID, so that it never changes, and
+differs for thirty agents in a row. Without the scope ``chat:write.customize``, agents have no faces.
 
 A name must not be taken for somebody else's: one that could be read as another agent's, as that of a person or an app
 that the bridge has met, or as Slack's, is followed by the agent's ID.
@@ -16,14 +16,10 @@ from typing import Final
 
 from bridge.config_tables import AgentTable
 from bridge.engine.rules import Target
-from bridge.engine.standing import Standing, size
 from bridge.names.folding import looks_like
 from bridge.names.matching import is_called
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
-from bridge.queue.cached_hash import CachedHash
-from bridge.queue.scripting import Scripts
-from bridge.queue.stops import signal_settings
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Speaker
@@ -44,7 +40,7 @@ _ENDS_LIKE_AN_ID: Final = re.compile(r"\(agent\b[^()]*\)\Z", re.IGNORECASE)
 
 
 def default_face(agent: int) -> str:
-    """Return the face of an agent for which nobody chose one."""
+    """Return the face of an agent for which the file sets none."""
     return FACES[agent % len(FACES)]
 
 
@@ -62,16 +58,13 @@ def _shown_names(agents: Sequence[Agent]) -> Mapping[int, str]:
 
 
 class Faces:
-    """All agents' faces. Methods that read or change what people chose may raise `StoreUnavailable`."""
+    """All agents' faces."""
 
-    def __init__(self, scripts: Scripts, directory: Directory, authorship: Authorship, bot_user: str) -> None:
-        self._scripts = scripts
+    def __init__(self, directory: Directory, authorship: Authorship, bot_user: str) -> None:
         self._directory = directory
         self._authorship = authorship
         self._bot_user = bot_user
         self.file: Mapping[str, AgentTable] = {}  # what the operator's file sets, by ID or name
-        self._chosen = CachedHash(scripts, scripts.keys.faces(), str)
-        self.heard = self._chosen.heard
         self._names: dict[str, tuple[Sequence[Agent], Mapping[int, str]]] = {}  # of each project's last list
 
     @property
@@ -79,33 +72,24 @@ class Faces:
         """Whether the app may show an agent's name and face with its messages."""
         return self._authorship.is_allowed
 
-    async def of(self, project: ProjectConnection, agents: Sequence[Agent]) -> Mapping[int, str]:
+    def of(self, project: ProjectConnection, agents: Sequence[Agent]) -> Mapping[int, str]:
         """Return the face of each of *agents* by ID; none at all if they can't be shown with messages."""
         if not (self.are_shown and agents):
             return {}
-        chosen = await self._chosen.values()
-        return {
-            agent.id: self.fixed(project, agent.id, agent.name)
-            or chosen.get(_field(project, agent.id))
-            or default_face(agent.id)
-            for agent in agents
-        }
+        return {agent.id: self._face(project, agent.id, agent.name) for agent in agents}
 
     async def of_one(self, project: ProjectConnection, agent: int | None) -> str:
         """Return the face of one agent; ``""`` if it can't be shown with messages."""
         if agent is None or not self.are_shown:
             return ""
-        if self.file and (fixed := self.fixed(project, agent, await project.catalog.agent_name(agent))):
-            return fixed
-        return (await self._chosen.values()).get(_field(project, agent)) or default_face(agent)
+        return self._face(project, agent, await project.catalog.agent_name(agent) if self.file else "")
 
-    def fixed(self, project: ProjectConnection, agent: int, name: str) -> str:
-        """Return the face that the operator's file gives an agent; ``""`` if it gives none."""
+    def _face(self, project: ProjectConnection, agent: int, name: str) -> str:
         for key, table in self.file.items():
             is_its = is_called(table.project or DEFAULT, project) and is_called(key, Target("agent", str(agent), name))
             if table.face and is_its:
                 return table.face
-        return ""
+        return default_face(agent)
 
     async def speaker(self, project: ProjectConnection, agent: int, user: str) -> Speaker | None:
         """Return who a message of *agent* to *user* is from; None if the app can't show it, or the name is unknown."""
@@ -123,17 +107,3 @@ class Faces:
         if self._directory.is_someones(name):
             name = f"{name} (agent {agent})"
         return Speaker(name=name, face=await self.of_one(project, agent))
-
-    async def choose(self, project: ProjectConnection, agent: int, face: str) -> None:
-        """Give an agent a face; ``""`` is its default again."""
-        key, field = self._scripts.keys.faces(), _field(project, agent)
-        await (self._scripts.redis.hset(key, field, face) if face else self._scripts.redis.hdel(key, field))
-        self._chosen.changed()
-        await signal_settings(self._scripts)
-
-
-def _field(project: ProjectConnection, agent: int) -> str:
-    return f"{project.key}:{agent}" if project.key else str(agent)
-
-
-FACES_SET: Final = Standing(noun="face", plural="faces", keys=("faces",), count=size("faces"), erase=None)

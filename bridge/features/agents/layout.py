@@ -13,8 +13,6 @@ from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 ASKED_SMALL: Final = "{asked}. The answer appears in the thread: reply there to continue."
 
-OPEN_FACE: Final = "face:form"
-"""The button opens the form that changes an agent's face; its value may be the agent's ID."""
 
 HANDLE_TROUBLE: Final = "handle_trouble"
 """The name of the notice that a handle was changed in Slack."""
@@ -91,13 +89,11 @@ def agent_card(
     *,
     face: str = "",
     handle: str = "",
-    may_change_face: bool = False,
     may_ask: bool = True,
 ) -> Reply:
     """Show one agent: its purpose, model and tools; *url* is the template of its address in the project's own pages.
 
-    *project* is the project's name if there are several. *may_change_face* offers the form for that, and
-    *may_ask* the form to ask it.
+    *project* is the project's name if there are several. *may_ask* offers the form to ask it.
     """
     name = kit.one_line(detail.name or "") or kit.one_line(agent.name)
     description = detail.description or agent.description or ""
@@ -119,23 +115,8 @@ def agent_card(
         blocks.append(kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)))
     if url:
         blocks.append(kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))))
-    change = [kit.button("Change face…", OPEN_FACE, str(agent.id), about=name)] if face and may_change_face else []
-    ask = [ask_button(agent, "Ask…")] if may_ask else []
-    blocks += kit.rows_of([*ask, *change])
+    blocks += kit.rows_of([ask_button(agent, "Ask…")] if may_ask else [])
     return kit.reply(f"Agent {name}. {description}", *blocks)
-
-
-def face_saved(agent: Agent, face: str, *, is_shown: bool) -> Reply:
-    """Say which face an agent has now, and if the app can't show it, what to do."""
-    text = f"{kit.named(agent.name, 100)} has a new face:"
-    small = [] if is_shown else ["It's shown once your admin gives the app the permission chat:write.customize."]
-    blocks = [kit.rich(kit.paragraph(f"{text} ", kit.emoji(face))), *map(kit.context, small)]
-    return kit.reply(" ".join([text, face, *small]), *blocks)
-
-
-def face_in_file(agent: Agent) -> Reply:
-    """Say that the operator's file sets this agent's face."""
-    return kit.reply(f"Your admin has set the face of {kit.named(agent.name, 100)}, so only they can change it.")
 
 
 def written(handle: str, trouble: str = "") -> str:
@@ -188,12 +169,6 @@ def handle_changed(trouble: str, agent: str, before: str, now: str) -> Reply:
         text = f"⚠️ Someone {'disabled' if trouble == 'disabled' else 'removed'} {which}."
     text += " To set one again, type /agents handle."
     return kit.reply(text, audience=Audience.CHANNEL)
-
-
-def not_an_emoji(agent: Agent, typed: str) -> Reply:
-    """Say that what was typed isn't one emoji, and offer the form."""
-    text = f"{kit.quoted(typed, 60)} isn't an emoji. Use one such as :headphones:."
-    return kit.ask(text, kit.button("Change face…", OPEN_FACE, str(agent.id)))
 
 
 def conversation_root(agent: Agent, message: str, asked_by: str = "") -> Reply:

@@ -497,7 +497,7 @@ def _is_direct(channel: str) -> bool:
 async def default_agents(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match, and for no default agent."""
     found = await menu.catalog.candidates("agent", menu.text)
-    return forms.agent_choices(found, menu.text, await menu.faces(found))
+    return forms.agent_choices(found, menu.text, menu.faces(found))
 
 
 @channels.options(form=forms.DEFAULT)

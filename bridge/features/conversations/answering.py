@@ -298,7 +298,7 @@ async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Listing[Agent]) 
         await deps.access.require(turn, "ask", ANY_AGENT)
     agents = agents.only(one for one in agents if one.id in offered)
     meant, may_set_default = addressee(said, agents), await may_set(deps, turn, turn.channel)
-    faces = await deps.faces.of(turn.project, agents)
+    faces = deps.faces.of(turn.project, agents)
     return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))
 
 

@@ -347,4 +347,4 @@ def _thread_of(click: Click) -> ThreadKey:
 async def agents_to_choose(asked: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
     found = await asked.catalog.candidates("agent", asked.text)
-    return agent_options(found, asked.text, faces=await asked.faces(found))
+    return agent_options(found, asked.text, faces=asked.faces(found))

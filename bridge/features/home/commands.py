@@ -142,7 +142,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         may_not_run=[id_ for id_, target in ran.items() if not await deps.access.may(turn, "run", target)],
         may_set=may_set,
         workspace=deps.workspace,
-        faces=await deps.faces.of(turn.project, agents or ()),
+        faces=deps.faces.of(turn.project, agents or ()),
         projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),
         chosen=turn.project.id,
         is_down=not turn.project.client.is_up,

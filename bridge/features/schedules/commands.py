@@ -200,7 +200,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
 async def agents_to_ask(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match."""
     found = await menu.catalog.candidates("agent", menu.text)
-    return agent_options(found, menu.text, faces=await menu.faces(found))
+    return agent_options(found, menu.text, faces=menu.faces(found))
 
 
 @schedules.options(forms.WORKFLOW, form=forms.RUN, act="run")
