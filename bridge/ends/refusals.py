@@ -110,6 +110,7 @@ PERMISSIONS: Final[Mapping[str, End]] = {
     "project": End("", "", no_longer="I'm no longer connected to its project"),
     "no clock": End("", "", no_longer="the bridge's server doesn't know its time zone"),
     "gone": End("", "", no_longer="its agent or workflow no longer exists"),
+    "unreadable": End("", "", no_longer="its condition isn't supported"),
 }  # fmt: skip
 """Each reason of `bridge.errors.NotAllowed`, and of what was set up earlier and may no longer happen."""
 

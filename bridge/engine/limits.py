@@ -11,9 +11,9 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from bridge.config_tables import LimitTable
 from bridge.engine.access import target_of
@@ -27,7 +27,6 @@ from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Arrival
 from bridge.queue.records import Quota
-from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.people import Directory
 from bridge.slack.post import Poster
@@ -51,36 +50,6 @@ _UNITS: Final = {
 }  # fmt: skip
 
 
-class UsedLimit(NamedTuple):
-    """A limit in *words*, whose *unit* is ``turns``, ``runs`` or ``characters``: *used* of *most*."""
-
-    words: str
-    unit: str
-    used: int
-    most: int
-
-    @property
-    def share(self) -> float:
-        """How much of it is used up, in percent."""
-        return 100 * self.used / self.most
-
-
-async def used_limits(scripts: Scripts, now: datetime) -> list[UsedLimit]:
-    """Return all limits that something counts for now, without whom it counts for. Raises `StoreUnavailable`."""
-    keys, redis = scripts.keys, scripts.redis
-    listed: Any = await redis.zrangebyscore(keys.limits(), epoch_ms(now), "+inf")
-    limits = list({limit[0]: limit for limit in map(json.loads, listed)}.values())  # by counter, the latest number
-    async with redis.pipeline(transaction=False) as pipe:
-        for id_, *_facts in limits:
-            pipe.hget(keys.used(id_), "n")
-        counts = await pipe.execute() if limits else []
-    return [
-        UsedLimit(words, unit, int(count), most)
-        for (_id, most, unit, words), count in zip(limits, counts, strict=True)
-        if count
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Limit:
     """How many of a *unit* each of those it's *per* may have, or *only* some of them; a setting's is *called* so."""
@@ -99,17 +68,14 @@ class Limit:
         """
         facts = json.dumps([self.per, *subject, self.every, self.unit])
         id_, is_own = hashlib.sha256(facts.encode()).hexdigest()[:32], self.unit == ARRIVALS and self.per != "thread"
-        words, of_anyone = _in_words(self.per, self.most, self.unit, self.every)
-        return Quota(
-            id_, self.most, _WINDOWS[self.every], amount, words, self.unit, of_anyone, self.called, in_project=is_own
-        )
+        words = _in_words(self.per, self.most, self.unit, self.every)
+        return Quota(id_, self.most, _WINDOWS[self.every], amount, words, self.called, in_project=is_own)
 
 
 @lru_cache(maxsize=1000)
-def _in_words(per: str, most: int, unit: str, every: str) -> tuple[str, str]:
-    """Name a limit for those whose it is, and for anyone."""
-    limit = f"limit of {kit.counted(most, _UNITS[unit])} per {every}"
-    return f"{_WHOSE.get(per, '')} {limit}", f"{'an' if per[0] == 'a' else 'a'} {per}'s {limit}"
+def _in_words(per: str, most: int, unit: str, every: str) -> str:
+    """Name a limit for those whose it is."""
+    return f"{_WHOSE.get(per, '')} limit of {kit.counted(most, _UNITS[unit])} per {every}"
 
 
 def strictest(quotas: Iterable[Quota]) -> tuple[Quota, ...]:
@@ -166,11 +132,6 @@ class Limiter:
     projects: ServedProjects
     in_short: tuple[Limit, ...] = ()
     listed: tuple[Limit, ...] = ()
-
-    @property
-    def units(self) -> set[str]:
-        """What is limited: ``turns``, ``runs`` and ``characters``."""
-        return {one.unit for one in (*self.listed, *self.in_short)} - {ARRIVALS}
 
     async def of_question(self, turn: Turn, agent: Agent | None, text: str, *, person: str = "") -> tuple[Quota, ...]:
         """Return what a question for *agent* counts for; *person* is the owner of what asks it, if it's an app."""

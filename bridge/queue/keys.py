@@ -56,7 +56,6 @@ INCIDENT = timedelta(days=30)
 OVER = timedelta(hours=1)
 TROUBLES = timedelta(minutes=2)
 REPLICATED = timedelta(days=7)
-LIMITED = timedelta(days=1)  # the longest a limit counts
 BY_DAY = timedelta(days=22)  # longer than `bridge.features.statistics.work.periods_since` asks for days
 ENDED = timedelta(days=1)
 ENDED_LENGTH = 5000  # entries of about 60 bytes; older ones are trimmed
@@ -163,7 +162,6 @@ class Keys:
     handles = Key[[]]("handles", "hash", "forever", "user group → the agent whose handle it is, and who set it",
                       stays=True, erased="set up")
     used = Key[str]("used:<limit>", "hash", "its minute, hour or day", "how much of a limit is used up")
-    limits = Key[[]]("limits", "zset", LIMITED, "limits that something counts for, by when that ends")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,

@@ -11,7 +11,6 @@ it starts on that. (Messages that wait after a stop are held, too, but by the st
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -358,9 +357,8 @@ def new_token() -> str:
 class Quota:
     """What a request or an arrival counts for: the counter *id*, of which *most* is allowed in a *window*.
 
-    The window begins with the first one. *words* name the limit, and *of_anyone* does for those whose it isn't, who see
-    how much of its *unit* is used. A setting's is *called* as `bridge.errors.TooOften` and notices say it. With
-    *in_project*, each project has its own counter.
+    The window begins with the first one. *words* name the limit; a setting's is *called* as `bridge.errors.TooOften`
+    and notices say it. With *in_project*, each project has its own counter.
     """
 
     id: str
@@ -368,15 +366,8 @@ class Quota:
     window: timedelta
     amount: int
     words: str
-    unit: str = ""
-    of_anyone: str = ""
     called: str = ""
     in_project: bool = False
-
-    @property
-    def listed(self) -> str:
-        """The limit as it's listed in Redis: its counter, how much is allowed, its unit, and its words for anyone."""
-        return json.dumps([self.id, self.most, self.unit, self.of_anyone], ensure_ascii=False)
 
 
 def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:

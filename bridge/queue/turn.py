@@ -38,7 +38,7 @@ from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
 from bridge.latest import Latest
-from bridge.queue.keys import DEAD, LIMITED, TRACE, milliseconds
+from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.patience import Patience
 from bridge.queue.records import (
     END_FIELDS,
@@ -69,7 +69,6 @@ SLACK_TIMEOUT = timedelta(seconds=10)
 Of a lease with another length, a post needs two thirds at most."""
 
 _TRACE_MS = milliseconds(TRACE)
-_MOST_LISTED = 1000  # limits
 _MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
 
@@ -316,10 +315,6 @@ class Journal:
         """
         record, now = taken.record, self._now()
         thread, agent = first or ("", "")
-        limited, lives = self._scripts.keys.limits(), milliseconds(LIMITED)
-        listed: list[Write] = [  # for `bridge.engine.limits.used_limits`
-            ("rank", limited, lives, one.listed, epoch_ms(now + one.window), _MOST_LISTED) for one in limits
-        ]
         facts = {
             "now": str(epoch_ms(now)),
             "token": taken.token,
@@ -329,7 +324,7 @@ class Journal:
             "agent": str(agent),
             "session_ms": self._session_ms,
             "project": taken.project,  # of the thread, if it isn't bound
-            "writes": [*writes, *listed],
+            "writes": [*writes],
         }
         answer = await self._run("sent", taken.held, record.id, as_json(facts), confirmed=True)
         what, *numbers = str(answer).split(":")
@@ -363,7 +358,7 @@ class Journal:
             "token": taken.token,
             "what": what,
             "facts": as_json(facts),
-            "writes": writes,
+            "writes": [*writes],
         }
         answer = await self._run("outcome", taken.held, taken.record.id, as_json(how), outcome)
         if answer == "changed":
@@ -460,7 +455,7 @@ class Journal:
             "trace_ms": milliseconds(DEAD) if step is Step.DEAD else _TRACE_MS,
             "session_ms": self._session_ms,
             "person": person,
-            "writes": writes,
+            "writes": [*writes],
         }
         await self._run("finish", held, turn, as_json(facts))
 

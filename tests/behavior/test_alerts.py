@@ -13,6 +13,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.alerts.alert import COOLING, AlertSpec, StoredAlert
+from bridge.features.alerts.layout import DELETE, RESUME
+from bridge.features.alerts.listing import read_alerts
 from bridge.features.alerts.store import AlertStore
 from bridge.features.registry import features
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of
@@ -266,21 +268,21 @@ async def test_a_message_that_waits_is_noticed(harness: Harness) -> None:
     assert "the oldest message has been waiting for 11 min" in posts(harness)[0].text
 
 
-async def test_a_limit_that_is_nearly_used_up_is_noticed_once(harness: Harness) -> None:
-    """However many people near it, and without a name; it's over once it begins anew."""
-    harness.use_file('[[limits]]\nper = "person"\nturns = 5\n[[limits]]\nper = "person"\nruns = 5')
-    await set_up(harness, "limit turns >= 80%")
-    for number in range(1, 6):
-        await harness.store.queue(message(ts=f"1700000{number}.000100"))
-        await harness.work()
-        await a_minute_later(harness)
+@pytest.mark.parametrize("paused", ["", "asked"])
+async def test_an_alert_whose_condition_is_no_longer_known_can_only_be_deleted(harness: Harness, paused: str) -> None:
+    """Others go on, and `bridge reports` lists what can be set again."""
+    await set_up(harness, "limit runs > 80%")
+    await harness.store.redis.hset(harness.store.scripts.keys.alert("a1"), "paused", paused)
+    await fires(harness)
+    await harness.parts().clock.do(next(job for job in features.jobs if job.name.endswith("check_owners")))
+    await harness.type_command("/stats alerts", BOB)
+    listed = harness.seen.ephemerals[-1]
 
-    (post,) = posts(harness)
-    assert post.text == "⚠️ limit turns &gt;= 80%: 80% of a person's limit of 5 messages per hour is used."
-    await a_minute_later(harness, timedelta(hours=1))
-    edited, over = posts(harness)
-    assert edited.text.startswith("✅")
-    assert over.text.endswith(": no limit of messages is in use.")
+    assert "limit runs &gt; 80%, paused: its condition isn't supported" in listed.text
+    assert RESUME not in str(listed.blocks)
+    assert [one.condition for one in await read_alerts(harness.store.scripts)] == [MANY]
+    await harness.press(DELETE, "0:a1", BOB)
+    assert [one.id for one in await store(harness).all()] == ["a2"]
 
 
 async def test_growth_is_compared_with_snapshots(harness: Harness) -> None:

@@ -20,8 +20,8 @@ from support.tables import each
         ("Daily digest fails", 'workflow "Daily digest" fails'), ("billing > 40%", "category billing > 40%"),
         ("categroy billing", "category billing > 40%"), ("new tags", "tags change"), ("outage", "service down 5m"),
         ("workflow Import fails twice", 'workflow "Import" fails in 1h'), ("runs < 1 today", "runs < 1"),
-        ("category billing > 0.4", 'category "billing" > 40%'), ("quota of runs", "limit runs > 80%"),
-        ("dead leters", "failed work > 0"), ("limit runs > 5", "limit runs > 80%"),
+        ("category billing > 0.4", 'category "billing" > 40%'), ("quota of runs", "runs > 100 in 24h"),
+        ("dead leters", "failed work > 0"), ("limit runs > 80%", "runs > 100 in 24h"),
     ],
 )  # fmt: skip
 def test_the_nearest_right_form_is_shown(typed: str, near: str) -> None:

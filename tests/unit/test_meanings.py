@@ -1,7 +1,8 @@
 """What people type means what it meant: every sentence of schedules and alerts in the docs and the tests.
 
-``meanings.jsonl`` has a line for each: what it's read as (*kind*), where it stands, and what it *means*, or the part
-for which it's *refused* and what is suggested instead. The file is the truth: a change in it changes what people get.
+``meanings.jsonl`` has a line for each: what it's read as (*kind*), where it stands (``earlier``: no longer), and what
+it *means*, or the part for which it's *refused* and what is suggested instead. The file is the truth: a change in it
+changes what people get.
 """
 
 from __future__ import annotations

@@ -34,6 +34,9 @@ UNKNOWN_FOR: Final = timedelta(days=1)
 """After how long it's said, once, that it's unknown whether a condition holds."""
 
 UNTIL_IT_RECOVERS: Final = "recovers"
+UNREADABLE: Final = "unreadable"
+"""The reason of what's paused because another version wrote it, whose condition this one doesn't have."""
+
 PREVIEWED: Final = timedelta(days=30)
 
 Edge = Literal["begins", "ends", "wakes"]
@@ -63,7 +66,7 @@ class AlertSpec(BaseModel, frozen=True):
 
     @property
     def parsed(self) -> AlertCondition:
-        """The condition. Raises `BadAlert` if a later version wrote it."""
+        """The condition. Raises `BadAlert` if another version wrote it."""
         return read_condition(self.condition)
 
     @property
@@ -93,8 +96,8 @@ class StoredAlert:
 
     *since* is when its condition began to hold, if it was posted or will be, and *post* the ``ts`` of that message.
     *quiet* is the end of its cooling off, *snoozed* that of its snooze (ms), or ``recovers``. *unknown* is since when
-    it's unknown whether it holds; if that *is_told*, people know. *paused* is the reason. It *is_gone*: its project was
-    removed, and its owner was told.
+    it's unknown whether it holds; if that *is_told*, people know. *paused* is the reason; `UNREADABLE` isn't stored.
+    It *is_gone*: its project was removed, and its owner was told.
     """
 
     id: str
@@ -113,7 +116,6 @@ class StoredAlert:
         """Parse the ``alert:`` hash. Raises `RecordNotUnderstood`."""
         try:
             spec = AlertSpec.model_validate_json(fields["body"])
-            read_condition(spec.condition)
             return cls(
                 id=id_,
                 spec=spec,
@@ -123,10 +125,10 @@ class StoredAlert:
                 snoozed=fields.get("snoozed", ""),
                 unknown=_moment(fields.get("unknown", "")),
                 is_told=bool(fields.get("told")),
-                paused=fields.get("paused", ""),
+                paused=UNREADABLE if _is_unknown(spec.condition) else fields.get("paused", ""),
                 is_gone=bool(fields.get("gone")),
             )
-        except (KeyError, ValueError, ValidationError, BadAlert) as exc:
+        except (KeyError, ValueError, ValidationError) as exc:
             raise RecordNotUnderstood("alert") from exc
 
     @property
@@ -143,6 +145,15 @@ class StoredAlert:
         """Whether it's snoozed."""
         until = self.snoozed_until
         return self.snoozed == UNTIL_IT_RECOVERS or (until is not None and now < until)
+
+
+def _is_unknown(condition: str) -> bool:
+    """Whether it's another version's condition."""
+    try:
+        read_condition(condition)
+    except BadAlert:
+        return True
+    return False
 
 
 def _moment(ms: str) -> datetime | None:

@@ -24,7 +24,7 @@ from bridge.errors import (
     RecordNotUnderstood,
 )
 from bridge.features.alerts import layout
-from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
+from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
 from bridge.features.alerts.store import ALERTS, MOST_ALERTS, AlertStore
@@ -359,6 +359,8 @@ async def _offers(deps: Deps, turn: Turn, stored: StoredAlert) -> frozenset[str]
     is_own = turn.user == stored.spec.owner
     if not is_own and not await deps.access.may(turn, "alert"):
         return frozenset()
+    if stored.paused == UNREADABLE:
+        return frozenset({layout.DELETE})
     may = await may_start(deps, turn, stored.spec, rights_for(deps, stored.spec, user=turn.user))
     offered = [layout.RESUME, layout.UNSNOOZE, layout.EDIT] if may else [layout.EDIT] if is_own else []
     return frozenset({layout.PAUSE, layout.SNOOZE, layout.DELETE, *offered})

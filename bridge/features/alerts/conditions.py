@@ -20,7 +20,7 @@ from bridge.features.statistics.numbers import GROUPS, NUMBERS
 from bridge.names.folding import NUMBER_WORDS, fold, name_key, undecorated, without_end
 
 Subject = Literal[
-    "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "failed work", "oldest", "limits"
+    "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "failed work", "oldest"
 ]  # fmt: skip
 Sign = Literal["<", "<=", ">", ">=", "=", "falls", "rises", "changes", ""]
 
@@ -66,7 +66,6 @@ _FAILS: Final = frozenset({"fails", "fail", "failed", "failing"})
 _FAILED_RUNS: Final = [{fails, runs} for fails in ("failed", "fail", "fails") for runs in ("runs", "run")]
 _FAILED_WORK: Final = frozenset({("failed", "work"), ("dead", "letters"), ("dead", "letter")})
 _DOWN: Final = frozenset({"down", "unreachable", "unavailable", "offline"})
-_LIMITED: Final = {"runs": "runs", "run": "runs", "turns": "turns", "messages": "turns", "characters": "characters"}
 _FIRST: Final = _VERBS | {
     "alert", "me", "us", "when", "whenever", "if", "the", "a", "an", "any", "there", "statistics", "stats", "project",
 }  # fmt: skip
@@ -93,7 +92,7 @@ _SEVERAL_UNITS: Final = re.compile(r"(\d{1,6})([a-z]+)(\d{1,6})([a-z]*)")
 _PER: Final = re.compile(r"([\d.,']+)/([a-z]+)")
 _CHANNEL: Final = re.compile(r"#(?!\d+[.,;:]*$)\S+")
 _FORMS: Final = (
-    ("limit limits quota quotas", "limit runs > 80%"),
+    ("limit limits quota quotas", "runs > 100 in 24h"),
     ("p95 p50 p99 median average mean percentile slow slower slowest agent answer answers", "agent Support p95 > 60s"),
     ("failed failures failure", "failed runs > 5 in 1h"),
     ("fails fail failing workflow", 'workflow "Daily digest" fails'),
@@ -161,8 +160,6 @@ class AlertCondition:
                 return f"oldest message {self.sign} {in_units(timedelta(seconds=self.value))}"
             case "number" if not self.is_usual and self.sign in {"falls", "rises"}:
                 return f"{self.of} {self.sign}{within}"
-            case "limits":
-                return f"{f'limit {self.of}' if self.of else 'limits'} {self.sign} {amount(self.value)}%"
             case "count":
                 one = next(group.one for group in GROUPS if group.name == self.of)
                 return f"{one} {_quoted(self.name)} {self.sign} {amount(self.value)}{'%' if self.is_share else ''}"
@@ -360,7 +357,7 @@ class _Parser:
     def condition(self) -> AlertCondition:
         """Parse all words. Raises `BadAlert`."""
         found = self._subject()
-        if found.subject not in {"stale", "down", "oldest", "failed work", "count", "limits"}:
+        if found.subject not in {"stale", "down", "oldest", "failed work", "count"}:
             found = self._with_span(found)
         if self.at < len(self.tokens):
             raise BadAlert("rest", self._left(), found.words)
@@ -386,8 +383,6 @@ class _Parser:
             if self.word() not in _DOWN:
                 raise BadAlert("condition", self._left() or self.typed)
             return self._lasting(self._after(1, AlertCondition("down", sign=">", value=_DOWN_FOR.total_seconds())))
-        if word in {"limit", "limits"}:
-            return self._limits()
         if word in {"agent", "workflow"}:
             return self._of_one(word)
         if word in _GROUP_OF:
@@ -423,21 +418,6 @@ class _Parser:
         if trend and not is_level:
             return self._after(verbs + 1, replace(number, sign=trend, span=AN_HOUR))
         return self._compared(self._after(verbs + 1 if is_level else 0, number), may_be_usual=True)
-
-    def _limits(self) -> AlertCondition:
-        """Parse what follows ``limit``: of what, and a share."""
-        self.at += 1
-        self._skip("of", "for", "on")
-        about = AlertCondition("limits", _LIMITED.get(self.word(), ""), is_share=True)
-        self._skip(*_LIMITED)
-        self._skip("limit", "limits")
-        self._skip(*_VERBS)
-        if (self.word(), self.word(1)) == ("used", "up") or self.word() == "reached":
-            return self._after(2 if self.word() == "used" else 1, replace(about, sign=">=", value=100))
-        found = self._compared(about, may_be_share=True)
-        if not found.is_share:
-            raise BadAlert("amount", self.typed, replace(about, sign=">", value=80).words)
-        return found
 
     def _of_one(self, kind: str) -> AlertCondition:
         """Parse what follows ``agent`` or ``workflow``."""
@@ -515,7 +495,7 @@ class _Parser:
         self, about: AlertCondition, *, is_time: bool = False, may_be_share: bool = False, may_be_usual: bool = False
     ) -> AlertCondition:
         """Parse a sign and what's compared with."""
-        is_share = about.subject in {"count", "limits"}
+        is_share = about.subject == "count"
         example = replace(about, sign=">", value=60 if is_time else 40 if is_share else 5, is_share=is_share).words
         sign = self.sign()
         if sign is None:

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from bridge.engine.limits import used_limits
 from bridge.engine.results import TryLater
 from bridge.engine.rules import Asked
 from bridge.errors import ProjectError
@@ -153,8 +152,7 @@ async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
     oldest = await oldest_message(deps.scripts) if "oldest" in subjects else None
     kinds = sorted({one.of or "workflow" for one in conditions if one.is_of_turns})
     ended = await WorkStore(deps.scripts).ended(deps.now() - LONGEST_OF_TURNS, *kinds)
-    limits = await used_limits(deps.scripts, deps.now()) if "limits" in subjects else []
-    return OwnFacts(dead, oldest, ended, limits, deps.limits.units)
+    return OwnFacts(dead, oldest, ended)
 
 
 def in_words(readings: Readings) -> str:

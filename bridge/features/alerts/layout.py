@@ -45,9 +45,7 @@ SNOOZES: Final = {
 }
 """The choices of the menu, and how long each is."""
 
-_EXAMPLES: Final = (
-    "runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s", "limit runs > 80%",
-)  # fmt: skip
+_EXAMPLES: Final = ("runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s")
 A_PAGE: Final = 10  # of three blocks each
 MOST_IN_HOME: Final = 3
 HOME: Final = "home"

@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import Field, field_validator
 
 from bridge.errors import BadAlert, ConfigurationError
-from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.alert import UNREADABLE, AlertSpec
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.queue.scripting import Scripts
@@ -37,8 +37,8 @@ class ListedAlert(AlertSpec, frozen=True, extra="forbid"):
 
 
 async def read_alerts(scripts: Scripts) -> list[ListedAlert]:
-    """List what's stored. Raises `StoreUnavailable`."""
-    stored = await AlertStore(scripts).all()
+    """List what's stored and can be set again. Raises `StoreUnavailable`."""
+    stored = [one for one in await AlertStore(scripts).all() if one.paused != UNREADABLE]
     return [ListedAlert(**one.spec.model_dump(), id=one.id, paused=one.paused) for one in stored]
 
 

@@ -9,13 +9,12 @@ An unusual number is beyond the multiple of what's usual that was typed, and fur
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
-from bridge.engine.limits import UsedLimit
 from bridge.features.alerts.conditions import AlertCondition, shown
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.past import (
@@ -41,16 +40,11 @@ _TITLES: Final = {one.name: one for one in NUMBERS}
 
 @dataclass(frozen=True, slots=True)
 class OwnFacts:
-    """What only the bridge knows: *dead_letters*, the time of the *oldest* unanswered message, and *ended* turns.
-
-    *limits* are those that something counts for, and *limited* what there are limits for.
-    """
+    """What only the bridge knows: *dead_letters*, the time of the *oldest* unanswered message, and *ended* turns."""
 
     dead_letters: int = 0
     oldest: datetime | None = None
     ended: Sequence[EndedTurn] = ()
-    limits: Sequence[UsedLimit] = ()
-    limited: Collection[str] = ()
 
 
 class Evaluation(NamedTuple):
@@ -108,8 +102,6 @@ class Readings:
                 age = max(self.now - (self.own.oldest or self.now), timedelta(0))
                 said = f"the oldest message has been waiting for {kit.spoken(age)}"
                 return Evaluation(condition.holds_for(age.total_seconds()), said, age.total_seconds())
-            case "limits":
-                return self._limits(condition)
             case "time" | "fails" | "failed runs":
                 return self._of_turns(condition, target)
         if self.current is None:
@@ -124,19 +116,6 @@ class Readings:
                 return self._once(key, lambda: self._names(condition, current))
             case _:
                 return self._number(condition, self.current, zone)
-
-    def _limits(self, condition: AlertCondition) -> Evaluation:
-        what = {"": "anything", "turns": "messages"}.get(condition.of, condition.of)
-        if not (condition.of in self.own.limited if condition.of else self.own.limited):
-            return Evaluation(None, f"no limit of {what} is set")
-        found = [one for one in self.own.limits if condition.of in {"", one.unit}]
-        if not found:
-            return Evaluation(condition.holds_for(0), f"no limit of {what} is in use", 0)
-        fullest = max(found, key=lambda one: one.share)
-        others = sum(condition.holds_for(one.share) for one in found) - 1
-        more = f", and so {'is' if others == 1 else 'are'} {kit.counted(others, 'other')}" if others > 0 else ""
-        said = f"{shown(fullest.share)}% of {fullest.words} is used{more}"
-        return Evaluation(condition.holds_for(fullest.share), said, fullest.share)
 
     def _of_turns(self, condition: AlertCondition, target: int | None) -> Evaluation:
         span = condition.span or timedelta(hours=1)
