@@ -44,7 +44,7 @@ from bridge.features.conversations.sessions import Sessions
 from bridge.features.conversations.stopping import Stopping
 from bridge.features.deps import Deps
 from bridge.features.home.first_words import FirstWords
-from bridge.features.home.pages import StoredPages
+from bridge.features.home.seen import SeenHomes
 from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
@@ -311,7 +311,7 @@ def _deps(
         channels=channels,
         faces=Faces(directory, slack.authorship, identity.bot_user),
         handles=Handles(scripts, UserGroups(wires.web), identity.bot_user),
-        home_pages=StoredPages(scripts),
+        seen_homes=SeenHomes(scripts),
         first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),
         access=access,

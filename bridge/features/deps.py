@@ -18,7 +18,7 @@ from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.home.first_words import FirstWords
-from bridge.features.home.pages import StoredPages
+from bridge.features.home.seen import SeenHomes
 from bridge.features.incidents.incident import Troubles
 from bridge.features.statistics.reader import Statistics
 from bridge.features.statistics.snapshots import SnapshotStore
@@ -41,7 +41,7 @@ class Deps(EngineDeps):
     channels: Channels
     faces: Faces
     handles: Handles
-    home_pages: StoredPages
+    seen_homes: SeenHomes
     first_words: FirstWords
     context: Context
     parts: PartReader

@@ -10,6 +10,7 @@ from bridge.engine.rules import Asked, Starter, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, ProjectError, SlackError
 from bridge.features.deps import Deps
+from bridge.ids import PersonKey
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
@@ -121,5 +122,5 @@ def opened_here(turn: Turn, **more: Any) -> Origin:
 
 async def origin_of(deps: Deps, turn: Turn, **more: Any) -> Origin:
     """Return where a form is opened. It has the direct message only for people who have opened Home."""
-    home = await deps.home_pages.get(turn.team, turn.user)
-    return Origin(channel=turn.channel, response_url=turn.response_url, direct=home.channel, **more)
+    direct = await deps.seen_homes.channel(PersonKey(turn.team, turn.user))
+    return Origin(channel=turn.channel, response_url=turn.response_url, direct=direct, **more)

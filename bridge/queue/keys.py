@@ -165,7 +165,7 @@ class Keys:
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
     home = Key[PersonKey]("home:<person>", "string", RECENT,
-                          "the pages they last saw in Home, and the ID of their direct message")
+                          "the ID of their direct message")
     looking = Key[PersonKey]("looking:<person>", "hash", LOOKING,
                              "the project of the Home tab that they may have open, what it shows, a waiting redraw")
     lookers = Key[[]]("lookers", "zset", LOOKING, "the last 100 people who opened Home, by time", erased="parts")

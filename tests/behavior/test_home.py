@@ -1,4 +1,4 @@
-"""The Home tab: what each person sees, page by page, and when it is refreshed."""
+"""The Home tab: what each person sees, and when it is refreshed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 from contextlib import suppress
 from datetime import timedelta
-from itertools import product
 from typing import Any
 
 import httpx
@@ -19,8 +18,7 @@ from bridge.engine.results import Form
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
-from bridge.features.home.layout import AGENTS_A_PAGE, NEXT_AGENTS, Home, home_view
-from bridge.features.home.pages import HomePages
+from bridge.features.home.layout import MOST_AGENTS, Home, home_view
 from bridge.features.home.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.features.reach import look_for_outages
 from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_of
@@ -34,7 +32,7 @@ from bridge.queue.inbox import Condition
 from bridge.queue.keys import MOST_LOOKERS
 from bridge.slack.blockkit import kit
 from support.harness import READ, REFUSED, SALES, SUPPORT, Harness
-from support.store import CHANNEL, ROOT, START, TEAM, USER, message, ts
+from support.store import CHANNEL, PREFIX, ROOT, START, TEAM, USER, message, ts
 from support.tables import each
 from support.waiting import wait_until
 
@@ -195,25 +193,30 @@ async def test_an_outage_redraws_only_homes_of_its_project(harness: Harness) -> 
     assert (published(harness, USER), published(harness, BOB)) == (2, before)
 
 
-async def test_agents_come_in_pages_which_home_remembers(harness: Harness) -> None:
-    harness.service.agents = many(300)
-    first = await home_of(harness)
-    second = await pressed(harness, NEXT_AGENTS)
+async def test_home_shows_the_first_ten_agents(harness: Harness) -> None:
+    harness.service.agents = many(12)
+    view = await home_of(harness)
+    await harness.type_command("/agents", USER)
 
-    assert len(first["blocks"]) <= 100
-    assert "agent 000" in words(first)
-    assert f"agent {AGENTS_A_PAGE:03d}" in words(second)
-    assert harness.seen.homes[-1]["hash"]
-    assert buttons(second, "home:agents:previous")
-    again = await home_of(harness)
-    assert HomePages.parse(again["private_metadata"]) == HomePages(channel=DM_ALICE, agents=1)
+    assert [button["value"] for button in buttons(view, "ask:form")] == ["", *map(str, range(MOST_AGENTS))]
+    assert "And 2 more: /agents lists them all." in words(view)
+    assert "agent 011" in str(harness.seen.ephemerals[-1].blocks)
+
+
+async def test_a_redraw_still_knows_the_direct_message(harness: Harness) -> None:
+    """Buttons in Home belong to it; an earlier release stored the list's page beside it."""
+    await home_of(harness)
+    await harness.store.redis.set(f"{PREFIX}home:{TEAM}:{USER}", f'{{"channel":"{DM_ALICE}","agents":1}}', ex=60)
+    await unreachable(harness)
+
+    assert [json.loads(one["view"]["private_metadata"]) for one in harness.seen.homes] == [{"channel": DM_ALICE}] * 2
 
 
 HOSTILE = "<!channel> \u202e`*_~ " * 40
 
 
-@each(("size", "page"), product([0, 1, 8, 9, 1000], [-5, 0, 3, 10**9]))
-def test_every_page_keeps_slacks_limits(size: int, page: int) -> None:
+@each("size", [0, 1, 10, 11, 1000])
+def test_home_keeps_slacks_limits(size: int) -> None:
     agents = [Agent.model_validate(SUPPORT | {"id": number, "name": HOSTILE}) for number in range(size)]
     thread = ThreadKey(TEAM, CHANNEL, ROOT)
     busy = RecentActivity(
@@ -229,10 +232,10 @@ def test_every_page_keeps_slacks_limits(size: int, page: int) -> None:
     needs = [Need(START, (kit.section(HOSTILE),) * 9)] * 50
     home = Home(agents, None, START, busy, {thread: HOSTILE[:60]}, needs, [[kit.section("x")] * 20] * 9)
 
-    view = home_view(home, HomePages(agents=page))
+    view = home_view(home, DM_ALICE)
 
     check_view(view)
-    assert len(buttons(view, "ask:form")) <= 1 + AGENTS_A_PAGE
+    assert len(buttons(view, "ask:form")) <= 1 + MOST_AGENTS
 
 
 async def test_a_run_redraws_home_with_its_outcome(harness: Harness) -> None:

@@ -39,7 +39,6 @@ from bridge.features.buttons import (
     run_value,
 )
 from bridge.features.conversations import layout as conversations, menu, stops
-from bridge.features.home import layout as home
 from bridge.features.registry import features
 from bridge.features.schedules import layout as schedules
 from bridge.features.workflows import layout as workflows, run_card
@@ -286,8 +285,7 @@ STARTS_NOTHING = {
     schedules.PAUSE, schedules.DELETE, schedules.PAGE, schedules.NEXT_PAGE, alerts.PAUSE, alerts.DELETE, alerts.PAGE,
     alerts.NEXT_PAGE, run_card.NODES, run_card.OUTPUT, run_card.NOTIFY, *workflows.TURNS, DETAILS, FIND, STATISTICS,
     FEEDBACK, notices.NOTIFY, notices.STOP, notices.SHOW, stops.SHOW, stops.DISCARD, approvals.WITHDRAW,
-    approvals.DENY, OPEN_DEFAULT, SET_DEFAULT, *agents.TURNS, home.PREVIOUS_AGENTS,
-    home.NEXT_AGENTS, OF_DIRECT,
+    approvals.DENY, OPEN_DEFAULT, SET_DEFAULT, *agents.TURNS, OF_DIRECT,
 }  # fmt: skip
 
 

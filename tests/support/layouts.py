@@ -26,7 +26,6 @@ from pydantic.fields import FieldInfo
 from bridge import ends, engine, errors, features
 from bridge.errors import BadAlert, BridgeError
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
-from bridge.features.home.pages import HomePages
 from bridge.features.pauses import Kind
 from bridge.features.schedules.layout import REPORT
 from bridge.features.schedules.schedule import (
@@ -302,7 +301,6 @@ _FIXED: Final[Mapping[Any, Any]] = {
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * (21 - days)) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
-    HomePages: HomePages(channel="D0123456789", agents=1),
     Origin: Origin(
         channel="C0123456789", thread_ts="1700000000.123456", direct="D0123456789", author="U0123456789",
         message_ts="1700000000.123456", response_url=f"https://hooks.slack.com/actions/{'x' * 100}", is_sure=True,

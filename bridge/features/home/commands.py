@@ -1,7 +1,7 @@
 """Draws the Home tab and handles its buttons. https://docs.slack.dev/surfaces/app-home.
 
-The service is asked twice at most, and only every few seconds (`Catalog`); Redis is read in two round trips (`Reads`),
-and once for the faces until those are cached. Missing data is left out.
+The service is asked twice at most, and only every few seconds (`Catalog`); Redis is read in two round trips (`Reads`).
+Missing data is left out.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.home import layout
-from bridge.features.home.pages import HomePages, digest_of
 from bridge.features.home.recent import note_finished, recent_activity
+from bridge.features.home.seen import digest_of
 from bridge.features.statistics.layout import home_line
 from bridge.features.titles import title_of
 from bridge.ids import PersonKey
@@ -59,20 +59,13 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
 
 @home.kind(HomeOpened, label="Home tab")
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
-    """Show Home with the page that the person last saw; for a person without access, only the reason."""
+    """Show Home; for a person without access, only the reason."""
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
     is_opened = isinstance(turn.body, Click) or bool(turn.channel)
     if not is_opened and (reason := await deps.access.refusal_now(turn.user, "")):  # they've lost access since
         return HomeView(layout.refused_view(sentence(NotAllowed(reason))))
     return await _draw(deps, turn, tab.view_hash, is_opened=is_opened)
-
-
-@home.button(layout.PREVIOUS_AGENTS, label="button: Previous")
-@home.button(layout.NEXT_AGENTS, label="button: Next")
-async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Show another page of the agents."""
-    return await _draw(deps, turn, click.view_hash, HomePages.parse(click.value), is_opened=True)
 
 
 @home.button(OF_DIRECT, label="menu: Choose a project")
@@ -82,19 +75,17 @@ async def choose_project(deps: Deps, turn: Turn, click: Click) -> Result:  # noq
     return HomeChanged()
 
 
-async def _draw(deps: Deps, turn: Turn, view_hash: str, pages: HomePages | None = None, *, is_opened: bool) -> Result:
-    """Return Home with these *pages*, or those last seen, and store them; nothing if a redraw changes nothing."""
+async def _draw(deps: Deps, turn: Turn, view_hash: str, *, is_opened: bool) -> Result:
+    """Return Home, and store what the person sees; nothing if a redraw changes nothing."""
     reads, person = Reads(deps.scripts), PersonKey(turn.team, turn.user)
     seen, home = await asyncio.gather(
-        deps.home_pages.look(reads, person, turn.project, opened=deps.now() if is_opened else None),
+        deps.seen_homes.look(reads, person, turn.project, opened=deps.now() if is_opened else None),
         _gather(deps, turn, reads),
     )
-    pages = pages or seen.pages
-    pages = pages.model_copy(update={"channel": turn.channel}) if turn.channel else pages
-    view = layout.home_view(home, pages)
+    view = layout.home_view(home, turn.channel or seen.channel)
     if not is_opened and digest_of(view) == seen.digest:
         return Done("home unchanged")
-    turn.stage(*deps.home_pages.store(person, turn.project, pages, view))
+    turn.stage(*deps.seen_homes.store(person, turn.project, view))
     return HomeView(view, view_hash)
 
 

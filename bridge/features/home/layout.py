@@ -1,6 +1,6 @@
 """The Home tab: what needs the person, what they and the agents do, and what can be done. One screen, if that's little.
 
-Lists are short or have pages, so that the tab stays far below Slack's limit of a hundred blocks. Data that the service
+Lists are short, so that the tab stays far below Slack's limit of a hundred blocks. Data that the service
 didn't return is left out, and the first line says so. https://docs.slack.dev/surfaces/app-home
 """
 
@@ -26,21 +26,17 @@ from bridge.features.buttons import (
     choice_for,
     run_value,
 )
-from bridge.features.home.pages import HomePages
 from bridge.features.home.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
 from bridge.features.run_status import status_icon
 from bridge.ids import ThreadKey
 from bridge.project.models import Agent, Stats
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
-from bridge.slack.blockkit.lists import by_name, clamped, page_buttons, part_note
+from bridge.slack.blockkit.lists import by_name, part_note
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, View
 
-PREVIOUS_AGENTS: Final = "home:agents:previous"
-NEXT_AGENTS: Final = "home:agents:next"
-"""Buttons that turn the list's pages; their value is the `HomePages` to show."""
-
-AGENTS_A_PAGE: Final = 8
+MOST_AGENTS: Final = 10
 MOST_RECENT: Final = 5
 MOST_NEEDS: Final = 8
 _NEED_BLOCKS: Final = 3
@@ -91,10 +87,8 @@ class Home:
         return kit.with_face(self.faces.get(agent, ""), kit.one_line(found.name, _ABOUT) or kit.NO_NAME)
 
 
-def home_view(home: Home, pages: HomePages) -> View:
-    """Return the tab."""
-    agents = by_name(home.agents or ())
-    pages = pages.model_copy(update={"agents": clamped(pages.agents, len(agents), AGENTS_A_PAGE)})
+def home_view(home: Home, channel: str) -> View:
+    """Return the tab; what's pressed there belongs to the *channel* of the person's direct messages."""
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     find = [kit.external_select(FIND, "Show a workflow")] if home.agents is not None else []
     default = [channel_choice()] if home.may_set else []
@@ -104,26 +98,27 @@ def home_view(home: Home, pages: HomePages) -> View:
         *_needs(home),
         kit.actions(ask_button(None, "Ask an agent…"), *run, *find, *default),
     ]
-    listed = _agents(agents, pages, home.faces) + (part_note(home.agents, "agent") if home.agents else [])
+    listed = _agents(home) + (part_note(home.agents, "agent") if home.agents else [])
     sections = [_conversations(home), _runs(home), *home.of_features, listed, home.numbers]
     for section in filter(None, sections):
         blocks += section
-    return _view(blocks, pages)
+    return _view(blocks, channel)
 
 
 def refused_view(why: str) -> View:
     """Return the tab for a person without access: only the reason."""
-    return _view([kit.section(why)], HomePages())
+    return _view([kit.section(why)], "")
 
 
-def _view(blocks: Sequence[Block], pages: HomePages) -> View:
+def _view(blocks: Sequence[Block], channel: str) -> View:
     room, shown = kit.VIEW_BYTES, list[Block]()
     for block in blocks[: kit.VIEW_BLOCKS]:
         room -= len(compact(block).encode(errors="replace"))
         if room < 0:
             break
         shown.append(block)
-    return {"type": "home", "private_metadata": pages.model_dump_json(), "blocks": shown}
+    origin = Origin(channel=channel).model_dump_json(exclude_defaults=True)
+    return {"type": "home", "private_metadata": origin, "blocks": shown}
 
 
 def _trouble(home: Home) -> list[Block]:
@@ -238,22 +233,16 @@ def _runs(home: Home) -> list[Block]:
     return [kit.header("Your runs"), kit.rich(kit.bullets(lines[:MOST_RECENT]))] if lines else []
 
 
-def _agents(agents: Sequence[Agent], pages: HomePages, faces: Mapping[int, str]) -> list[Block]:
-    blocks = [kit.header("Agents" if len(agents) <= AGENTS_A_PAGE else f"Agents ({len(agents):,})")] if agents else []
-    begin = pages.agents * AGENTS_A_PAGE
-    for agent in agents[begin : begin + AGENTS_A_PAGE]:
+def _agents(home: Home) -> list[Block]:
+    agents = by_name(home.agents or ())
+    blocks = [kit.header("Agents")] if agents else []
+    for agent in agents[:MOST_AGENTS]:
         about = kit.one_line(agent.description or agent.welcome_message or "", _ABOUT)
-        name = kit.with_face(faces.get(agent.id, ""), _named(agent.name))
+        name = kit.with_face(home.faces.get(agent.id, ""), _named(agent.name))
         text = f"{name}: {about}" if about else name
         blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
-    buttons = page_buttons(
-        pages.agents,
-        len(agents),
-        AGENTS_A_PAGE,
-        (PREVIOUS_AGENTS, NEXT_AGENTS),
-        lambda to: pages.model_copy(update={"agents": to}).model_dump_json(),
-    )
-    return [*blocks, kit.actions(*buttons)] if buttons else blocks
+    more = len(agents) - MOST_AGENTS
+    return [*blocks, kit.context(f"And {more:,} more: /agents lists them all.")] if more > 0 else blocks
 
 
 def _words(home: Home, thread: ThreadKey) -> Block:

@@ -1,4 +1,4 @@
-"""What a person sees of Home's list, for as long as Home may be open."""
+"""What a person sees in Home, for as long as Home may be open, and their direct message with the bot."""
 
 from __future__ import annotations
 
@@ -14,25 +14,15 @@ from bridge.queue.keys import LOOKING, MOST_LOOKERS, RECENT, milliseconds
 from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.slack.blockkit.json_text import compact
-from bridge.slack.blockkit.modals import Carried
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import View
-
-
-class HomePages(Carried):
-    """The page shown of Home's list of agents, from 0, stored as its private_metadata.
-
-    *channel* is the person's direct message with the bot.
-    """
-
-    channel: str = ""
-    agents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SeenHome:
-    """The *pages* of Home that a person last saw, and the `digest_of` what they saw within the hour, or ``""``."""
+    """The *channel* of a person's direct messages, if known, and the `digest_of` what they saw within the hour."""
 
-    pages: HomePages
+    channel: str = ""
     digest: str = ""
 
 
@@ -41,16 +31,16 @@ def digest_of(view: View) -> str:
     return hashlib.sha256(compact(view).encode(errors="replace")).hexdigest()[:16]
 
 
-class StoredPages:
+class SeenHomes:
     """Reads and writes them. Coroutines may raise `StoreUnavailable`."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    async def get(self, team: str, user: str) -> HomePages:
-        """Return the pages of Home that a person last saw."""
-        return HomePages.parse(str(await self._redis.get(self._keys.home(PersonKey(team, user))) or ""))
+    async def channel(self, person: PersonKey) -> str:
+        """Return a person's direct message with the bot; ``""`` if they never opened Home."""
+        return Origin.parse(str(await self._redis.get(self._keys.home(person)) or "")).channel
 
     async def look(
         self, reads: Reads, person: PersonKey, project: ProjectConnection, *, opened: datetime | None
@@ -69,13 +59,13 @@ class StoredPages:
             pipe.hget(looking, "shown")
             pipe.get(self._keys.home(person))
 
-        *_, digest, pages = await reads.ask(commands)
-        return SeenHome(HomePages.parse(str(pages or "")), str(digest or ""))
+        *_, digest, origin = await reads.ask(commands)
+        return SeenHome(Origin.parse(str(origin or "")).channel, str(digest or ""))
 
-    def store(self, person: PersonKey, project: ProjectConnection, pages: HomePages, view: View) -> tuple[Write, ...]:
-        """Return the writes that store the pages and what a person sees."""
+    def store(self, person: PersonKey, project: ProjectConnection, view: View) -> tuple[Write, ...]:
+        """Return the writes that store what a person sees."""
         looking, home = self._keys.looking(person), self._keys.home(person)
         return (
-            ("set", home, milliseconds(RECENT), pages.model_dump_json()),
+            ("set", home, milliseconds(RECENT), view["private_metadata"]),
             *only_if(looking, {"project": project.id}, ("field", looking, 0, "shown", digest_of(view))),
         )
