@@ -135,6 +135,8 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
         return f"I can't fill in {typed}. " + (near or "Use {{date}}, {{stats}} or {{stats.runs}}.")
     if part == "zone" and near:
         return f"I don't recognize the time zone {typed}. {near}"
+    if part == "cron" and near:
+        return f"I don't understand {typed}. {near}"
     if part == "often" and "month" in error.typed.lower():
         return f"I don't understand {typed}: expected a day of the month, such as 15th or last day."
     if part in _TAKES:

@@ -89,6 +89,7 @@ EXAMPLES = [
     ),
     errors.BadSchedule("times", "10:00"),
     errors.BadSchedule("zone", "Berln", ("Europe/Berlin",)),
+    errors.BadSchedule("cron", "0 9 * * MON-SUN", ("every day at 09:00",)),
     errors.BadSchedule("strange", "biweekly"),
     errors.BadSchedule("night", "sunday night at 1"),
     errors.BadSchedule("often", "end of month 9"),

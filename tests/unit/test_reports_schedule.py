@@ -129,6 +129,9 @@ def test_the_last_of_many_missed_slots_is_found(words: str, first: str, until: s
         ("sunday nights at 1", "which night “sunday nights at 1” means."),
         ("every 15 minutes", 'such as cron "0 * * * *".'),
         ("daily 24:00", "such as 09:00."),
+        *((f'cron "0 9 * * {days}"', "Did you mean every day at 09:00?") for days in ("MON-SUN", "mon–sun", "1—7")),  # noqa: RUF001
+        ("0 9–17 * * MON–FRI", "Did you mean cron 0 9-17 * * MON-FRI?"),  # noqa: RUF001
+        ("cron 0 9 * * FRI-MON", "such as 0 9 * * 1-5."),
     ],
 )
 def test_the_nearest_right_schedule_is_shown(typed: str, said: str) -> None:

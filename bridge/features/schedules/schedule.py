@@ -435,14 +435,22 @@ def only_of(typed: str) -> tuple[str, ...]:
 
 
 def read_cron(typed: str) -> str:
-    """Return a cron expression with single spaces: five fields, without seconds, that match some day."""
-    fields = re.sub("-+", "-", typed if typed.isascii() else fold(typed).text.upper()).split()
-    fields[4:5] = [re.sub("-sun(?![a-z])", "-7", one, flags=re.IGNORECASE) for one in fields[4:5]]
-    expression = " ".join(fields)
-    try:
-        is_cron = len(fields) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON
-        if not (is_cron and next(CronSim(expression, datetime(2000, 1, 1)), None)):  # noqa: DTZ001 - no zone
-            raise BadSchedule("cron", expression)
-    except CronSimError as exc:
-        raise BadSchedule("cron", expression) from exc
+    """Return a cron expression with single spaces: five fields, without seconds, that match some day.
+
+    Raises `BadSchedule`, which suggests what an expression with other dashes or digits means, or with Sunday at a
+    range's end.
+    """
+    expression = " ".join(typed.split())
+    if not _is_cron(expression):
+        plain = re.sub("-+", "-", fold(expression).text.upper())
+        near = re.sub("-SUN(?![A-Z]|.* )", "-7", plain)
+        raise BadSchedule("cron", expression, [describe(normalized(near))] if _is_cron(near) else [])
     return expression
+
+
+def _is_cron(expression: str) -> bool:
+    try:
+        is_short = len(expression.split()) == _CRON_FIELDS and len(expression) <= _LONGEST_CRON
+        return is_short and next(CronSim(expression, datetime(2000, 1, 1)), None) is not None  # noqa: DTZ001 - no zone
+    except CronSimError:
+        return False
