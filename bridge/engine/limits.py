@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from bridge.config_tables import LimitTable
 from bridge.engine.access import target_of
-from bridge.engine.places import recipient_of
+from bridge.engine.destination import recipient_of
 from bridge.engine.projects import ServedProjects
 from bridge.engine.rules import is_listed
 from bridge.engine.turn import Turn

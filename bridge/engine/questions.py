@@ -13,7 +13,6 @@ from typing import Any
 
 from bridge.ends import notices
 from bridge.engine.deps import EngineDeps
-from bridge.engine.places import recipient_of
 from bridge.engine.results import Form, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, SlackError, StoreError
@@ -116,7 +115,7 @@ class Question:
         elif self.click.response_url:
             note = kit.note(f"You chose {kit.one_line(chosen, 80)}.", replaces_original=True)
             try:
-                await self.deps.slack.whisper(recipient_of(self.click), note)
+                await self.deps.slack.whisper(self.turn.destination.recipient, note)
             except SlackError as exc:
                 log.info("can't replace a question that was answered", extra={"detail": exc.detail})
         return result

@@ -9,22 +9,23 @@ impossible (no permission to read, a response_url), it isn't retried: a notice w
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+import math
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from typing import Final, Literal
 
 from bridge.ends import notices
-from bridge.engine.places import MENU_MARK, RUN_MARK, is_posted_publicly, place_of, recipient_of
-from bridge.engine.results import NewThread, Outcome
+from bridge.engine.destination import Destination
+from bridge.engine.results import MENU_MARK, NOTICE_MARK, RUN_MARK, NewThread, Outcome
 from bridge.engine.turn import Turn
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.ids import side_id
-from bridge.inbound import Click, InboundMessage
+from bridge.inbound import InboundMessage
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.turn import SLACK_TIMEOUT, Journal, Watches
+from bridge.queue.turn import SLACK_TIMEOUT, DeletedMeanwhile, Journal, Watches
 from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Speaker
 from bridge.slack.in_project import mark_reply
 from bridge.slack.indicators import Indicators
 from bridge.slack.parts import MessageTag, Place
@@ -44,20 +45,44 @@ MAX_DELIVERIES = 8
 blocked its process beyond the lease this often: a process that takes over its own lane isn't counted otherwise."""
 
 
-class NeverFinished(Exception):
-    """A turn was started too often without ever finishing."""
+@dataclass(frozen=True, slots=True)
+class NotPosted:
+    """Why an outcome isn't in Slack, or may not be.
+
+    The message that started its run was ``deleted``, or the first one of its thread (``thread gone``). Whether it's
+    there is unknown, so it isn't posted again (``in doubt``). Slack ``refused`` it for good, with *error*. Or too many
+    attempts took too long (``never finished``).
+    """
+
+    why: Literal["deleted", "thread gone", "in doubt", "refused", "never finished"]
+    error: str = ""
 
 
-class PostInDoubt(Exception):
-    """Whether a turn's outcome is in Slack is unknown, so it isn't posted again."""
+_IN_DOUBT: Final = NotPosted("in doubt")
 
 
-def _mark_of(turn: Turn, outcome: Outcome) -> MessageTag:
-    """Return the tag of the messages that show *outcome*."""
-    if outcome.mark == MENU_MARK:
-        return MessageTag(outcome.mark, side_id(turn.id, "menu"), outcome.agent, outcome.session)
-    said = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
-    return MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, said, outcome.project or "")
+@dataclass(slots=True)
+class _Posting:
+    """An outcome on its way *to* where it's shown.
+
+    *guard* is asked before each call, and asked Redis at *asked_at*. *card* is the message that it replaces. Slack may
+    have it from an earlier attempt (*may_be_posted*), which *looks* for it first; if the answer to a call got lost,
+    Slack can't be at it any more after *over_at*. *existing* is what all attempts have posted, as far as it's known.
+    """
+
+    turn: Turn
+    outcome: Outcome
+    to: Destination
+    mark: MessageTag
+    card: str
+    may_be_posted: bool
+    looks: bool
+    has_waited: bool
+    asked_at: float
+    guard: Guard = field(init=False)
+    began: float = 0.0
+    over_at: float = 0.0
+    existing: ExistingParts = field(default_factory=dict)
 
 
 class ReplyPoster:
@@ -81,163 +106,139 @@ class ReplyPoster:
         self._journal = journal
         self._watches = watches
 
-    async def post(self, turn: Turn, outcome: Outcome, *, may_be_posted: bool) -> str:
+    async def post(self, turn: Turn, outcome: Outcome, to: Destination, *, may_be_posted: bool) -> str | NotPosted:
         """Post *outcome*, and return the ``ts`` of its first message, or ``""`` if it's private.
 
-        *may_be_posted*: an earlier worker may have posted it. Raises `SlackRefused` if Slack rejects it for good,
-        `PostInDoubt`, `NeverFinished`, `TurnStopped`, `DeletedMeanwhile`, `ThreadGone`, `LaneLost`, and `Draining`.
+        *may_be_posted*: an earlier worker may have posted it. Raises `TurnStopped`, `TurnChanged`, `LaneLost` and
+        `Draining`.
         """
-        body, reply = turn.body, outcome.reply
-        is_public = is_posted_publicly(body, reply.audience) and not outcome.is_outside
-        mark, place = _mark_of(turn, outcome), place_of(body, reply.audience)
+        body, is_notice = turn.body, outcome.mark == NOTICE_MARK  # a second one does no harm
+        if side := {MENU_MARK: "menu", NOTICE_MARK: "doubt"}.get(outcome.mark):
+            mark = MessageTag(outcome.mark, side_id(turn.id, side))
+        else:
+            said = body.ts if isinstance(body, InboundMessage) else ""
+            mark = MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, said, outcome.project or "")
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
-        card = turn.card if outcome.mark == RUN_MARK else ""
-        if reply.replaces_original and isinstance(body, Click) and not body.is_ephemeral:
-            card = body.message_ts
-        # What all attempts have posted, as far as this process knows, and what is asked before each call.
-        existing, guard = ExistingParts(), turn.lease.ensure if outcome.is_outside else self._guard(turn)
-        look = is_public and (may_be_posted or turn.is_card_in_doubt)
-        has_waited, attempt, leases_outlived = turn.record.waits, 0, 0
-        over_at = 0.0  # when Slack can no longer be at a call whose answer got lost
+        card = to.edits or (turn.card if outcome.mark == RUN_MARK else "")
+        looks = to.is_public and not is_notice and (may_be_posted or turn.is_card_in_doubt)
+        now, has_waited = turn.lease.monotonic(), turn.record.waits
+        posting = _Posting(turn, outcome, to, mark, card, may_be_posted, looks, has_waited, asked_at=now)
+        posting.guard = turn.lease.ensure if to.is_aside else partial(self._ensure, posting)
+        attempt = doubts = leases_outlived = 0
         while True:
-            began = turn.lease.monotonic()
             try:
-                if look and not card:
-                    existing |= await self._find(
-                        turn, outcome, mark, place, is_surely_new=not may_be_posted, known=existing, over_at=over_at
-                    )
-                    look = False
-                if has_waited and not outcome.is_outside:
-                    await self._journal.post_starts(turn.taken)
-                await turn.lease.ensure(SLACK_TIMEOUT)
-                began = turn.lease.monotonic()
-                if not is_public:
-                    await self._report(turn, outcome, existing, guard)
-                    return ""
-                if existing and outcome.mark == RUN_MARK and not card:
-                    card = first_of(existing)
-                if card and await self._edit(turn, card, outcome, mark, guard):
-                    existing["0"] = card
-                    if look and reply.files:
-                        existing |= await self._find(turn, outcome, mark, place, is_surely_new=not may_be_posted)
-                    await self._slack.attach(place, reply, mark, existing, guard)
-                    return card
-                if card:  # Another has a tag of its own, so that no attempt takes the old one for it.
-                    mark, card, existing = replace(mark, turn=side_id(turn.id, _ANEW)), "", ExistingParts()
-                    look = may_be_posted
-                    continue
-                if turn.response_url:
-                    return await self._post_or_respond(turn, outcome, mark, place, existing=existing, guard=guard)
-                return await self._slack.post(place, reply, mark, existing, guard)
+                return await self._attempt(posting)
+            except DeletedMeanwhile:
+                return NotPosted("deleted")
+            except ThreadGone:
+                return NotPosted("thread gone")
+            except SlackRefused as exc:
+                return NotPosted("refused", exc.error or "unknown_error")
             except SlackUnreachable as exc:
                 trouble: SlackError = exc
             except SlackAmbiguous as exc:
-                if exc.method == RESPONSE_URL and not reply.replaces_original:
-                    raise PostInDoubt from exc
-                trouble, may_be_posted, look = exc, True, is_public
-                over_at = turn.lease.monotonic() + exc.under_way.total_seconds()
-            attempt, has_waited = attempt + 1, True
+                trouble, doubts = exc, doubts + 1
+                is_by_url = exc.method == RESPONSE_URL and not outcome.reply.replaces_original
+                if is_by_url or (is_notice and doubts == _MOST_DOUBTS):
+                    return _IN_DOUBT
+                posting.may_be_posted, posting.looks = True, to.is_public and not is_notice
+                posting.over_at = turn.lease.monotonic() + exc.under_way.total_seconds()
+            attempt, posting.has_waited = attempt + 1, True
             # An attempt longer than a lease blocked the process for too long.
-            leases_outlived += turn.lease.has_passed_since(began)
+            leases_outlived += turn.lease.has_passed_since(posting.began)
             if turn.record.times_delivered + leases_outlived > MAX_DELIVERIES:
-                raise NeverFinished
-            await self._wait(
-                turn,
-                trouble,
-                attempt,
-                is_partly_posted=bool(existing),
-                place=place if is_public else None,
-                speaker=reply.speaker,
-            )
+                return NotPosted("never finished")
+            await self._wait(posting, trouble, attempt, is_partly_posted=is_notice or bool(posting.existing))
 
-    async def _post_or_respond(
-        self, turn: Turn, outcome: Outcome, mark: MessageTag, place: Place, *, existing: ExistingParts, guard: Guard
-    ) -> str:
-        """Post *outcome* in *place* or, if the bot can't post there, by response_url: then return ``""``."""
+    async def _attempt(self, posting: _Posting) -> str | NotPosted:
+        """Post what's still missing. Raises `SlackError`, and what `post` raises."""
+        turn, to, reply, existing = posting.turn, posting.to, posting.outcome.reply, posting.existing
+        posting.began = turn.lease.monotonic()
+        if posting.looks and not posting.card:
+            if missed := await self._find(posting):
+                return missed
+            posting.looks = False
+        if posting.has_waited and not to.is_aside:
+            await self._journal.post_starts(turn.taken)
+        await turn.lease.ensure(SLACK_TIMEOUT)
+        posting.began = turn.lease.monotonic()
+        if not to.is_public:
+            is_marked = to.recipient.response_url and not (reply.replaces_original or to.is_aside)
+            if is_marked and not await self._may_go_by_url(turn):
+                return _IN_DOUBT
+            await self._slack.whisper(to.recipient, reply, existing, posting.guard)
+            return ""
+        if existing and posting.outcome.mark == RUN_MARK and not posting.card:
+            posting.card = first_of(existing)
+        if posting.card and await self._edit(posting):
+            existing["0"] = posting.card
+            if posting.looks and reply.files and (missed := await self._find(posting)):
+                return missed
+            await self._slack.attach(to.place, reply, posting.mark, existing, posting.guard)
+            return posting.card
+        if posting.card:  # Another has a tag of its own, so that no attempt takes the old one for it.
+            posting.mark, posting.card = replace(posting.mark, turn=side_id(turn.id, _ANEW)), ""
+            posting.looks = posting.may_be_posted
+            existing.clear()
+            return await self._attempt(posting)
         try:
-            return await self._slack.post(place, outcome.reply, mark, existing, guard)
+            return await self._slack.post(to.place, reply, posting.mark, existing, posting.guard)
         except SlackRefused as exc:
+            if not to.recipient.response_url:
+                raise
             log.info("the bot can't post here, using response_url", extra={"error": exc.error})
-        await self._go_by_url(turn)
-        if any(isinstance(after, NewThread) for after in outcome.after):
+        if not await self._may_go_by_url(turn):
+            return _IN_DOUBT
+        if any(isinstance(after, NewThread) for after in posting.outcome.after):
             # Without the bot's own root, there's no thread for the agent's answer.
-            await self._slack.whisper(recipient_of(turn.body), notices.NO_THREAD_HERE, existing, guard)
+            await self._slack.whisper(to.recipient, notices.NO_THREAD_HERE, existing, posting.guard)
         else:
-            await self._slack.respond(turn.response_url, outcome.reply, existing, guard)
+            await self._slack.respond(to.recipient.response_url, reply, existing, posting.guard)
         return ""
 
-    async def _edit(self, turn: Turn, card: str, outcome: Outcome, mark: MessageTag, guard: Guard) -> bool:
-        """Replace *card*. False if it's gone or may no longer be edited, and so is removed. Raises `SlackError`."""
+    async def _edit(self, posting: _Posting) -> bool:
+        """Replace its card. False if that's gone or may no longer be edited, and so is removed. Raises `SlackError`."""
+        turn, card = posting.turn, posting.card
         try:
-            await self._slack.update(turn.channel, card, outcome.reply, mark, guard)
+            await self._slack.update(turn.channel, card, posting.outcome.reply, posting.mark, posting.guard)
         except SlackRefused as exc:
-            if mark.turn != _mark_of(turn, outcome).turn:
+            if posting.mark.turn == side_id(turn.id, _ANEW):
                 raise
             log.info("a message can't be edited, posting another", extra={"error": exc.error})
             await self._slack.delete(turn.channel, card)
             return False
         return True
 
-    async def notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
+    async def notify_of_doubt(
+        self, turn: Turn, outcome: Outcome, to: Destination, *, is_by_url: bool
+    ) -> str | NotPosted:
         """Say that *outcome* may be missing in Slack, and offer to show it.
 
         The notice is posted in the outcome's place or, if the bot can't post there or the outcome is private, in the
         person's direct message. A second notice does no harm, so a notice in doubt itself is posted again, a few times.
-        Raises what `post` raises, and `SlackAmbiguous`.
         """
-        body, audience = turn.body, outcome.reply.audience
-        is_private = not is_posted_publicly(body, audience)
-        is_elsewhere = is_by_url or is_private
-        place = Place(body.user) if is_elsewhere else place_of(body, audience)
-        notice = mark_reply(notices.in_doubt(turn.id, body.channel if is_elsewhere else ""), outcome.project or "")
-        doubts = attempt = 0
-        while True:
-            if attempt or turn.record.waits:
-                await self._journal.post_starts(turn.taken)
-            await turn.lease.ensure(SLACK_TIMEOUT)
-            try:
-                await self._slack.post(
-                    place,
-                    notice,
-                    MessageTag("bridge_notice", side_id(turn.id, "doubt")),
-                    ExistingParts(),
-                    self._guard(turn),
-                )
-            except SlackUnreachable as exc:
-                trouble: SlackError = exc
-            except SlackAmbiguous as exc:
-                trouble, doubts = exc, doubts + 1
-                if doubts == _MOST_DOUBTS:
-                    raise
-            else:
-                return
-            attempt += 1
-            await self._wait(turn, trouble, attempt, is_partly_posted=True)
+        is_elsewhere = is_by_url or not to.is_public
+        reply = mark_reply(notices.in_doubt(turn.id, turn.channel if is_elsewhere else ""), outcome.project or "")
+        there = Destination(Place(turn.user) if is_elsewhere else to.place, Recipient(turn.channel, turn.user))
+        notice = Outcome(what="post in doubt", reply=reply, mark=NOTICE_MARK)
+        return await self.post(turn, notice, there, may_be_posted=False)
 
-    async def _wait(
-        self,
-        turn: Turn,
-        trouble: SlackError,
-        attempt: int,
-        *,
-        is_partly_posted: bool,
-        place: Place | None = None,
-        speaker: Speaker | None = None,
-    ) -> None:
-        """Wait before the next attempt, unless a stop ends it; say so in the status of *place*, if it has words.
+    async def _wait(self, posting: _Posting, trouble: SlackError, attempt: int, *, is_partly_posted: bool) -> None:
+        """Wait before the next attempt, unless a stop ends it; say so in the status, if it has words.
 
         The post clears the status.
         """
+        turn, place = posting.turn, posting.to.place
         await self._journal.post_waits(turn.taken, is_partly_posted=is_partly_posted)
         log.warning("Slack hasn't accepted an answer yet", extra={"attempt": attempt})
         async with self._watches.ends_when_stopped(turn.id):
             if isinstance(trouble, SlackTokenRefused):  # a recorded outcome waits until the token is accepted
                 await self._patience.wait_for(self._slack.token.accepted.wait())
                 return
-            if trouble.retry_after and place and self._indicators.shows_words(place):
+            if trouble.retry_after and posting.to.is_public and self._indicators.shows_words(place):
                 limited = f"Slack limits us, posting in {kit.spoken(trouble.retry_after)}"
                 await self._indicators.show_working(
-                    place, f"has to wait: {limited}", speaker=speaker, rotating=[limited]
+                    place, f"has to wait: {limited}", speaker=posting.outcome.reply.speaker, rotating=[limited]
                 )
             try:
                 await self._patience.pause(trouble.retry_after or _PAUSES[min(attempt, len(_PAUSES)) - 1])
@@ -246,59 +247,46 @@ class ReplyPoster:
                     await self._patience.wait_out(trouble.under_way.total_seconds())
                 raise
 
-    async def _find(
-        self,
-        turn: Turn,
-        outcome: Outcome,
-        mark: MessageTag,
-        place: Place,
-        *,
-        is_surely_new: bool,
-        known: ExistingParts | None = None,
-        over_at: float = 0.0,
-    ) -> ExistingParts:
-        """Look for the post in Slack. Raises `PostInDoubt` if it may be there and Slack doesn't let the bot look.
+    async def _find(self, posting: _Posting) -> NotPosted | None:
+        """Look for what's posted; it's in doubt if Slack doesn't let the bot look, unless it can't be there.
 
-        If nothing is there besides what's *known*, Slack may be at it until *over_at*: only then that's certain.
+        If nothing is there besides what's known, Slack may still be at it for a while: only then that's certain.
         """
-        look = partial(self._slack.history().find, place, mark.turn, turn.record.accepted_at - CLOCK_SKEW)
+        turn, place = posting.turn, posting.to.place
+        look = partial(self._slack.history().find, place, posting.mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         try:
             found = await look()
-            if not found.keys() - (known or {}).keys() and (left := over_at - turn.lease.monotonic()) > 0:
+            is_new = found.keys() - posting.existing.keys()
+            if not is_new and (left := posting.over_at - turn.lease.monotonic()) > 0:
                 await self._patience.wait_out(left)
                 found = await look()
         except SlackRefused as exc:
             if place.thread_ts and exc.error == THREAD_GONE:
                 await self.remove(turn)
-                raise ThreadGone(exc.method, exc.error) from exc
-            is_stranger = exc.error in _NOT_A_MEMBER and turn.response_url  # then it can't have posted here
-            if is_surely_new or is_stranger or outcome.mark == MENU_MARK:  # a second menu does no harm
-                return ExistingParts()
-            raise PostInDoubt from exc
-        return found
+                return NotPosted("thread gone")
+            is_stranger = exc.error in _NOT_A_MEMBER and posting.to.recipient.response_url  # it can't have posted here
+            if not posting.may_be_posted or is_stranger or posting.outcome.mark == MENU_MARK:  # a second does no harm
+                return None
+            return _IN_DOUBT
+        posting.existing |= found
+        return None
 
-    def _guard(self, turn: Turn) -> Guard:
-        """Return what is asked before each call: whether this process still has the lane, and the turn isn't stopped.
+    async def _ensure(self, posting: _Posting, needs: timedelta) -> None:
+        """Ensure, before each call, that this process still has the lane, and that the turn isn't stopped.
 
         A step just before the first call has asked Redis. It's asked again before each later one, and before the first
         if that had to wait.
         """
-        asked_at = turn.lease.monotonic()
-        is_first = True
-
-        async def guard(needs: timedelta) -> None:
-            nonlocal is_first
-            if not is_first or turn.lease.monotonic() - asked_at > _FRESH:
-                await self._journal.post_starts(turn.taken)
-            is_first = False
-            self._watches.check(turn.id)
-            await turn.lease.ensure(needs)
-
-        return guard
+        turn = posting.turn
+        if turn.lease.monotonic() - posting.asked_at > _FRESH:
+            await self._journal.post_starts(turn.taken)
+        posting.asked_at = -math.inf
+        self._watches.check(turn.id)
+        await turn.lease.ensure(needs)
 
     async def remove(self, turn: Turn) -> None:
         """Delete what was posted for a message that was deleted meanwhile, as far as Slack lets the bot look for it."""
-        place = place_of(turn.body)
+        place = turn.destination.place
         for where in (place, Place(place.channel)):  # where the thread is gone, Slack shows replies outside
             try:
                 found = await self._slack.history().find(where, turn.id, turn.record.accepted_at - CLOCK_SKEW)
@@ -309,17 +297,9 @@ class ReplyPoster:
                 await self._slack.delete(place.channel, ts)
             return
 
-    async def _report(self, turn: Turn, outcome: Outcome, existing: ExistingParts, guard: Guard) -> None:
-        """Show *outcome* only to its person."""
-        if outcome.is_outside:
-            recipient = Recipient(turn.body.channel, turn.body.user, "", turn.response_url)
-            return await self._slack.whisper(recipient, outcome.reply, existing, guard)
-        if turn.response_url and not outcome.reply.replaces_original:
-            await self._go_by_url(turn)
-        return await self._slack.whisper(recipient_of(turn.body), outcome.reply, existing, guard)
-
-    async def _go_by_url(self, turn: Turn) -> None:
-        """Record that response_url is used, whose posts can't be looked up. Raises `PostInDoubt` on a second use."""
+    async def _may_go_by_url(self, turn: Turn) -> bool:
+        """Record that response_url is used, whose posts can't be looked up; False on a second use."""
         if not await self._journal.post_starts_by_url(turn.taken):
-            raise PostInDoubt
+            return False
         await turn.lease.ensure(SLACK_TIMEOUT)
+        return True

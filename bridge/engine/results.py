@@ -14,12 +14,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from bridge.errors import RecordNotUnderstood, SlackError
 from bridge.inbound import MessagePart
 from bridge.slack.blockkit.reply import Reply, View
+
+RUN_MARK: Final = "bridge_run"
+"""The event type in the metadata of a run's card."""
+
+MENU_MARK: Final = "bridge_menu"
+"""The event type in the metadata of a menu that waits for a choice."""
+
+NOTICE_MARK: Final = "bridge_notice"
+"""The event type in the metadata of a notice that stands beside a turn's outcome."""
 
 
 class NewThread(BaseModel, frozen=True):

@@ -9,8 +9,9 @@ from datetime import timedelta
 from functools import partial
 
 from bridge.ends.notices import other_project
-from bridge.engine.places import RUN_MARK, place_of
+from bridge.engine.destination import Destination
 from bridge.engine.projects import ASK, ServedProjects
+from bridge.engine.results import RUN_MARK
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
 from bridge.ids import MessageKey
 from bridge.project.connection import ProjectConnection
@@ -27,7 +28,7 @@ log = logging.getLogger(__name__)
 class Turn(QueuedTurn):
     """A turn of a thread, command, click or form, about one of the *projects*.
 
-    *project_key* is that project's in records, also if it's no longer served.
+    *project_key* is that project's in records, also if it's no longer served. *destination* is where it's answered.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Turn(QueuedTurn):
         projects: ServedProjects,
     ) -> None:
         super().__init__(taken, lease, journal, watches, may_begin=may_begin)
+        self.destination = Destination.of(self.body)
         self.project_key = taken.project
         self.projects = projects
         self._project: ProjectConnection | None = None
@@ -93,7 +95,7 @@ class Turn(QueuedTurn):
             yield
 
     async def _show_progress(self, shown: Reply) -> None:
-        mark, place = MessageTag(RUN_MARK, self.id), place_of(self.body)
+        mark, place = MessageTag(RUN_MARK, self.id), self.destination.place
         try:
             self.card = await self._slack.post(place, shown, mark, ExistingParts(), self.lease.ensure)
         except SlackError as exc:

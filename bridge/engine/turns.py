@@ -15,24 +15,31 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppres
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Final
 
 from bridge.ends import failures, notices
 from bridge.ends.unfinished import notice_left, notice_left_unread
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.deps import EngineDeps
+from bridge.engine.destination import Destination
 from bridge.engine.dispatch import Features
 from bridge.engine.events import Entries
-from bridge.engine.places import MENU_MARK, RUN_MARK, place_of, recipient_of
 from bridge.engine.projects import ASK
 from bridge.engine.questions import remove_notice
-from bridge.engine.reply_poster import (
-    CLOCK_SKEW,
-    MAX_DELIVERIES,
-    NeverFinished,
-    PostInDoubt,
-    ReplyPoster,
+from bridge.engine.reply_poster import CLOCK_SKEW, MAX_DELIVERIES, NotPosted, ReplyPoster
+from bridge.engine.results import (
+    MENU_MARK,
+    NOTICE_MARK,
+    RUN_MARK,
+    Done,
+    Form,
+    HomeChanged,
+    HomeView,
+    Outcome,
+    Result,
+    TryLater,
+    Wait,
 )
-from bridge.engine.results import Done, Form, HomeChanged, HomeView, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BridgeError,
@@ -44,7 +51,6 @@ from bridge.errors import (
     ProjectError,
     RecordNotUnderstood,
     ServiceRefused,
-    SlackAmbiguous,
     SlackError,
     SlackRefused,
     SlackUnreachable,
@@ -91,6 +97,12 @@ _PATIENCE = timedelta(minutes=1)  # after so long, people are told in private th
 _RECENT = timedelta(minutes=1)
 _OTHER_VERSION = "written by another version of the bridge"
 
+GIVEN_UP: Final = {
+    "in doubt": "Slack: unknown whether it was posted",
+    "never finished": "started several times, never finished",
+}
+"""The reason of a dead letter by that of `NotPosted`, if that isn't Slack's error."""
+
 
 @dataclass(frozen=True, slots=True)
 class Turns:
@@ -113,26 +125,18 @@ class Turns:
     async def work(self, lease: Lease) -> None:
         """Finish the head of a lane, however long that takes. Raises `LaneLost`, `Draining` and `WorkPaused`.
 
-        These exceptions steer a turn.
+        What other rooms raise steers a turn only here:
 
-        | raised                | what the turn does next                                                   |
-        | --------------------- | ------------------------------------------------------------------------- |
-        | `TurnChanged`         | it's taken again, as its message, its thread or a menu changed            |
-        | `TurnStopped`         | it ends, and shows nothing                                                |
-        | `DeletedMeanwhile`    | its outcome is shown to its person only (`_show`)                         |
-        | `ThreadGone`          | the same, or it ends with its conversation (`_show`, `_park`)             |
-        | `PostInDoubt`         | a notice offers to show the outcome (`_show`)                             |
-        | `SlackRefused`        | its person is told in a direct message (`_show`, `_park`)                 |
-        | `NeverFinished`       | it becomes a dead letter, with a notice                                   |
-        | `RecordNotUnderstood` | the same                                                                  |
-        | `Draining`            | its lane is released for another process (`bridge.queue.worker`)          |
-        | `WorkPaused`          | the same, once Slack accepts the token again                              |
-        | `LaneLost`            | nothing: another worker has it                                            |
+        | raised                | what the turn does next                                        |
+        | --------------------- | -------------------------------------------------------------- |
+        | `TurnChanged`         | it's taken again, as its message, its thread or a menu changed |
+        | `TurnStopped`         | it ends, and shows nothing                                     |
+        | `RecordNotUnderstood` | it becomes a dead letter, with a notice                        |
         """
         with self.patience.through_outages():
-            begins = True
-            while (turn := await self._take(lease, begins=begins)) is not None:
-                begins = False
+            begins, is_over = True, False
+            while not is_over and (turn := await self._take(lease, begins=begins)) is not None:
+                begins, is_over = False, True
                 with facts(turn=turn.id):
                     try:
                         match await self._handle(turn):
@@ -146,23 +150,24 @@ class Turns:
                                 what = await self._publish(turn, home)
                                 await self._done(turn, what, writes=turn.staged if what == "home shown" else ())
                             case Wait() as wait:
-                                if not await self._park(turn, wait):
-                                    continue
+                                is_over = await self._park(turn, wait)
                             case Done(reason, keeps):
                                 await self._done(turn, reason, keep_text=keeps, writes=turn.staged if keeps else ())
                             case HomeChanged() as changed:  # `Features.handle` has redrawn it
                                 raise TypeError(changed)
+                            case NotPosted() as missed:
+                                await self._give_up(turn, missed)
+                            case None:
+                                is_over = False
                     except TurnChanged:
-                        continue
-                    except NeverFinished:
-                        await self._give_up(turn, "started several times, never finished")
+                        is_over = False
                     except RecordNotUnderstood:  # its outcome, or the note on its request
-                        await self._give_up(turn, _OTHER_VERSION, is_readable=turn.step is not Step.POSTING)
+                        await self._give_up(turn, None)
                     except TurnStopped:
-                        await self._stopped(turn)
+                        ends = await self._stopped(turn)
+                        await self._done(turn, ends.reason, keep_text=ends.keeps_text)
                     finally:
                         await turn.until_shown.aclose()
-                return
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
         """Take the head of a lane; None if the lane is empty, or was released to other workers."""
@@ -191,48 +196,22 @@ class Turns:
             await self._bury(lease, head.turn, _OTHER_VERSION, None, notice_left_unread(head))
         return None
 
-    async def _stopped(self, turn: Turn) -> None:
-        """Finish a turn of which nothing is shown: the stop itself was answered, or its message was deleted."""
+    async def _stopped(self, turn: Turn) -> Done:
+        """End a turn of which nothing is shown: the stop itself was answered, or its message was deleted."""
         if turn.record.takes > 1 and not turn.record.card:  # an earlier worker may have left its indicator
-            await self.deps.indicators.clear_working(place_of(turn.body))
+            await self.deps.indicators.clear_working(turn.destination.place)
         if not await self.journal.was_deleted(turn.taken):
-            return await self._done(turn, "stopped", keep_text=True)
+            return Done("stopped", keeps_text=True)
         if turn.step is Step.POSTING:  # parts of its answer may be there
             await self.poster.remove(turn)
-        return await self._deleted(turn)
-
-    async def _deleted(self, turn: Turn) -> None:
-        """Finish the turn of a deleted message, and remove the menu that it waited for."""
-        if turn.card:
+        if turn.card:  # the menu that it waited for
             await self.deps.slack.delete(turn.channel, turn.card)
-        await self._done(turn, "deleted")
+        return Done("deleted")
 
-    async def _thread_gone(self, turn: Turn, outcome: Outcome) -> None:
-        """End the conversation of a thread whose first message is gone; show its person what isn't an answer in it."""
-        root = place_of(turn.body, outcome.reply.audience).thread_ts
-        if root:
-            message = MessageKey(turn.team, turn.channel, root)
-            await self.deps.inbox.withdraw(message)
-        if not root or (isinstance(turn.body, InboundMessage) and outcome.mark != RUN_MARK):
-            return await self._deleted(turn)
-        return await self._show_outside(turn, outcome)
-
-    async def _show_outside(self, turn: Turn, outcome: Outcome) -> None:
-        """Show a run's card only to its person, as the message that started it is gone."""
-        turn.step = Step.POSTING
-        if turn.card:
-            await self.deps.slack.delete(turn.channel, turn.card)
-        outcome = outcome.model_copy(update={"is_outside": True})
-        try:
-            await self.poster.post(turn, outcome, may_be_posted=False)
-        except SlackRefused as exc:
-            log.info("can't show an outcome whose message is gone", extra={"error": exc.error})
-        return await self._shown(turn, outcome, "")
-
-    async def _handle(self, turn: Turn) -> Result:
+    async def _handle(self, turn: Turn) -> Result | NotPosted | None:
         """Return what to show: the recorded outcome, what the turn's step calls for, or the handler's result.
 
-        Raises `TurnChanged` if the turn must be taken again.
+        None if the turn must be taken again.
         """
         if (known := await self._known(turn)) is not None:
             return known
@@ -251,7 +230,7 @@ class Turns:
                 await turn.until_shown.aclose()  # nobody is at work while it waits
                 async with self.slots.lent(), self.watches.ends_when_stopped(turn.id):
                     await self.patience.pause(exc.after)
-                raise TurnChanged from exc
+                return None
             except LaneLost:
                 raise
             except BridgeError as exc:
@@ -261,7 +240,7 @@ class Turns:
                 if isinstance(exc, ProjectError) and is_message and not is_lasting:
                     await turn.until_shown.aclose()  # nobody is at work while it waits
                     await self._wait_for_service(turn, exc)
-                    raise TurnChanged from exc
+                    return None
                 turn.staged.clear()
                 result = _failed(exc)
         if not (turn.has_sent or self.deps.slack.token.accepted.is_set()):  # rejected after the turn was taken
@@ -303,13 +282,13 @@ class Turns:
             return Outcome(what=NotAllowed.__name__, reply=reply)
         return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed(reason)))
 
-    async def _known(self, turn: Turn) -> Result | None:
+    async def _known(self, turn: Turn) -> Result | NotPosted | None:
         """Return what to show without running the handler; None if it must run."""
         record = turn.record
         if record.is_stopped:
-            raise TurnStopped(turn.id)
+            return await self._stopped(turn)
         if record.times_delivered > MAX_DELIVERIES:
-            raise NeverFinished
+            return NotPosted("never finished")
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)
         if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
@@ -338,78 +317,79 @@ class Turns:
         return Done("too old", keeps_text=True)
 
     async def _show(self, turn: Turn, outcome: Outcome) -> None:
-        """Record *outcome* and post it; if it was already recorded, an earlier worker may have posted it."""
-        record = turn.record
-        is_recorded = record.step is Step.POSTING
-        if is_recorded and record.is_private:
-            return await self._show_outside(turn, outcome)
-        if is_recorded and record.is_doubtful:
-            return await self._notify_of_doubt(turn, outcome, is_by_url=record.went_by_url)
-        try:
-            if not is_recorded:
-                if turn.project_key:
-                    outcome = _about(turn, outcome)
-                text = outcome.model_dump_json()
-                facts = OutcomeFacts()
-                if outcome.cause:
-                    about = outcome.concerns
-                    facts = OutcomeFacts(concerns=about, cause=f"{about}: {outcome.cause}".removeprefix(": "))
-                if outcome.project:
-                    facts["project"] = outcome.project
-                await self.journal.outcome(turn.taken, text, what=outcome.what, writes=turn.staged, facts=facts)
-                turn.staged.clear()
-                turn.step = Step.POSTING
-                if outcome.what == "unknown":
-                    self.metrics.outcome_unknown()
-            ts = await self.poster.post(turn, outcome, may_be_posted=is_recorded)
-            self.watches.check(turn.id)  # deleted while its answer was on the way
-        except DeletedMeanwhile:
-            return await self._show_outside(turn, outcome)
-        except ThreadGone:
-            return await self._thread_gone(turn, outcome)
-        except PostInDoubt:
+        """Record *outcome* and show it: in its place, or aside, to its person only. Else give the turn up.
+
+        If it was already recorded, an earlier worker may have posted it.
+        """
+        record, is_recorded = turn.record, turn.step is Step.POSTING
+        posted: str | NotPosted | None = None
+        if not is_recorded:
+            if turn.project_key:
+                outcome = _about(turn, outcome)
+            facts = OutcomeFacts()
+            if outcome.cause:
+                about = outcome.concerns
+                facts = OutcomeFacts(concerns=about, cause=f"{about}: {outcome.cause}".removeprefix(": "))
+            if outcome.project:
+                facts["project"] = outcome.project
+            text, what = outcome.model_dump_json(), outcome.what
+            try:
+                await self.journal.outcome(turn.taken, text, what=what, writes=turn.staged, facts=facts)
+            except DeletedMeanwhile:
+                posted = NotPosted("deleted")
+            turn.staged.clear()
+            turn.step = Step.POSTING
+            if what == "unknown":
+                self.metrics.outcome_unknown()
+        elif record.is_private:
+            posted = NotPosted("deleted")
+        elif record.is_doubtful:
+            posted = NotPosted("in doubt")
+        to = Destination.of(turn.body, outcome.reply, is_aside=outcome.is_outside)
+        if posted is None:
+            posted = await self.poster.post(turn, outcome, to, may_be_posted=is_recorded)
+        if posted == NotPosted("in doubt"):
+            log.warning("unknown whether an answer was posted", extra={"kind": turn.body.kind})
             is_by_url = await self.journal.post_in_doubt(turn.taken)
-            return await self._notify_of_doubt(turn, outcome, is_by_url=is_by_url)
-        except SlackRefused as exc:
-            return await self._post_refused(turn, outcome, exc)
-        return await self._shown(turn, outcome, ts)
+            posted = await self.poster.notify_of_doubt(turn, outcome, to, is_by_url=is_by_url)
+            if isinstance(posted, str):
+                await self._done(turn, "post in doubt", outcome=outcome)
+                return
+        match posted:
+            case NotPosted("deleted" | "thread gone"):
+                await self._show_aside(turn, outcome, to, posted)
+            case NotPosted():
+                await self._give_up(turn, posted, outcome)
+            case ts:
+                self.watches.check(turn.id)  # deleted while its answer was on the way
+                await self._shown(turn, outcome, ts)
 
     async def _shown(self, turn: Turn, outcome: Outcome, ts: str) -> None:
         """Do what comes after showing *outcome* in the message *ts*, or ``""`` if only its person sees it."""
         if outcome.after:
             await self.features.after(self.deps, turn, outcome, ts)
-        return await self._done(turn, outcome.what, posted=ts, outcome=outcome, writes=turn.staged)
+        await self._done(turn, outcome.what, posted=ts, outcome=outcome, writes=turn.staged)
 
-    async def _notify_of_doubt(self, turn: Turn, outcome: Outcome, *, is_by_url: bool) -> None:
-        """Say that the post may be missing, and let the lane continue."""
-        log.warning("unknown whether an answer was posted", extra={"kind": turn.body.kind})
-        try:
-            await self.poster.notify_of_doubt(turn, outcome, is_by_url=is_by_url)
-        except ThreadGone:
-            return await self._thread_gone(turn, outcome)
-        except SlackRefused as exc:
-            return await self._post_refused(turn, outcome, exc)
-        except SlackAmbiguous:
-            return await self._give_up(turn, "Slack: unknown whether it was posted")
-        return await self._done(turn, "post in doubt", outcome=outcome)
+    async def _show_aside(self, turn: Turn, outcome: Outcome, to: Destination, why: NotPosted) -> None:
+        """Show *outcome* only to its person, as the message that started it is gone, or the first of its thread.
 
-    async def _post_refused(self, turn: Turn, outcome: Outcome, exc: SlackRefused) -> None:
-        """Notify the person in a direct message that Slack rejects the post for good."""
-        body = turn.body
-        notice = notice_left(turn.id, body.model_dump(), turn.step, error=exc.error)
-        if isinstance(body, Notice) and notice is None:  # this was the direct message
-            await self._done(turn, f"not shown: {exc.error}")
-        elif isinstance(body, Notice) and notice is not None:
-            queues = self.deps.inbox.queues(notice, why=f"{exc.error} in its place")
-            await self._done(turn, f"notified in a direct message: {exc.error}", writes=[queues])
-        elif isinstance(body, IncidentChange):  # a dead letter would be the next incident
-            await self.features.refused(self.deps, turn, outcome, exc.error)
-            await self._done(turn, f"not shown: {exc.error}", writes=turn.staged)
-        else:
-            await self.features.refused(self.deps, turn, outcome, exc.error)
-            if body.tells_owner and turn.staged:
-                notice = None
-            await self._bury(turn.lease, turn.id, f"Slack: {exc.error}", turn.record, notice, writes=turn.staged)
+        With that, its conversation ends, and an answer in it isn't shown.
+        """
+        if turn.card:
+            await self.deps.slack.delete(turn.channel, turn.card)
+        if why.why == "thread gone":
+            root = to.place.thread_ts  # "" if what's gone is the beginning of the outcome itself
+            if root:
+                await self.deps.inbox.withdraw(MessageKey(turn.team, turn.channel, root))
+            if not root or (isinstance(turn.body, InboundMessage) and outcome.mark != RUN_MARK):
+                return await self._done(turn, "deleted")
+        aside = Destination.of(turn.body, outcome.reply, is_aside=True)
+        match await self.poster.post(turn, outcome, aside, may_be_posted=False):
+            case NotPosted("refused", error):
+                log.info("can't show an outcome whose message is gone", extra={"error": error})
+            case NotPosted() as missed:
+                return await self._give_up(turn, missed, outcome)
+        return await self._shown(turn, outcome, "")
 
     async def _done(
         self,
@@ -427,13 +407,12 @@ class Turns:
         if outcome is not None:
             keep_text = outcome.keeps_text
         if record.card or (outcome is not None and record.takes > 1):  # an earlier take may have left its indicator
-            await self.deps.indicators.clear_working(place_of(record.body))
+            await self.deps.indicators.clear_working(turn.destination.place)
         if record.is_again:  # before the last step, so that a successor would do it
             await remove_notice(self.deps, turn.id, record.body.channel)
         shown = None
         if posted and outcome is not None:
-            place = place_of(record.body, outcome.reply.audience)
-            shown = MessageKey(turn.team, self.deps.slack.channel_of(place), posted)
+            shown = MessageKey(turn.team, self.deps.slack.channel_of(turn.destination.place), posted)
         entry = self.entries.of(
             turn.id, record, what, about=about, outcome=outcome, posted=shown,
             agent=turn.conversation.agent, project=turn.project_key,
@@ -445,13 +424,35 @@ class Turns:
         self.metrics.turns.labels(turn.body.kind, what.partition(":")[0]).observe(seconds)  # without Slack's own words
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})
 
-    async def _give_up(self, turn: Turn, reason: str, *, is_readable: bool = True) -> None:
-        """Bury a turn that can't be finished. Unless *is_readable*, this version can't read its recorded outcome."""
-        is_off = turn.record.is_withdrawn or turn.record.is_stopped
-        notice = None if is_off else notice_left(turn.id, turn.body.model_dump(), turn.step, is_readable=is_readable)
+    async def _give_up(self, turn: Turn, why: NotPosted | None, outcome: Outcome | None = None) -> None:
+        """End a turn whose *outcome* can't be shown, or that can't be finished: it's a dead letter, with a notice.
+
+        None: another version wrote its outcome, or the note on its request.
+        """
+        body, error = turn.body, why.error if why else ""
+        reason = f"Slack: {error}" if error else GIVEN_UP[why.why] if why else _OTHER_VERSION
+        is_readable = why is not None or turn.step is not Step.POSTING
+        notice = notice_left(turn.id, body.model_dump(), turn.step, is_readable=is_readable, error=error)
+        if turn.record.is_withdrawn or turn.record.is_stopped:
+            notice = None
         if turn.step is Step.SENT:
             self.metrics.outcome_unknown()
-        await self._bury(turn.lease, turn.id, reason, turn.record, notice)
+        if error and isinstance(body, Notice):
+            queues = [self.deps.inbox.queues(notice, why=f"{error} in its place")] if notice else []
+            await self._done(
+                turn, f"notified in a direct message: {error}" if notice else f"not shown: {error}", writes=queues
+            )
+            return
+        if error and outcome:
+            await self.features.refused(self.deps, turn, outcome, error)
+            if isinstance(body, IncidentChange):  # a dead letter would be the next incident
+                await self._done(turn, f"not shown: {error}", writes=turn.staged)
+                return
+            if body.tells_owner and turn.staged:
+                notice = None
+        await self._bury(turn.lease, turn.id, reason, turn.record, notice, writes=turn.staged if error else ())
+        if turn.record.takes > 1:
+            await self.deps.indicators.clear_working(turn.destination.place)
 
     async def _bury(
         self,
@@ -467,10 +468,7 @@ class Turns:
         queues = [self.deps.inbox.queues(notice, why=f"turn {turn} couldn't be finished")] if notice else []
         is_open = notice is not None and record is not None and isinstance(record.body, InboundMessage | SlashCommand)
         entry = self.entries.of(turn, record, f"dead: {reason}", is_open=is_open)
-        writes = [entry, *queues, *writes]
-        await self.journal.bury(lease.held, turn, reason=reason, writes=writes)
-        if record is not None and record.takes > 1:
-            await self.deps.indicators.clear_working(place_of(record.body))
+        await self.journal.bury(lease.held, turn, reason=reason, writes=[entry, *queues, *writes])
         self.metrics.dead_letter()
         log.error("turn failed permanently; see bridge dead list", extra={"turn": turn, "reason": reason})
 
@@ -483,7 +481,7 @@ class Turns:
                 log.info("can't open a form, offering a button", extra={"detail": exc.detail})
             else:
                 return await self._done(turn, "form opened", about=form.about)
-        if not recipient_of(turn.body).is_reachable:
+        if not turn.destination.recipient.is_reachable:
             return await self._done(turn, "form not opened", about=form.about)  # the person can see that nothing opened
         return await self._show(turn, Outcome(what="form offered", reply=form.otherwise, concerns=form.about))
 
@@ -507,16 +505,16 @@ class Turns:
         if turn.project_key:
             menu = _about(turn, menu)
         if not turn.record.card:
-            try:
-                ts = await self.poster.post(turn, menu, may_be_posted=turn.record.takes > 1)
-            except ThreadGone as exc:
+            to = Destination.of(turn.body, menu.reply)
+            posted = await self.poster.post(turn, menu, to, may_be_posted=turn.record.takes > 1)
+            if posted == NotPosted("thread gone"):
                 await self.deps.inbox.withdraw(MessageKey(*_thread(turn)))
-                raise TurnChanged from exc
-            except SlackRefused as exc:
-                await self._post_refused(turn, menu, exc)
+                return False
+            if isinstance(posted, NotPosted):
+                await self._give_up(turn, posted, menu)
                 return True
-            await self.journal.card(turn.taken, MessageKey(turn.team, turn.channel, ts))
-            await self.deps.indicators.show_suspended(place_of(turn.body))
+            await self.journal.card(turn.taken, MessageKey(turn.team, turn.channel, posted))
+            await self.deps.indicators.show_suspended(to.place)
         if not await self.journal.park(turn.taken, _thread(turn)):
             return False
         if isinstance(turn.body, InboundMessage) and not turn.body.app:
@@ -539,6 +537,7 @@ class Turns:
     async def _pause(self, turn: Turn, exc: ProjectError, wait: timedelta) -> None:
         """Wait before the next try, whose time is recorded; its person sees that, and is told if it takes long."""
         body, next_try, key = turn.body, self.deps.now() + wait, self.deps.scripts.keys.turn(turn.id)
+        place = turn.destination.place
         is_soon = wait <= _SOON
         writes = only_if(
             key, {"step": Step.QUEUED}, ("field", key, 0, "next_try", "" if is_soon else str(epoch_ms(next_try)))
@@ -546,14 +545,14 @@ class Turns:
         await self.deps.inbox.write(*writes)
         async with AsyncExitStack() as stack:
             if isinstance(body, InboundMessage) and not is_soon:
-                working = Working(self.deps.indicators, place_of(body), "", doing="is waiting for the project service")
+                working = Working(self.deps.indicators, place, "", doing="is waiting for the project service")
                 await stack.enter_async_context(working)
             is_long = next_try - turn.record.accepted_at > _PATIENCE
             if isinstance(body, InboundMessage) and not body.app and is_long:
                 reply = notices.waits_for_service(exc, next_try, turn.id, f"{body.thread.root} {body.ts}")
                 with suppress(SlackError):
                     if await self.deps.said_once.may_say_that_it_works(turn.id):
-                        await self.deps.slack.whisper(recipient_of(body), reply)
+                        await self.deps.slack.whisper(turn.destination.recipient, reply)
             await self.patience.pause(wait, self.deps.projects.until_replaced(turn.project))
 
     async def _until_back(self, turn: Turn) -> None:
@@ -565,12 +564,12 @@ class Turns:
         thread, notice = _thread(turn), side_id(turn.id, "notice")
         if not await self.deps.said_once.may_notify(thread, turn.id):
             return
-        place, since = place_of(turn.body), turn.record.accepted_at - CLOCK_SKEW
+        place, since = turn.destination.place, turn.record.accepted_at - CLOCK_SKEW
         try:
             existing = ExistingParts()
             if turn.record.takes > 1:
                 existing = await self.deps.slack.history().find(place, notice, since)
-            tag = MessageTag("bridge_notice", notice)
+            tag = MessageTag(NOTICE_MARK, notice)
             await self.deps.slack.post(place, notices.SERVICE_DOWN, tag, existing, turn.lease.ensure)
         except SlackError as exc:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
@@ -604,5 +603,5 @@ def _failed(exc: BridgeError) -> Outcome:
 
 
 def _thread(turn: Turn) -> ThreadKey:
-    place = place_of(turn.body)
+    place = turn.destination.place
     return ThreadKey(turn.team, place.channel, place.thread_ts)

@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from behavior.test_approvals import GENERAL, LINE, ONE, card, press, raw_click, stored
+from bridge.engine.destination import Destination
 from bridge.features.approvals.store import MOST_OF_ONE, MOST_WAITING, ApprovalStore
 from bridge.inbound import ApprovedRun, Click, ScheduledRun, Submission
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
@@ -156,7 +157,8 @@ async def test_a_card_decided_before_its_turn_is_done_isnt_posted_again(harness:
     turns = harness.parts().turns
     outcome = await harness.handle(turn)
     await turn.journal.outcome(turn.taken, outcome.model_dump_json(), what="x", writes=turn.staged)  # type: ignore[union-attr]
-    await turns.poster.post(turn, outcome, may_be_posted=False)  # type: ignore[arg-type] # and its process is killed
+    to = Destination.of(turn.body, outcome.reply)  # type: ignore[union-attr]
+    await turns.poster.post(turn, outcome, to, may_be_posted=False)  # type: ignore[arg-type] # and its process is killed
     await press(harness, name="b")
 
     await harness.take_over("c")

@@ -20,6 +20,7 @@ from slack_bolt.response import BoltResponse
 from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.ends import notices
 from bridge.ends.decisions import not_written
+from bridge.engine.destination import Destination
 from bridge.engine.feature import MenuQuery
 from bridge.engine.projects import ServedProjects, chosen_by
 from bridge.errors import BridgeError, SlackError
@@ -34,7 +35,7 @@ from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.lists import MenuChoices
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.payloads import items, mapping, text
-from bridge.slack.post import Poster, Recipient
+from bridge.slack.post import Poster
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ async def answer_not_stored(identity: Identity, slack: Poster, body: Json) -> Bo
             sent = parse_shortcut(body, identity)
         case _:
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
-    recipient = Recipient(sent.channel, sent.user, sent.thread_ts if isinstance(sent, Click) else "", sent.response_url)
+    recipient = Destination.of(sent).recipient
     if recipient.is_reachable:
         try:
             async with asyncio.timeout(0.5):  # the rest of Slack's three seconds

@@ -39,7 +39,7 @@ from bridge.queue.records import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.in_project import mark_reply
-from bridge.slack.parts import MessageTag, Place
+from bridge.slack.parts import MessageTag
 
 MARK: Final = "bridge_approval"
 """The event type in the metadata of a request's card."""
@@ -74,8 +74,7 @@ class Approvals:
         return await self.asked(deps, turn, request, written, turn.id)
 
     def _request(self, deps: EngineDeps, turn: Turn, workflow: Workflow) -> Request:
-        body, now = turn.body, deps.now()
-        place = Place(turn.channel, turn.thread.root if turn.thread else getattr(body, "thread_ts", ""))
+        body, now, place = turn.body, deps.now(), turn.destination.place
         request = Request(
             team=turn.team, channel=place.channel or turn.user, thread_ts=place.thread_ts, asker=turn.causer,
             project=turn.project_key, workflow=workflow.id, name="", digest="", terms="", asked_at=now, until=now,

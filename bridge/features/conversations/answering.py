@@ -18,7 +18,6 @@ from bridge.ends import notices
 from bridge.ends.failures import failure
 from bridge.engine.access import target_of
 from bridge.engine.limits import say_if_near
-from bridge.engine.places import place_of, recipient_of
 from bridge.engine.results import AnswerShown, Done, Outcome, Result, TryLater, Wait
 from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
@@ -125,7 +124,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     except ProjectError as exc:
         return await _failed(turn, agent, exc, is_told=question.status.is_told)
     if question.title:
-        turn.until_shown.push_async_callback(deps.indicators.set_title, place_of(message), question.title)
+        turn.until_shown.push_async_callback(deps.indicators.set_title, turn.destination.place, question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
     is_news = question.names_agent and not turn.conversation.names_agent
     turn.stage(
@@ -189,7 +188,7 @@ async def _say_that_it_works(deps: Deps, turn: Turn, message: InboundMessage, st
     reply = layout.still_working(name, turn.id, f"{message.thread.root} {message.ts}")
     with suppress(StoreUnavailable, SlackError):
         if await deps.said_once.may_say_that_it_works(turn.id):
-            await deps.slack.whisper(recipient_of(message), reply)
+            await deps.slack.whisper(turn.destination.recipient, reply)
             status.is_told = True
 
 
@@ -250,7 +249,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     last = turn.project.catalog.get_agents.last or ()
     name = name or next((known.name for known in last if known.id == agent), "")
     status = await turn.until_shown.enter_async_context(
-        Working(deps.indicators, place_of(message), name, speaker=speaker, title=title)
+        Working(deps.indicators, turn.destination.place, name, speaker=speaker, title=title)
     )
     status.is_told = turn.record.has_waited
     if not message.app:

@@ -12,7 +12,6 @@ from bridge.ends import notices
 from bridge.ends.decisions import told_of
 from bridge.engine.choices import Choices
 from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.places import recipient_of
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, remove_notice
 from bridge.engine.results import HomeChanged, NewThread, Outcome, QueuedAgain, Result, ShownLate, shown, try_later
@@ -220,7 +219,7 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
             return
         case NotQueued():
             what, reply = told_of(put)
-    to = recipient_of(turn.body)
+    to = turn.destination.recipient
     notice = Notice(
         team=turn.team,
         channel=to.channel or turn.user,

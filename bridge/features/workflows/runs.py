@@ -15,9 +15,8 @@ from typing import Any
 
 from bridge.ends import notices
 from bridge.engine.limits import say_if_near
-from bridge.engine.places import RUN_MARK, recipient_of
 from bridge.engine.questions import Permit, Question
-from bridge.engine.results import Outcome, PostedTask, Result, RunEnded, shown
+from bridge.engine.results import RUN_MARK, Outcome, PostedTask, Result, RunEnded, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BridgeError,
@@ -114,7 +113,7 @@ async def run(
     await say_if_near(deps.slack, turn)
     if has_started and replaces is not None:
         try:
-            await deps.slack.whisper(recipient_of(turn.body), replaces)
+            await deps.slack.whisper(turn.destination.recipient, replaces)
         except SlackError as exc:
             log.info("private notice can't be posted", extra={"detail": exc.detail})
     return await _ended(deps, turn, described, result, took)
