@@ -11,7 +11,7 @@ from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
 from bridge.ends.refusals import why_not_posted
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Notice
-from bridge.queue.records import Step, Unreadable, end_of
+from bridge.queue.records import OFF, Step, Unreadable, end_of
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
@@ -90,7 +90,7 @@ def notice_left(
 def notice_left_unread(head: Unreadable) -> Notice | None:
     """Return the notice that a turn leaves whose record can't be read, from what can be read of it."""
     fields = head.fields
-    if end_of(fields) and not end_of(fields).startswith(("discarded", "private")):
+    if end_of(fields).startswith(OFF):
         return None
     try:
         read = json.loads(fields.get("body", ""))

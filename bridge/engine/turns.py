@@ -69,7 +69,7 @@ from bridge.inbound import (
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Patience
-from bridge.queue.records import Record, Step, Taken, Write, only_if
+from bridge.queue.records import OFF, Record, Step, Taken, Write, only_if
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.turn import (
     DeletedMeanwhile,
@@ -285,18 +285,17 @@ class Turns:
     async def _known(self, turn: Turn) -> Result | NotPosted | None:
         """Return what to show without running the handler; None if it must run."""
         record = turn.record
-        if record.is_stopped:
-            return await self._stopped(turn)
+        end, _, fact = record.end.partition(" ")
+        if end in OFF:
+            return Done("withdrawn") if "withdrawn" in {end, fact} else await self._stopped(turn)
         if record.times_delivered > MAX_DELIVERIES:
             return NotPosted("never finished")
         if record.step is Step.POSTING:
             return Outcome.from_json(record.outcome)
         if record.step is Step.SENT:  # an earlier worker may have sent the request without getting the answer
             return await self.features.unknown(self.deps, turn)
-        if record.is_withdrawn:
-            return Done("withdrawn")
-        if record.discarded:
-            why, _, count = record.discarded.rpartition(" ")
+        if end == "discarded":
+            why, _, count = fact.rpartition(" ")
             return Outcome(what="discarded", reply=notices.discarded(why, int(count)), is_outside=why == "deleted")
         body, since = turn.body, record.accepted_at
         if isinstance(body, InboundMessage) and body.was_found and not record.is_again:
@@ -341,7 +340,7 @@ class Turns:
             turn.step = Step.POSTING
             if what == "unknown":
                 self.metrics.outcome_unknown()
-        elif record.is_private:
+        elif record.end == "private":
             posted = NotPosted("deleted")
         elif record.is_doubtful:
             posted = NotPosted("in doubt")
@@ -433,7 +432,7 @@ class Turns:
         reason = f"Slack: {error}" if error else GIVEN_UP[why.why] if why else _OTHER_VERSION
         is_readable = why is not None or turn.step is not Step.POSTING
         notice = notice_left(turn.id, body.model_dump(), turn.step, is_readable=is_readable, error=error)
-        if turn.record.is_withdrawn or turn.record.is_stopped:
+        if turn.record.end.startswith(OFF):
             notice = None
         if turn.step is Step.SENT:
             self.metrics.outcome_unknown()

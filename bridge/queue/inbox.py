@@ -19,6 +19,7 @@ message.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
-from bridge.queue.records import Head, Held, InDoubt, Offer, Quota, Write, counted, new_token, read_head
+from bridge.queue.records import Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
 from bridge.queue.turn_log import Delivery
@@ -144,7 +145,7 @@ class Inbox:
         # refused, and only a message's lane is handed to a free worker.
         message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
         offer = self._free_worker() if message_body and self._free_worker else None
-        token = new_token() if offer else ""
+        token = secrets.token_hex(8) if offer else ""
         try:
             answer = await self._scripts.run(
                 "put",

@@ -11,7 +11,6 @@ it starts on that. (Messages that wait after a stop are held, too, but by the st
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -136,29 +135,11 @@ class Record:
     pressed_by: str = ""  # who did so, or had its new text sent
     has_queued_reaction: bool = False
     waits: bool = False  # its post waits for Slack, and a stop may end it
-    went_by_url: bool = False  # its outcome may have been posted by response_url, and can't be looked for
     is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
 
-    @property
-    def is_stopped(self) -> bool:
-        """Whether it ends without showing anything: someone stopped it, or its message is gone."""
-        return self.end.startswith(("stopped", "deleted")) and not self.is_withdrawn
 
-    @property
-    def is_withdrawn(self) -> bool:
-        """Whether it's withdrawn while it waits, and only has to be finished."""
-        return self.end in {"withdrawn", "stopped withdrawn"}
-
-    @property
-    def is_private(self) -> bool:
-        """Whether its outcome is for its person only, as the message that started its run is gone."""
-        return self.end == "private"
-
-    @property
-    def discarded(self) -> str:
-        """Why its lane's messages won't be sent, and how many, or ``""``."""
-        return self.end.removeprefix("discarded ") if self.end.startswith("discarded ") else ""
-
+OFF: Final = ("withdrawn", "stopped", "deleted")
+"""How the `Record.end` of a turn begins that ends without showing anything."""
 
 END_FIELDS: Final = ("end", "deleted", "withdrawn", "stopped", "discarded")
 """The fields that `end_in` reads; all but the first are the earlier release's."""
@@ -324,7 +305,7 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
             accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
             takes=int(fields.get("takes", "0")),
             times_delivered=int(times_delivered),
-            end=end_of(fields),
+            end=end_in([fields.get(name) for name in END_FIELDS]),
             outcome=fields.get("outcome", ""),
             note=fields.get("note", ""),
             card=fields.get("card", ""),
@@ -336,7 +317,6 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
             pressed_by=fields.get("pressed_by", ""),
             has_queued_reaction="queued_reaction" in fields,
             waits="waits" in fields,
-            went_by_url="out" in fields,
             is_doubtful="doubt" in fields,
         )
     except (KeyError, ValueError, RecordNotUnderstood):
@@ -346,11 +326,6 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
     if isinstance(record.body, InboundMessage) and not record.body.names_project and bound.project is not None:
         project = bound.project
     return Taken(held, record, bound, project, token)
-
-
-def new_token() -> str:
-    """Return a token for a take."""
-    return secrets.token_hex(8)
 
 
 @dataclass(frozen=True, slots=True)

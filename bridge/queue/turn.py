@@ -27,6 +27,7 @@ right before each outside effect: a process that was suspended for longer than t
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -50,7 +51,6 @@ from bridge.queue.records import (
     Write,
     counted,
     end_in,
-    new_token,
     read_head,
 )
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
@@ -293,7 +293,7 @@ class Journal:
 
         With *begins*, this counts as a take; a worker that looks again after waiting passes False.
         """
-        token = new_token()
+        token = secrets.token_hex(8)
         answer = await self._run("take", held, epoch_ms(self._now()), int(begins), token)
         return None if answer[0] == "empty" else read_head(held, answer, token)
 
