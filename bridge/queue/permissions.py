@@ -3,6 +3,10 @@
 Redis checks every command in a script by itself, so without one of them, a script would stop half-way. Therefore each
 script first checks all of its commands (`guard`), and does nothing if one is denied: Slack resends the message, and a
 worker repeats its step. When it starts, and for `bridge check`, the bridge runs every command once (`denied_to`).
+
+That alone, even with each heartbeat, isn't enough, although the 92 checks of a turn cost 34 µs of Redis' 327 (without
+syncs): a right may be taken away between two. A `put` that stops after its mark leaves a message that's seen, but not
+queued, and Slack's retry, or a mention's second event, is acknowledged as a duplicate: it's lost.
 """
 
 from __future__ import annotations
