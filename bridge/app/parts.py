@@ -226,7 +226,6 @@ def build(
         slots=turns.slots,
         drain=settings.drain_timeout,
         draining=draining,
-        patience=patience,
         monotonic=monotonic,
         watches=turns.watches,
         may_begin=wires.web.token.accepted.is_set,

@@ -13,8 +13,9 @@ has started on. A message that didn't become a turn, because it was deleted or e
 Slack's history (``early``, ``deferred``); see `bridge.queue.deliveries`.
 
 If this process has a free worker, `put` and the following take are one step (`hand_to`). If Redis's answer to such a
-put is lost, the worker finds out whether the put ran (`settle`); if it didn't, it never will, and Slack retries the
-message.
+put is lost, this process has the lane and doesn't know it. So the lease isn't renewed, and the lane is taken over when
+that expires, within 16 seconds, as a dead process's is. Slack's retry of the message is a duplicate by then; if the put
+runs later still, one of the two is.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lan
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
-from bridge.queue.keys import GROUP, MARKED, REFUSED, RESENT_WITHIN, SEEN, TRACE, milliseconds
+from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
-from bridge.queue.records import Head, Held, InDoubt, Offer, Quota, Write, counted, read_head
+from bridge.queue.records import Head, Held, Offer, Quota, Write, counted, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
 from bridge.queue.turn_log import Delivery
@@ -161,9 +162,9 @@ class Inbox:
                     held = Held(entry, Lane(lane))
                     handed = read_head(held, head[0], token, inbound) if head else held
                 offer.accept(handed)
-        except BaseException:  # a cancelled caller leaves the same doubt
+        except BaseException:
             if offer:
-                offer.accept(InDoubt(turn, token))
+                offer.accept(None)
             raise
         match answer:
             case ["queued", waiting, ahead, *_handed]:
@@ -218,15 +219,6 @@ class Inbox:
             "seen_ms": _SEEN_MS,
         }
         return as_json({name: value for name, value in fields.items() if value})
-
-    async def settle(self, doubt: InDoubt) -> Head | None:
-        """Return the lane's head if the put in doubt handed its lane to this process, and renew the lease; else None.
-
-        If the put hasn't reached Redis yet, it will be refused there.
-        """
-        how = (epoch_ms(self._now()), 0, doubt.token)
-        answer = await self._scripts.run("settle", doubt.turn, self.consumer, milliseconds(REFUSED), *how)
-        return read_head(Held(answer[0], Lane(answer[1])), answer[2], doubt.token) if answer else None
 
     def queues(self, inbound: Inbound, *, why: str) -> Write:
         """Return the write that queues *inbound* in the step that the write belongs to; *why* is for the trace."""

@@ -30,7 +30,6 @@ SEEN = timedelta(hours=25)  # Slack retries "delayed events" for hours
 TRACE = timedelta(days=7)
 MARKED = timedelta(days=8)  # a day longer than catch-up reads Slack's history, so that nothing is queued twice
 DEAD = timedelta(days=30)
-REFUSED = timedelta(minutes=10)  # longer than a network may deliver data of a closed connection
 RESULTS = timedelta(days=7)
 PROBE = timedelta(minutes=1)
 WAITERS = timedelta(days=2)  # longer than any run
@@ -129,7 +128,6 @@ class Keys:
     seen_message = Key[MessageKey]("seen:m:<message>", "string", "8 days, or 15 minutes without a turn",
                                    "the turn a message became; before that, a marker that earlier edits are obsolete")
     refusing = Key[[]]("refusing", "zset", RESENT_WITHIN, "periods in which messages were refused")
-    refused = Key[str]("refused:<turn>", "string", REFUSED, "a failed write to the queue, ignored if it arrives late")
     shown = Key[MessageKey]("shown:<message>", "string", TRACE,
                             "the turn that one of the bot's messages shows, and the person, in a direct message",
                             erased="key")

@@ -250,25 +250,17 @@ class Unreadable:
 Head = Taken | Unreadable
 
 
-@dataclass(frozen=True, slots=True)
-class InDoubt:
-    """It's unknown whether *turn* was stored, and taken with this *token*: an answer was lost, or its caller ended."""
-
-    turn: TurnId
-    token: str = ""
-
-
 class Offer:
     """A free worker, offered to the inbox.
 
-    *answer* is the head of the lane it got, a `Held` lane that had waited longer, None, or a doubt that the worker has
-    to settle (`Inbox.settle`).
+    *answer* is the head of the lane it got, a `Held` lane that had waited longer, or None: also if Redis' answer was
+    lost.
     """
 
     def __init__(self) -> None:
-        self.answer: asyncio.Future[Head | Held | InDoubt | None] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[Head | Held | None] = asyncio.get_running_loop().create_future()
 
-    def accept(self, handed: Head | Held | InDoubt | None) -> None:
+    def accept(self, handed: Head | Held | None) -> None:
         """Set the *answer*, unless the worker has ended; then the lane's lease will expire."""
         if not self.answer.done():
             self.answer.set_result(handed)

@@ -28,8 +28,8 @@ from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
 from bridge.queue.namespace import Namespace
-from bridge.queue.patience import Draining, Patience
-from bridge.queue.records import Head, Held, InDoubt, Offer
+from bridge.queue.patience import Draining
+from bridge.queue.records import Head, Held, Offer
 from bridge.queue.redis.connection import stop_if_cancelled
 from bridge.queue.turn import LEASE, Journal, Lease, Watches, WorkPaused
 
@@ -175,7 +175,6 @@ class Worker:
         slots: Slots,
         drain: timedelta,
         draining: asyncio.Event,
-        patience: Patience,
         monotonic: Callable[[], float],
         block: timedelta = _BLOCK,
         watches: Watches | None = None,
@@ -189,7 +188,6 @@ class Worker:
         self._slots = slots
         self._drain = drain
         self._draining = draining
-        self._patience = patience
         self._monotonic = monotonic
         self._block = block
         self._watches = watches or Watches()
@@ -331,19 +329,8 @@ class Worker:
         self._held[held.entry] = lease
         return lease
 
-    async def _lease_of(self, offer: Offer, began: float) -> Lease | None:
-        """Wait for the lane that answers *offer*, and lease it; None if there is none."""
-        try:
-            handed = await offer.answer
-            while isinstance(handed, InDoubt):
-                began = self._monotonic()  # `settle` renews the lease after this moment
-                try:
-                    handed = await self._inbox.settle(handed)
-                except StoreUnavailable:
-                    await self._patience.wait_for_redis()
-        except Exception:  # as in `_work_on`: if this process has the lane, it's taken over when its lease expires
-            log.exception("handing over a lane failed", extra={"reference": new_reference()})
-            return None
+    def _lease_of(self, handed: Head | Held | None, began: float) -> Lease | None:
+        """Lease the lane that answers an offer; None if there is none."""
         held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
         if held is None or held.entry in self._held:  # in the latter case, it was read from the stream meanwhile
             return None
@@ -354,7 +341,7 @@ class Worker:
         lease = given if isinstance(given, Lease) else None
         try:
             if isinstance(given, Offer):
-                lease = await self._lease_of(given, began)
+                lease = self._lease_of(await given.answer, began)
             if lease is not None:
                 with facts(lane=lease.lane):
                     try:

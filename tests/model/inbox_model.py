@@ -348,9 +348,6 @@ MUTANTS = {
     "hold outlives its lane": Budget(stops=1),
     "hand over and wake": Budget(),
     "hand over a message that isn't the head": Budget(),
-    "hand over and forget": Budget(losses=1),
-    "settle without fence": Budget(stalls=1, losses=1),
-    "settle without refusing a late put": Budget(losses=1),
     "a late message goes last": Budget(delays=1),
     "a late message overtakes one that was taken": Budget(delays=1),
     "a late message overtakes one that was sent": Budget(delays=1),
@@ -508,7 +505,6 @@ class Lane:
         self.mutant = mutant
         self._works: dict[str, Callable[[State, int], Iterator[Move]]] = {
             "idle": self._idle,
-            "in doubt": self._in_doubt,
             "held": self._held,
             "choosing": self._choosing,
             "chosen": self._chosen,
@@ -699,7 +695,10 @@ class Lane:
         return s._replace(delivered=tuple(count + (k == m) for k, count in enumerate(s.delivered)))
 
     def _hand_over(self, s: State, m: int) -> Iterator[Move]:
-        """Deliver to a process with a free worker, which gets an empty lane at once."""
+        """Deliver to a process with a free worker, which gets an empty lane at once.
+
+        If the reply is lost, the entry is pending for a process that doesn't know it, until it's taken over.
+        """
         if m in s.seen or self._is_gone(s, m) or (s.box and self.mutant != "hand over a message that isn't the head"):
             return
         for i, worker in enumerate(s.workers):
@@ -710,11 +709,8 @@ class Lane:
             ran = self._delivered(self._handed_over(mine, m, i, token), m)
             yield f"deliver {m} to w{i}", self._taken(ran, i)
             if s.left.losses:
-                doubts = {"at": "in doubt", "turn": m}
-                lost = ran.idle(i) if self.mutant == "hand over and forget" else ran.with_worker(i, **doubts)
-                yield f"deliver {m} to w{i}, reply lost", lost.spend("losses")
-                late = mine._replace(late=(*s.late, Late(m, i, token))).with_worker(i, **doubts)
-                yield f"deliver {m} to w{i}, late", late.spend("losses")
+                yield f"deliver {m} to w{i}, reply lost", ran.idle(i).spend("losses")
+                yield f"deliver {m} to w{i}, late", s._replace(late=(*s.late, Late(m, i, token))).spend("losses")
 
     def _handed_over(self, s: State, m: int, owner: int, token: int) -> State:
         """PUT and TAKE in one: the entry is *owner*'s from the start."""
@@ -726,16 +722,14 @@ class Lane:
         return s if owner == DEAD else s.with_worker(owner, entry=entry, has_lease=True)
 
     def _late(self, s: State, put: Late) -> State:
-        """Run a PUT that was already reported as failed."""
+        """Run a PUT that was already reported as failed, so that no worker knows it has the lane."""
         s = s._replace(late=tuple(other for other in s.late if other != put))
         if put.message in s.seen or self._is_gone(s, put.message):
             return s
         s = self._delivered(s, put.message)
         if s.box:
             return self._put(s, put.message)
-        is_forgotten = put.owner != DEAD and s.workers[put.owner].token != put.token
-        ran = self._handed_over(s, put.message, put.owner, put.token)
-        return ran._replace(workers=s.workers) if is_forgotten else ran
+        return self._handed_over(s, put.message, put.owner, put.token)._replace(workers=s.workers)
 
     def _put(self, s: State, m: int, *, is_found: bool = False, is_edit: bool = False) -> State:
         has_dedup = self.mutant != ("found without dedup" if is_found else "no dedup")
@@ -890,8 +884,7 @@ class Lane:
             yield f"w{i} stalls", s.with_worker(i, has_lease=False).spend("stalls")
         if worker.was_wiped and worker.has_lease:
             yield f"w{i}'s lease expires", s.with_worker(i, has_lease=False)
-        is_known = worker.at != "in doubt"
-        if is_known and not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
+        if not worker.has_lease and ((worker.entry, i) in s.pending or self._steals(s, worker)):
             yield f"w{i} renews", self._claimed(s, worker.entry, i).with_worker(i, has_lease=True)
 
     def _steals(self, s: State, worker: Worker) -> bool:
@@ -925,7 +918,7 @@ class Lane:
             yield "is woken", held.with_worker(i, entry=entry, has_lease=True).holding(i)
         for entry, owner in s.pending:
             holder = s.workers[owner]
-            if owner == DEAD or (owner != i and not (holder.entry == entry and holder.has_lease)):
+            if owner == DEAD or not (holder.entry == entry and holder.has_lease):  # perhaps its own
                 claimed = self._claimed(s, entry, i).with_worker(i, entry=entry, has_lease=True)
                 yield "takes over", claimed.holding(i)
 
@@ -964,20 +957,6 @@ class Lane:
     def _run_again(self, s: State, i: int) -> Iterator[Move]:
         if s.left.reruns:
             yield "runs again", s.with_worker(i, **self._run(s, i)).spend("reruns")
-
-    def _in_doubt(self, s: State, i: int) -> Iterator[Move]:
-        """SETTLE: find the result of a PUT whose reply was lost. One that hasn't run yet will be refused."""
-        worker = s.workers[i]
-        is_ours = (worker.entry, i) in s.pending or (self.mutant == "settle without fence" and worker.turn in s.box[:1])
-        if is_ours:
-            renewed = s.with_worker(i, has_lease=True).with_turn(s.box[0], token=worker.token)
-            yield "settles: has the lane", self._taken(renewed, i)
-            return
-        others = tuple(put for put in s.late if put.owner != i)
-        settled = s if self.mutant == "settle without refusing a late put" else s._replace(late=others)
-        yield "settles: doesn't have the lane", settled.idle(i)
-        if s.left.losses:
-            yield "settles, reply lost", settled.spend("losses")
 
     def _next_place(self, s: State, turn: Turn) -> str:
         if turn.stopped_at and turn.step != "queued" and self.mutant != "takeover despite a stop":
@@ -1326,7 +1305,7 @@ def _wrongly_lost(s: State, budget: Budget) -> str:
         if outcome == "doubtful" and budget.doubts == s.left.doubts:
             return f"message {m} is in doubt although nothing was lost"
     is_idle = any(owner != DEAD and s.workers[owner].at == "idle" for _, owner in s.pending)
-    return "an idle worker holds a lane" if is_idle else ""
+    return "an idle worker holds a lane" if is_idle and budget.losses == s.left.losses else ""
 
 
 def _wrongly_run(s: State) -> str:

@@ -26,7 +26,7 @@ from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.put import NotQueued, Queued
-from bridge.queue.records import Held, InDoubt, Record, Step, Taken
+from bridge.queue.records import Held, Record, Step, Taken
 from bridge.queue.redis.connection import connect
 from bridge.queue.turn import LEASE, TurnChanged, TurnStopped
 from support.lifetimes import keys_without_lifetime
@@ -125,32 +125,30 @@ class InboxMachine(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 1), name=PROCESSES, is_lost=TWICE)
     def put_with_a_free_worker(self, at: int, name: str, *, is_lost: bool) -> None:
-        """An empty lane goes to the free worker at once; if the reply *is_lost*, the worker settles it."""
+        """An empty lane goes to the free worker at once, which doesn't know if the reply *is_lost*."""
         worker, thread = self.workers[name], self.threads[at]
         if worker.thread is not None:
             return
         offer = self.do(worker.process.offer())
         is_empty, longest = not thread.box, self.ready[:1]
 
-        turn = self.write(thread, name, twice=False)
+        self.write(thread, name, twice=False)
 
         worker.process.inbox.hand_to(lambda: None)
         handed = offer.answer.result()
-        doubt = InDoubt(turn.id, handed.token if isinstance(handed, Taken) else "")
-        head = self.do(worker.process.inbox.settle(doubt)) if is_lost else handed
         if not is_empty:
-            assert (handed, head) == (None, None)
-        elif longest:  # another lane has waited longer
+            assert handed is None
+            return
+        if longest:  # another lane has waited longer
             assert isinstance(handed, Held)
             assert handed.lane == longest[0].lane
             self.assign(worker, self.ready.pop(0), handed)
-            if is_lost:
-                self.forget(worker)  # its process doesn't know that it holds this lane, until the lease expires
         else:
             assert isinstance(handed, Taken)
-            assert head == handed
             self.assign(worker, self.ready.pop(), handed.held)
             self.check_head(worker, thread, handed)
+        if is_lost:
+            self.forget(worker)  # its process doesn't know that it holds this lane, until the lease expires
 
     def write(self, thread: Thread, by: str, *, twice: bool) -> Turn:
         ts = thread.root if not thread.written else f"{thread.root[:-3]}{len(thread.written) + 100:03d}"

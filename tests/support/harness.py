@@ -646,7 +646,7 @@ class Harness:
         return Worker(
             inbox=turns.deps.inbox, journal=turns.journal, namespace=self.store.namespace,
             blocking=blocking or self.store.redis, slots=turns.slots, drain=timedelta(seconds=drain),
-            draining=self.draining, patience=turns.patience, monotonic=time.monotonic, block=timedelta(seconds=block),
+            draining=self.draining, monotonic=time.monotonic, block=timedelta(seconds=block),
             watches=turns.watches,
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB
 from bridge.queue.namespace import Namespace
 from bridge.queue.put import NotQueued, Queued
-from bridge.queue.records import InDoubt, Offer, Step, Taken
+from bridge.queue.records import Offer, Step, Taken
 from bridge.queue.redis.connection import connect
 from bridge.queue.scripting import MOST_AT_ONCE, Batches, Scripts
 from support.lost_put import LostPut
@@ -175,89 +175,51 @@ async def test_a_command_is_not_handed_over(store: Store) -> None:
     assert not offer.answer.done(), "a lost result is reported to the author as a failure"
 
 
-async def test_a_lane_handed_over_with_a_lost_answer_is_found(redis: Redis) -> None:
-    store, _, _offer, doubt = await a_lost_reply(redis)
-    await store.expire_all_leases()
-
-    head = await store.process("c").inbox.settle(doubt)
-
-    assert isinstance(head, Taken)
-    assert (head.record.id, head.record.takes) == (doubt.turn, 1)
-    assert await store.leases_are_fresh()
-    assert await store.process("b").hold() == []
-
-
-async def test_settling_twice_changes_nothing(redis: Redis) -> None:
-    store, _, _offer, doubt = await a_lost_reply(redis)
-    first = await store.process("c").inbox.settle(doubt)
-    before = await store.dump()
-
-    assert await store.process("c").inbox.settle(doubt) == first
-    assert await store.dump() == before
-
-
-async def test_slacks_retry_finds_the_queued_turn(redis: Redis) -> None:
-    store, _, _, doubt = await a_lost_reply(redis)
-
-    assert await store.put(message("more", ts(1)), by="a") == NotQueued("duplicate", doubt.turn)
-
-
-async def test_a_lane_taken_over_by_another_worker_is_not_ours(redis: Redis) -> None:
-    store, _, _offer, doubt = await a_lost_reply(redis)
-    await store.process("b").take((await store.process("b").take_over())[0])
-    before = await store.dump()
-
-    assert await store.process("c").inbox.settle(doubt) is None
-    assert await store.dump() == before
-
-
 # When Redis's answer is lost
 
 
-async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, LostPut, Offer, InDoubt]:
+async def a_lost_reply(redis: Redis, *, is_late: bool = False) -> tuple[Store, LostPut]:
     """Queue a plain reply while a worker of process ``c`` is free; Redis's answer is lost."""
     store = await a_conversation(redis)
     store.scripts = lost_put = LostPut(redis, is_late=is_late)
     offer = await store.process("c").offer()
     with pytest.raises(StoreUnavailable):
         await store.put(message("more", ts(1)), by="c")
-    doubt = offer.answer.result()
-    assert isinstance(doubt, InDoubt)
-    return store, lost_put, offer, doubt
+    assert offer.answer.result() is None, "its slot is free"
+    return store, lost_put
 
 
-async def test_a_lane_with_a_newer_entry_is_not_ours(redis: Redis) -> None:
-    store, _, _offer, doubt = await a_lost_reply(redis)
-    b = store.process("b")
-    await store.queue(message("and more", ts(2)))
-    await b.journal.done(await b.take((await b.take_over())[0]))
-    assert await store.process("c").hold(), "the same process can claim the lane again"
+async def test_a_lane_handed_over_with_a_lost_answer_waits_for_its_lease(redis: Redis) -> None:
+    store, _ = await a_lost_reply(redis)
+    lease = timedelta(minutes=1)
+    assert await store.process("b").inbox.claim_from_the_dead(lease=lease, most=10) == []
+    await store.expire_all_leases()
 
-    assert await store.process("c").inbox.settle(doubt) is None
+    (held,) = await store.process("b").inbox.claim_from_the_dead(lease=lease, most=10)
 
-
-async def test_a_put_after_settling_is_refused(redis: Redis) -> None:
-    store, lost_put, _offer, doubt = await a_lost_reply(redis, is_late=True)
-
-    assert await store.process("c").inbox.settle(doubt) is None
-
-    assert await lost_put.run_late_put() == ["late"]
-    assert await store.entries() == 0
-    assert isinstance(await store.put(message("more", ts(1)), by="a"), Queued), "as for Slack's retry"
+    taken = await store.process("b").take(held)
+    assert (taken.record.step, taken.record.takes, await store.box()) == (Step.QUEUED, 2, [taken.record.id])
 
 
-async def test_a_put_before_settling_is_found(redis: Redis) -> None:
-    store, lost_put, _offer, doubt = await a_lost_reply(redis, is_late=True)
-    await lost_put.run_late_put()
+async def test_a_process_takes_over_what_it_does_not_know_it_has(redis: Redis) -> None:
+    store, _ = await a_lost_reply(redis)
 
-    head = await store.process("c").inbox.settle(doubt)
+    (held,) = await store.process("c").take_over()
 
-    assert isinstance(head, Taken)
-    assert head.record.id == doubt.turn
+    assert [(await store.process("c").take(held)).record.id] == await store.box()
 
 
-async def test_in_a_wiped_store_nothing_is_found(redis: Redis) -> None:
-    store, _, _offer, doubt = await a_lost_reply(redis)
-    await redis.flushdb()
+async def test_slacks_retry_finds_the_queued_turn(redis: Redis) -> None:
+    store, _ = await a_lost_reply(redis)
 
-    assert await store.process("c").inbox.settle(doubt) is None
+    assert await store.put(message("more", ts(1)), by="a") == NotQueued("duplicate", (await store.box())[0])
+
+
+async def test_a_put_after_slacks_retry_is_a_duplicate(redis: Redis) -> None:
+    store, lost_put = await a_lost_reply(redis, is_late=True)
+    turn = await store.queue(message("more", ts(1)), by="a")
+
+    assert await lost_put.run_late_put() == ["duplicate", turn]
+
+    assert await store.box() == [turn]
+    assert await store.entries() == 1

@@ -12,11 +12,10 @@ if a.deadline and clock() > a.deadline then return {'late'} end
 local conversation = thread_key(thread)
 local talk = by_field(redis.call('HGETALL', conversation))
 local project = talk.project or (not talk.v and a.project) or '' -- a thread keeps its own
-local known = redis.call('MGET', refused_key(turn), seen_event_key(a.event or ''), seen_message_key(message),
-  seen_message_key(thread), unread_thread_key(thread))
-local unread = known[5] -- its thread has yet to be read
-if known[1] then return {'late'} end
-local since, is_pending = voids(known[3])
+local known = redis.call('MGET', seen_event_key(a.event or ''), seen_message_key(message), seen_message_key(thread),
+  unread_thread_key(thread))
+local unread = known[4] -- its thread has yet to be read
+local since, is_pending = voids(known[2])
 if since and (tonumber(a.version) or 0) < since then
   if a.was_found or not is_pending then return {since == math.huge and 'deleted' or 'edited'} end
   if not a.is_last then return {'newer'} end
@@ -30,7 +29,7 @@ local function read_again()
   mark_unread({['t:' .. thread] = a.now / 1000}, ts, a.now, a.marked_ms)
   if not unread then wait_for(thread, ts, 60000) end -- for as long as for a refused message; perhaps nothing is missing
 end
-local earlier = known[2] or not since and known[3]
+local earlier = known[1] or not since and known[2]
 if earlier then
   local seen = redis.call('HMGET', turn_key(earlier), 'log', 'version', 'resent')
   if seen[1] then redis.call('HSET', turn_key(earlier), 'log', with_line(seen[1], a.came, REPEATED)) end
@@ -43,7 +42,7 @@ end
 
 local is_bound, is_muted, speaker, is_notice = talk.v, talk.muted, talk.speaker, a.kind == 'notice'
 if condition == 'bound' and not is_bound then
-  local is_unseen = not known[4] or select(2, voids(known[4]))
+  local is_unseen = not known[3] or select(2, voids(known[3]))
   if not (is_unseen and is_early(tonumber(ts), tonumber(root))) then return {'unbound'} end
   if not a.is_last then return {'early'} end
   mark_unread({['t:' .. thread] = tonumber(ts)}, root, a.now, a.marked_ms)
