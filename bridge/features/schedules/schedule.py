@@ -442,8 +442,8 @@ def read_cron(typed: str) -> str:
     """
     expression = " ".join(typed.split())
     if not _is_cron(expression):
-        plain = re.sub("-+", "-", fold(expression).text.upper())
-        near = re.sub("-SUN(?![A-Z]|.* )", "-7", plain)
+        others, _, weekday = re.sub("-+", "-", fold(expression).text.upper()).rpartition(" ")
+        near = f"{others} {re.sub('-SUN(?![A-Z])', '-7', weekday)}"
         raise BadSchedule("cron", expression, [describe(normalized(near))] if _is_cron(near) else [])
     return expression
 
