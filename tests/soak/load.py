@@ -17,7 +17,7 @@ from soak.failures import Failures
 from soak.fleet import Fleet
 from soak.people import PLACES, Person, choose_agents, run_things
 from support.counted import miscounted
-from support.ledger import AGENTS, Thread
+from support.ledger import Thread
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.stories import Users
@@ -57,7 +57,6 @@ async def soaked(seconds: float, seed: int, folder: Path) -> Result:
 
 async def _load(users: Users, fleet: Fleet, failures: Failures, seconds: float) -> Result:
     system, is_over = users.system, asyncio.Event()
-    system.project.operations.agents = list(AGENTS)
     system.project.operations.workflows[0].seconds = 0.3
     await asyncio.sleep(_WARM_UP)
     before = fleet.resident(), await _used(system)

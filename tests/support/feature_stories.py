@@ -56,7 +56,9 @@ async def stops_an_answer(users: Users) -> None:
     (await users.reply(thread, ALICE, "stop-two")).withdrawn = True
     await wait_until(thread.are_all_accepted, "the message is queued", PATIENCE)
     await users.system.slack.people.say(ALICE, DM_ALICE, "!stop", thread_ts=thread.root)
-    await wait_until(thread.said, "the message is shown as stopped or unknown", PATIENCE)
+    await wait_until(
+        lambda: thread.told() or thread.answered(), "the message is shown as stopped, unknown or answered", PATIENCE
+    )
     offers = [one for one in thread.said() if _GO_ON in str(one.blocks)]
     for offer in offers:
         await users.insist(lambda ts=offer.ts: users.system.slack.ui.click(ALICE, DM_ALICE, ts, _GO_ON))  # type: ignore[misc]

@@ -45,13 +45,14 @@ class Users:
     runs: list[Started] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Give the projects their agents; a bridge that runs already may know an earlier list for a while."""
         self._deliveries = Deliveries(self.system)
-
-    async def run_stories(self, *stories: Story) -> None:
-        """Run all *stories* concurrently to their end."""
         for project in self.system.projects:
             project.operations.agents = list(AGENTS)
             project.operations.workflows[0].seconds = 0.8
+
+    async def run_stories(self, *stories: Story) -> None:
+        """Run all *stories* concurrently to their end."""
         async with asyncio.TaskGroup() as group:
             for story in stories:
                 group.create_task(story(self))

@@ -18,7 +18,7 @@ from soak.fleet import Fleet
 from soak.people import PLACES, Person, choose_agents, run_things
 from support.feature_stories import RULES
 from support.kill_runs import RETRIES
-from support.ledger import AGENTS, last_word
+from support.ledger import last_word
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.stories import PATIENCE, Users
@@ -100,9 +100,8 @@ async def test_what_a_killed_release_left_is_finished_by_the_other(
 async def test_both_releases_serve_at_once_while_either_is_killed(
     system: System, before: Release, tmp_path: Path
 ) -> None:
-    system.project.operations.agents = list(AGENTS)
-    system.project.operations.workflows[0].seconds = 0.3
     users, is_over = Users(system), asyncio.Event()
+    system.project.operations.workflows[0].seconds = 0.3
     async with fleet_of(system, tmp_path, before, NOW, before, NOW) as fleet, asyncio.TaskGroup() as group:
         for number, (user, channel) in enumerate(PLACES):
             group.create_task(Person(users, user, channel, random.Random(number)).talk(is_over))  # noqa: S311

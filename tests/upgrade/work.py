@@ -41,7 +41,6 @@ class Work:
 
     def __post_init__(self) -> None:
         self.users = Users(self.system)
-        self.system.project.operations.agents = list(AGENTS)
 
     async def begin(self) -> None:
         """Do one thing of each kind, until the running process has to be killed to get any further."""
