@@ -54,8 +54,3 @@ class Destination:
             recipient = replace(recipient, channel=body.channel, thread_ts="")
         is_public = not is_aside and (has_no_one_else or audience is not Audience.PRIVATE)
         return cls(place, recipient, is_public, is_aside, edits)
-
-
-def recipient_of(body: Inbound) -> Recipient:
-    """Return the recipient of a private answer to *body*."""
-    return Destination.of(body).recipient

@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from bridge.config_tables import LimitTable
 from bridge.engine.access import target_of
-from bridge.engine.destination import recipient_of
 from bridge.engine.projects import ServedProjects
 from bridge.engine.rules import is_listed
 from bridge.engine.turn import Turn
@@ -194,6 +193,6 @@ async def say_if_near(slack: Poster, turn: Turn) -> None:
     start = f"You're near {quota.words}: {left:,} left." if left > 0 else f"This used up {quota.words}."
     text = f"{start} It starts again in {kit.spoken(wait)}."
     try:
-        await slack.whisper(recipient_of(turn.body), kit.reply(text))
+        await slack.whisper(turn.destination.recipient, kit.reply(text))
     except SlackError as exc:
         log.info("a notice about a limit can't be shown", extra={"detail": exc.detail})

@@ -162,8 +162,7 @@ class Keys:
     used = Key[str]("used:<limit>", "hash", "its minute, hour or day", "how much of a limit is used up")
     recent_runs = Key[PersonKey]("recent:r:<person>", "list", RECENT, "their 10 latest runs")
     recent_threads = Key[PersonKey]("recent:t:<person>", "zset", RECENT, "their 10 latest conversations")
-    home = Key[PersonKey]("home:<person>", "string", RECENT,
-                          "the ID of their direct message")
+    home = Key[PersonKey]("home:<person>", "string", RECENT, "the ID of their direct message")
     looking = Key[PersonKey]("looking:<person>", "hash", LOOKING,
                              "the project of the Home tab that they may have open, what it shows, a waiting redraw")
     lookers = Key[[]]("lookers", "zset", LOOKING, "the last 100 people who opened Home, by time", erased="parts")

@@ -276,6 +276,7 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
     * what the door decided: ``starts``, ``searches``, ``unread`` (`Record`), ``resent``
     * ``takes``, the ``token`` of the last one, and ``edits`` since
     * ``end``: how it will end, if that's decided; ``what``: the name of its outcome
+    * ``t_sent``, when a request was last sent (ms); ``unsent``: how many certainly didn't arrive; ``retries``
     * ``note`` on its request; ``counted``, the windows of the limits that this counted for; ``next_try``
     * ``outcome``; how far its post is (``waits``, ``out``, ``doubt``: see ``posting.lua``)
     * messages in Slack: ``card`` (progress), ``posted`` (outcome), ``notice``, ``queued_reaction``, ``shown:<ts>``
@@ -297,7 +298,7 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
             accepted_at=datetime.fromtimestamp(int(fields["at"]) / 1000, UTC),
             takes=int(fields.get("takes", "0")),
             times_delivered=int(times_delivered),
-            end=end_in([fields.get(name) for name in END_FIELDS]),
+            end=end_of(fields),
             outcome=fields.get("outcome", ""),
             note=fields.get("note", ""),
             card=fields.get("card", ""),

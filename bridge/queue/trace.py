@@ -125,7 +125,7 @@ async def _has_draft(scripts: Scripts, message: MessageKey, turn: str, fields: d
 def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
     """Read what a turn's record says by itself."""
     log = read_log(fields)
-    at = {entry.did: entry.at for entry in log}  # the last one of each
+    last = {entry.did: entry.at for entry in log}
     outcome = next((outcome_facts(entry) for entry in reversed(log) if entry.did == "outcome"), OutcomeFacts())
     placed = next((entry.facts.split() for entry in log if entry.did == "queued"), [])
     behind, overtakes, *_ = *[int(number) for number in placed if number.isdecimal()], 0, 0
@@ -136,13 +136,13 @@ def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
         "deliveries": [came for entry in log if (came := Delivery.of(entry))],
         "takes": [(entry.at, entry.process) for entry in log if entry.did == "took"],
         "deaths": [(entry.at, entry.facts) for entry in log if entry.did == "dead"],
-        "retries": [entry.at for entry in log if entry.did == "retry"],
-        "unsent": sum(entry.did == "unsent" for entry in log),
-        "edits": sum(entry.did == "edited" for entry in log),
-        "sent_at": at.get("sent"),
-        "answered_at": at.get("outcome"),
-        "ended_at": max(filter(None, (at.get("done"), at.get("dead"))), default=None) if is_over else None,
-        "dropped_at": at.get("dropped"),
+        "retries": [from_epoch_ms(ms) for ms in fields.get("retries", "").split()],
+        "unsent": int(fields.get("unsent", 0)),
+        "edits": max(sum(entry.did == "edited" for entry in log), int(fields.get("edits", 0))),
+        "sent_at": _moment(fields.get("t_sent", "")),
+        "answered_at": last.get("outcome"),
+        "ended_at": max(filter(None, (last.get("done"), last.get("dead"))), default=None) if is_over else None,
+        "dropped_at": last.get("dropped"),
         "behind": behind,
         "overtakes": overtakes,
         **{name: outcome.get(name, "") for name in OutcomeFacts.__annotations__},

@@ -324,7 +324,7 @@ class Journal:
             "agent": str(agent),
             "session_ms": self._session_ms,
             "project": taken.project,  # of the thread, if it isn't bound
-            "writes": [*writes],
+            "writes": writes,
         }
         answer = await self._run("sent", taken.held, record.id, as_json(facts), confirmed=True)
         what, *numbers = str(answer).split(":")
@@ -341,8 +341,7 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        now = epoch_ms(self._now())
-        await self._run("unsent", taken.held, taken.record.id, now, as_json(writes), as_json(counted(limits)))
+        await self._run("unsent", taken.held, taken.record.id, as_json(writes), as_json(counted(limits)))
 
     async def outcome(
         self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = (), facts: OutcomeFacts | None = None
@@ -358,7 +357,7 @@ class Journal:
             "token": taken.token,
             "what": what,
             "facts": as_json(facts),
-            "writes": [*writes],
+            "writes": writes,
         }
         answer = await self._run("outcome", taken.held, taken.record.id, as_json(how), outcome)
         if answer == "changed":
@@ -455,7 +454,7 @@ class Journal:
             "trace_ms": milliseconds(DEAD) if step is Step.DEAD else _TRACE_MS,
             "session_ms": self._session_ms,
             "person": person,
-            "writes": [*writes],
+            "writes": writes,
         }
         await self._run("finish", held, turn, as_json(facts))
 

@@ -1,16 +1,16 @@
 """The log of a turn: each thing that happened to it, in order. Scripts append to it (`with_line` in their prelude).
 
 A line is ``<ms> <process, or -> <what it did> <facts>``. `bridge trace`, ``!why`` and dead letters read it, and nothing
-else does: what a turn does next depends on its other fields.
+else does: what a turn does next depends on its other fields, and so does what may repeat without end, such as requests.
 
 | it did                          | facts                                                         |
 | ------------------------------- | ------------------------------------------------------------- |
 | ``came``                        | a delivery: event, Slack's retry number, why it was queued    |
 | ``queued``                      | how many turns it was queued after, and before                |
-| ``took``, ``sent``, ``unsent``  |                                                               |
+| ``took``                        |                                                               |
 | ``outcome``                     | `OutcomeFacts`, as JSON                                       |
 | ``done``, ``dead``              | the name of its outcome, or why it couldn't be finished       |
-| ``edited``, ``stopped``, ``retry``, ``dropped`` |                                               |
+| ``edited``, ``stopped``, ``dropped`` |                                                          |
 """
 
 from __future__ import annotations
@@ -79,17 +79,13 @@ def _earlier(fields: Mapping[str, str]) -> Iterator[str]:
     for line in fields.get("process", "").split("\n"):
         yield f"{line} took"
     facts = {name: fields[name] for name in OutcomeFacts.__annotations__ if name in fields}
-    for did, at, count in (("edited", "at", "edits"), ("unsent", "t_sent", "unsent")):
-        yield from [f"{fields.get(at, '')} - {did}"] * int(fields.get(count, 0))
-    what = {"sent": "", "outcome": _LINES.encode(facts), "done": fields.get("what", "")}
+    what = {"outcome": _LINES.encode(facts), "done": fields.get("what", "")}
     for did, said in what.items():
         yield f"{fields.get(f't_{did}', '')} - {did} {said}"
     yield f"{fields.get('dropped', '')} - dropped"
     for line in fields.get("deaths", "").split("\n"):
         ms, _, why = line.partition(" ")
         yield f"{ms} - dead {why}"
-    for line in fields.get("retries", "").split("\n"):
-        yield f"{line} - retry"
 
 
 @dataclass(frozen=True, slots=True)

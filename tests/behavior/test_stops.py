@@ -200,7 +200,7 @@ async def test_a_message_waiting_for_the_service_is_stopped(harness: Harness) ->
     turn = await harness.store.conversation(agent=7)
 
     async def stop_meanwhile() -> None:
-        if "unsent" in await harness.store.did(turn) and await harness.store.field(turn, "step") == "queued":
+        if await harness.store.field(turn, "unsent") and await harness.store.field(turn, "step") == "queued":
             harness.on_sleep, harness.service.always = None, None
             await press_stop(harness, name="b")
 

@@ -19,13 +19,12 @@ if message then -- an earlier release, which may still run, stores it with the t
   redis.call('HDEL', turn_key(of), 'edited')
 end
 local lane, step = seen.lane, seen.step or 'done'
-local is_retried = seen.retries or string.find(seen.log or '', '\n%d+ %- retry')
 local is_dead, is_over = step == 'dead', step == 'dead' or step == 'done'
 if a.is_retry and not redis.call('ZSCORE', dead_key(), a.draft) then return {'unknown'} end
 if seen.again and not a.is_retry then
   return seen.again_by == a.by and {'queued', seen.again, 0} or {'already'}
 end
-if is_retried and not is_dead then return {'already'} end -- after an operator's retry, its button does nothing
+if seen.retries and not is_dead then return {'already'} end -- after an operator's retry, its button does nothing
 if not seen.body or not lane or not (is_over or step == 'posting' or is(end_of(key), 'stopped')) then
   if a.is_retry then redis.call('ZREM', dead_key(), a.draft) end
   return {'gone'}
@@ -50,7 +49,7 @@ if a.is_retry and not has_arrived then
     redis.call('HSET', key, 'step', 'queued', 'at', a.now) -- a retry restarts its age
   end
   redis.call('HDEL', key, 'token', 't_done', 'died', 'was', 'ts') -- its place is at the end now
-  redis.call('HSET', key, 'log', with_line(seen.log, a.now .. ' - retry'))
+  redis.call('HSET', key, 'retries', with_line(seen.retries, a.now))
   redis.call('PERSIST', key)
 else
   how = a.is_retry and 'asking' or 'queued'

@@ -35,7 +35,7 @@ if version < before or (version > 0 and version == before and seen[1] ~= 'queued
 if seen[1] ~= 'queued' then
   -- A command has its own lane, and editing it doesn't restart it. What an app posts may be sent for its edit only.
   local is_chat = seen[1] and seen[2] == 'message' and string.sub(seen[4] or '', 1, 2) == 't:'
-    and (seen[7] or string.find(seen[3] or '', '\n%d+ %S+ sent') or (cjson.decode(ARGV[2]).app or '') ~= '')
+    and (seen[7] or (cjson.decode(ARGV[2]).app or '') ~= '')
   if not is_chat then return 'late' end
   if version < (tonumber(redis.call('HGET', draft, 'version') or '') or 0) then return 'known' end
   redis.call('HDEL', draft, 'again', 'again_by')

@@ -7,7 +7,7 @@
 local entry, consumer, lane, turn, a = ARGV[1], ARGV[2], ARGV[3], ARGV[4], cjson.decode(ARGV[5])
 if not owns(entry, consumer, lane, turn) then return 'lost' end
 local key = turn_key(turn)
-local seen = redis.call('HMGET', key, 'step', 'token', 'log')
+local seen = redis.call('HMGET', key, 'step', 'token')
 if seen[1] == 'sent' and seen[2] == a.token then return 'ok' end
 if seen[1] ~= 'queued' then return 'lost' end
 if end_of(key) or has_other_text(key, a.token) then return 'changed' end
@@ -22,7 +22,7 @@ if a.thread ~= '' then
 end
 if apply(a.writes)[1] == '' then return 'stale' end
 local windows, near, left = count(a.limits, turn .. '.' .. a.token)
-redis.call('HSET', key, 'step', 'sent', 'log', with_line(seen[3], a.now .. ' ' .. consumer .. ' sent'))
+redis.call('HSET', key, 'step', 'sent', 't_sent', a.now)
 if #a.limits > 0 then redis.call('HSET', key, 'counted', table.concat(windows, ' ')) end
 if a.note ~= '' then redis.call('HSET', key, 'note', a.note) end
 return near and 'near:' .. near .. ':' .. left .. ':' .. redis.call('PTTL', a.limits[near].key) or 'ok'

@@ -39,7 +39,7 @@ end
 
 -- A turn queued again, by a button or an operator, is younger than its message.
 local started_at = tonumber(seen[5] or '0') / 1000
-if not (seen[6] or seen[10] or string.find(seen[7] or '', '\n%d+ %- retry')) then
+if not (seen[6] or seen[10]) then
   local is_read, body = pcall(cjson.decode, seen[4] or '')
   started_at = is_read and type(body) == 'table' and tonumber(body.ts) or started_at
 end
