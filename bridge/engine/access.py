@@ -24,7 +24,6 @@ from bridge.engine.rules import (
     Asked,
     Rule,
     Rules,
-    Starter,
     Target,
     Verdict,
     both,
@@ -33,7 +32,7 @@ from bridge.engine.rules import (
 )
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
-from bridge.inbound import Inbound, InboundMessage, ScheduledRun, TriggeredRun
+from bridge.inbound import Inbound, Starter
 from bridge.names.listing import Listing
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
@@ -319,24 +318,8 @@ def starters_of(body: Inbound | None, causer: str) -> list[tuple[str, Starter, s
 
     That's the owner of what starts it by itself, or the author of a message, and last the person who causes it now.
     """
-    by: Starter
-    match body:
-        case ScheduledRun(owner=owner) if owner:
-            return [(owner, "schedule", ""), (causer, "person", "")]
-        case ScheduledRun(user=owner):
-            by, app = "schedule", ""
-        case TriggeredRun(user=owner, is_alert=True):
-            by, app = "alert", ""
-        case TriggeredRun(user=owner, message=message):
-            by, app = "app", message.app
-        case InboundMessage(app=app) as message if app:
-            by, owner = "app", message.owner
-        case None:
-            return [(causer, "person", "")]
-        case _:
-            by, app, owner = "person", "", body.user
-    starters: list[tuple[str, Starter, str]] = [(owner, by, app)]
-    return starters if causer == owner else [*starters, (causer, "person", "")]
+    starters = [*body.starters] if body else []
+    return starters if any(person == causer for person, _, _ in starters) else [*starters, (causer, "person", "")]
 
 
 def target_of(target: Workflow | Agent | Target | None) -> Target | None:

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Final
 
 from bridge.engine.deps import EngineDeps
-from bridge.engine.feature import Job, Slot, SlotsDue
+from bridge.engine.feature import Periodic, Slot, SlotsDue
 from bridge.errors import BridgeError, StoreUnavailable
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience
@@ -31,7 +31,9 @@ _MOST: Final = 100  # slots claimed at a time
 class Clock:
     """Claims due slots of *clocks* and due *jobs*."""
 
-    def __init__(self, deps: EngineDeps, clocks: Sequence[SlotsDue], jobs: Sequence[Job], patience: Patience) -> None:
+    def __init__(
+        self, deps: EngineDeps, clocks: Sequence[SlotsDue], jobs: Sequence[Periodic], patience: Patience
+    ) -> None:
         self._deps = deps
         self._clocks = clocks
         self._jobs = jobs
@@ -80,7 +82,7 @@ class Clock:
             claimed = await self._deps.queue(slot.body, event=slot.id, why="it's due", writes=slot.writes)
         log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
-    async def watch(self, job: Job) -> None:
+    async def watch(self, job: Periodic) -> None:
         """Do *job* when it's due; the first check comes after a pause, as a process that has just started is busy."""
         try:
             while True:
@@ -89,7 +91,7 @@ class Clock:
         except Draining:
             return
 
-    async def do(self, job: Job) -> None:
+    async def do(self, job: Periodic) -> None:
         """Do *job*, unless another process claimed this period. A failure is only logged, and retried later."""
         redis = self._deps.scripts.redis
         try:

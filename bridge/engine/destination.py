@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from bridge.inbound import ApprovedRun, Click, Inbound, InboundMessage, Interaction, Shortcut, Submission
+from bridge.inbound import Click, Inbound, InboundMessage, Interaction, Job, Shortcut, Submission
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import Place
 from bridge.slack.post import Recipient
@@ -46,7 +46,7 @@ class Destination:
                 place = Place(body.channel)
                 if thread == body.message_ts:  # on the root
                     recipient = replace(recipient, thread_ts="")
-            case ApprovedRun(is_outside=True):
+            case Job() if getattr(body, "is_outside", False):
                 place = Place(body.user)
         if isinstance(body, Interaction) and not (recipient.channel or recipient.response_url):
             place, has_no_one_else = Place(body.user), True  # used outside of a channel: a direct message

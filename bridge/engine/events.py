@@ -21,22 +21,7 @@ from bridge.engine.projects import ASK
 from bridge.engine.results import NewThread, Outcome
 from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey, TurnId
-from bridge.inbound import (
-    ApprovalDue,
-    ApprovedRun,
-    Click,
-    HomeOpened,
-    Inbound,
-    InboundMessage,
-    Notice,
-    Report,
-    ScheduledRun,
-    ScheduledTask,
-    Shortcut,
-    SlashCommand,
-    Submission,
-    TriggeredRun,
-)
+from bridge.inbound import Click, HomeOpened, Inbound, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.names.folding import fold, may_have
 from bridge.queue.events import FACTS, REFUSED, page_of_events
 from bridge.queue.keys import AUDIT_LENGTH, CONSUMING, SNAPSHOTS, UNAUDITED, Keys, milliseconds
@@ -136,8 +121,6 @@ def _ended(what: str, outcome: Outcome, *, is_message: bool) -> dict[str, str]:
 def action_name(inbound: Inbound, commands: FixedWords) -> str:
     """Return the name of an input for the audit: its fixed words, never a person's text."""
     match inbound:
-        case TriggeredRun():
-            return "app message"
         case InboundMessage():
             may_be_one = not inbound.is_text and may_have(inbound.text, "!")
             word, rest = (bang(_MENTIONS.sub("", inbound.text)) if may_be_one else None) or ("", "")
@@ -153,18 +136,8 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
             return inbound.of or "message"
         case Shortcut():
             return f"shortcut {inbound.name}"
-        case Report():
-            return "report, by hand" if inbound.is_asked_for else "report"
-        case ScheduledTask():
-            return f"scheduled {inbound.does}{', by hand' if inbound.is_asked_for else ''}"
-        case ScheduledRun():
-            return "scheduled run"
-        case ApprovedRun():
-            return "approved run"
-        case ApprovalDue():
-            return f"approval {inbound.what}"
         case _:
-            return inbound.kind
+            return inbound.did
 
 
 def _with_second(command: str, second: str, commands: FixedWords) -> str:

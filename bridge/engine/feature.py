@@ -166,7 +166,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Periodic:
     """Periodic work: *handler* runs once per *period*, in one process, or in each."""
 
     name: str
@@ -209,7 +209,7 @@ class Feature:
         self.home_sections: list[HomeSection] = []
         self.needs: list[NeedsOf] = []
         self.clocks: list[SlotsDue] = []
-        self.jobs: list[Job] = []
+        self.jobs: list[Periodic] = []
         self.event_handlers: list[OnEvents] = []
         self.standing: list[Standing] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
@@ -345,7 +345,7 @@ class Feature:
         """
 
         def register(handler: A) -> A:
-            self.jobs.append(Job(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler, everywhere))
+            self.jobs.append(Periodic(f"{self.name}.{getattr(handler, '__name__', '')}", period, handler, everywhere))
             return handler
 
         return register

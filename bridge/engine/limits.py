@@ -21,7 +21,7 @@ from bridge.engine.projects import ServedProjects
 from bridge.engine.rules import is_listed
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError
-from bridge.inbound import InboundMessage, TriggeredRun
+from bridge.inbound import InboundMessage
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Arrival
@@ -112,8 +112,8 @@ def limits_in_short(*, thread_turns: int, app_turns: int, user_turns: int, user_
 def of_arrival(limits: Sequence[Limit], arrival: Arrival) -> list[Quota]:
     """Return what of *limits* an arrival counts for: an app's post for that app in its channel, and for no person."""
     inbound = arrival.inbound
-    posted = inbound.message if isinstance(inbound, TriggeredRun) else inbound
-    rule, via = (posted.rule, posted.via) if isinstance(posted, InboundMessage) else ("", "")
+    posted = inbound.posted
+    rule, via = (posted.rule, posted.via) if posted else ("", "")
     app = rule or via
     subjects = {
         "thread": str(arrival.thread or ""),

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, SerializeAsAny, ValidationError
 
 from bridge.errors import RecordNotUnderstood, SlackError
 from bridge.inbound import MessagePart
@@ -32,113 +32,40 @@ NOTICE_MARK: Final = "bridge_notice"
 """The event type in the metadata of a notice that stands beside a turn's outcome."""
 
 
-class NewThread(BaseModel, frozen=True):
+class After(BaseModel, frozen=True):
+    """What's left to do once an outcome is posted, perhaps twice: `Feature.once_posted` says who does it.
+
+    Each class has its *kind*, by which it's read again.
+    """
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Register a kind."""
+        _AFTER[cls.model_fields["kind"].default] = cls
+
+
+_AFTER: Final[dict[str, type[After]]] = {}
+
+
+def _read_after(value: Any) -> Any:
+    """Read what's stored as the class of its kind; the release before stored the fields without one."""
+    if not isinstance(value, dict):
+        return value
+    fields = {"kind", *value}
+    kinds = [value["kind"]] if "kind" in value else [k for k, of in _AFTER.items() if of.model_fields.keys() == fields]
+    if len(kinds) != 1 or kinds[0] not in _AFTER:
+        raise ValueError("no such kind")
+    return _AFTER[kinds[0]].model_validate(value)
+
+
+class NewThread(After, frozen=True):
     """The message to queue in the thread that starts with the posted reply."""
 
+    kind: Literal["new thread"] = "new thread"
     agent: int
     text: str  # with Slack's escapes, like a typed message
     parts: tuple[MessagePart, ...] = ()
     thread_ts: str = ""  # an existing thread; the reply is then not its root
-
-
-class PostedReport(BaseModel, frozen=True):
-    """The data stored about a scheduled report once it's posted for its *slot*.
-
-    Its *words* are quoted with the first question in its thread, and the next report is compared with its *numbers*.
-    With *binds*, its thread is a conversation at once. *called* describes its schedule.
-    """
-
-    report: str
-    called: str
-    slot: AwareDatetime
-    words: str
-    numbers: str = ""
-    binds: bool = False
-
-
-class PostedTask(BaseModel, frozen=True):
-    """The data stored about a scheduled question or run once its message for a *slot* is posted.
-
-    *called* describes it. *thread_ts* is the thread that a question continues, or ``""``, and *ended* how a run ended.
-    *numbers* is the snapshot of the statistics that were filled in, for the next one.
-    """
-
-    task: str
-    called: str
-    slot: AwareDatetime
-    thread_ts: str = ""
-    ended: str = ""
-    numbers: str = ""
-
-
-class PostedAlert(BaseModel, frozen=True):
-    """The *alert* that was posted since its condition holds, at *since*; *called* is the condition.
-
-    *text* is quoted with the first question in its thread, and is the input of the workflow that it runs.
-    """
-
-    alert: str
-    called: str
-    since: AwareDatetime
-    text: str
-
-
-class PostedIncident(BaseModel, frozen=True):
-    """The message about an *incident* that began at *since*."""
-
-    incident: str
-    since: AwareDatetime
-
-
-class RequestPosted(BaseModel, frozen=True):
-    """The card of a request for *approval* was posted; those who may approve it are notified."""
-
-    approval: str
-
-
-class ApproverAsked(BaseModel, frozen=True):
-    """The *user* was asked to decide about a request for *approval*, as an earlier release recorded it."""
-
-    approval: str
-    user: str
-
-
-class RunEnded(BaseModel, frozen=True):
-    """The run that *turn* started has ended with *status*; those who asked to be notified are told.
-
-    *name* is the workflow's, and *took* how long it took, in words.
-    """
-
-    turn: str
-    name: str
-    status: str
-    took: str = ""
-
-
-class AnswerShown(BaseModel, frozen=True):
-    """The outcome of a message is shown, by *turn* for *agent* (its name); those who asked to be notified are told."""
-
-    turn: str
-    agent: str = ""
-
-
-class ShownLate(BaseModel, frozen=True):
-    """The outcome of an earlier *turn* was shown on request, by a button in the message *notice* (``ts``)."""
-
-    turn: str
-    notice: str
-
-
-class QueuedAgain(BaseModel, frozen=True):
-    """The notice says that *turn* was queued again, and is removed once that ends."""
-
-    turn: str
-
-
-class Greeted(BaseModel, frozen=True):
-    """The person was greeted, and won't be greeted again."""
-
-    user: str
 
 
 class Outcome(BaseModel, frozen=True):
@@ -160,21 +87,7 @@ class Outcome(BaseModel, frozen=True):
     session: int | None = None
     workflow: int | None = None
     keeps_text: bool = False
-    after: tuple[
-        NewThread
-        | PostedReport
-        | PostedTask
-        | PostedAlert
-        | PostedIncident
-        | RequestPosted
-        | ApproverAsked
-        | ShownLate
-        | QueuedAgain
-        | Greeted
-        | RunEnded
-        | AnswerShown,
-        ...,
-    ] = ()
+    after: tuple[Annotated[SerializeAsAny[After], BeforeValidator(_read_after)], ...] = ()
     ran: str = ""
     ended: str = ""
     concerns: str = ""

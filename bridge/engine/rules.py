@@ -16,9 +16,9 @@ from typing import Final, Literal
 
 from bridge.config import Config
 from bridge.config_tables import Act, RuleTable
+from bridge.inbound import Starter
 from bridge.names.folding import name_key
 
-Starter = Literal["person", "app", "schedule", "alert"]
 GUEST: Final = "guest"
 """The fact that the person is a guest."""
 

@@ -59,13 +59,7 @@ from bridge.errors import (
     TooOften,
 )
 from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id
-from bridge.inbound import (
-    InboundMessage,
-    IncidentChange,
-    Notice,
-    SlashCommand,
-    TriggeredRun,
-)
+from bridge.inbound import InboundMessage, Notice, SlashCommand
 from bridge.logs import facts
 from bridge.metrics import Metrics
 from bridge.queue.patience import Patience
@@ -236,8 +230,7 @@ class Turns:
             except BridgeError as exc:
                 # Outages and rate limits pass, so the turn waits; other refusals and unreadable responses last.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
-                is_message = isinstance(turn.body, InboundMessage | TriggeredRun)
-                if isinstance(exc, ProjectError) and is_message and not is_lasting:
+                if isinstance(exc, ProjectError) and turn.body.posted and not is_lasting:
                     await turn.until_shown.aclose()  # nobody is at work while it waits
                     await self._wait_for_service(turn, exc)
                     return None
@@ -300,7 +293,7 @@ class Turns:
         body, since = turn.body, record.accepted_at
         if isinstance(body, InboundMessage) and body.was_found and not record.is_again:
             since = min(since, datetime.fromtimestamp(float(body.ts), UTC))  # when it was written
-        if (age := self.deps.now() - since) > self.max_age and isinstance(body, InboundMessage | TriggeredRun):
+        if (age := self.deps.now() - since) > self.max_age and body.posted:
             return await self._too_old(turn, age)
         return None
 
@@ -444,7 +437,7 @@ class Turns:
             return
         if error and outcome:
             await self.features.refused(self.deps, turn, outcome, error)
-            if isinstance(body, IncidentChange):  # a dead letter would be the next incident
+            if body.is_about_failures:
                 await self._done(turn, f"not shown: {error}", writes=turn.staged)
                 return
             if body.tells_owner and turn.staged:

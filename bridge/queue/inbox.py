@@ -33,7 +33,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Notice, TriggeredRun, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Job, Notice, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, milliseconds
@@ -144,8 +144,8 @@ class Inbox:
         limits = self._limits(arrival) if arrival.is_limited else ()
         # Slack resends messages, and only messages. So only a message may turn out to be stored although it was
         # refused, and only a message's lane is handed to a free worker.
-        message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
-        offer = self._free_worker() if message_body and self._free_worker else None
+        posted = inbound.posted
+        offer = self._free_worker() if posted and self._free_worker else None
         token = secrets.token_hex(8) if offer else ""
         try:
             answer = await self._scripts.run(
@@ -153,7 +153,7 @@ class Inbox:
                 self._as_json(arrival, turn, now, limits, token=token),
                 to_json(inbound),
                 confirmed=True,
-                repeatable=message_body is not None,
+                repeatable=posted is not None,
             )
             if offer:
                 handed: Head | Held | None = None
@@ -177,8 +177,8 @@ class Inbox:
     def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, token: str) -> str:
         """Serialize all but the body for ``put.lua``; empty fields are left out. A worker takes it with *token*."""
         inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
-        message_body = inbound if isinstance(inbound, InboundMessage | TriggeredRun) else None
-        event, retry = arrival.event or (message.event_id if message else ""), message_body.retry if message_body else 0
+        posted = inbound.posted
+        event, retry = arrival.event or (message.event_id if message else ""), posted.retry if posted else 0
         said_at = ""  # when its author has written in a thread, as far as that changes who the agent is talking with
         if thread is not None and not inbound.channel.startswith("D"):
             is_talk = arrival.is_limited or arrival.condition is Condition.START
@@ -203,7 +203,7 @@ class Inbox:
             "deadline": self._scripts.redis_time(arrival.within) if arrival.within else None,
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
             "said_at": said_at,
-            "speaker": inbound.user if arrival.is_limited and message_body else "",  # who speaks to the agent
+            "speaker": inbound.user if arrival.is_limited and posted else "",  # who speaks to the agent
             "limits": counted(limits),
             "project": inbound.project,  # of its thread from now on
             "version": message.edited_ts if message else "",
@@ -239,9 +239,7 @@ class Inbox:
         """Return the recorded deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
         return await passed_over(self._scripts, message)
 
-    async def edit(
-        self, message: InboundMessage, *, is_for_nobody: bool = False, run: TriggeredRun | None = None
-    ) -> Edit:
+    async def edit(self, message: InboundMessage, *, is_for_nobody: bool = False, run: Job | None = None) -> Edit:
         """Give a waiting message its new text. Returns ``edited``, ``asked``, ``known``, ``late`` or ``unknown``.
 
         ``asked``: an agent has the earlier text; the new one is stored as a draft. ``known``: this text or a

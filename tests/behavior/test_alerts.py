@@ -15,10 +15,10 @@ from redis.asyncio import Redis
 from bridge.features.alerts.alert import COOLING, AlertSpec, StoredAlert
 from bridge.features.alerts.layout import DELETE, RESUME
 from bridge.features.alerts.listing import read_alerts
+from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.registry import features
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of
-from bridge.inbound import AlertEdge
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
 from bridge.slack.parts import Place

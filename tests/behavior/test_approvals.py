@@ -15,7 +15,7 @@ import pytest
 from bridge.ends.decisions import explain
 from bridge.features.approvals.request import StoredRequest, canonical, digest_of
 from bridge.features.approvals.store import ApprovalStore
-from bridge.inbound import ScheduledRun, TriggeredRun
+from bridge.features.run_records import ScheduledRun, TriggeredRun
 from bridge.playground.emulator.entities import View
 from bridge.playground.emulator.sample import (
     ALICE,

@@ -18,7 +18,8 @@ import pytest
 from behavior.test_approvals import GENERAL, LINE, ONE, card, press, raw_click, stored
 from bridge.engine.destination import Destination
 from bridge.features.approvals.store import MOST_OF_ONE, MOST_WAITING, ApprovalStore
-from bridge.inbound import ApprovedRun, Click, ScheduledRun, Submission
+from bridge.features.run_records import ApprovedRun, ScheduledRun
+from bridge.inbound import Click, Submission
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
 from support.harness import WORKFLOW, Harness
 from support.store import TEAM, message

@@ -11,9 +11,10 @@ from redis.asyncio import Redis
 
 from bridge.cli.audit import result
 from bridge.errors import LaneLost
+from bridge.features.run_records import TriggeredRun
 from bridge.features.schedules.schedule import read_report
 from bridge.features.schedules.store import due_task
-from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission, TriggeredRun
+from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
 from bridge.queue.events import events_since

@@ -17,8 +17,8 @@ from bridge.features.alerts.alert import AlertSpec
 from bridge.features.alerts.store import AlertStore
 from bridge.features.channels.settings import AppRule
 from bridge.features.incidents.incident import TRIES_EVERY
+from bridge.features.incidents.records import IncidentChange
 from bridge.features.registry import features
-from bridge.inbound import IncidentChange
 from bridge.playground.emulator.faults import Error, Http
 from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM, RUNNERS
 from bridge.queue.scripting import epoch_ms

@@ -9,8 +9,9 @@ import pytest
 
 from bridge.engine.results import Outcome
 from bridge.features.channels.settings import AppRule
+from bridge.features.run_records import TriggeredRun
 from bridge.ids import MessageKey
-from bridge.inbound import Click, TriggeredRun
+from bridge.inbound import Click
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, GENERAL
 from bridge.slack.blockkit.reply import Audience, Reply

@@ -18,9 +18,11 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
+from bridge.features.approvals.records import ApprovalDue
 from bridge.features.approvals.request import Request, digest_of
 from bridge.features.approvals.store import ApprovalStore
-from bridge.inbound import ApprovalDue, ApprovedRun, Click, from_json
+from bridge.features.run_records import ApprovedRun
+from bridge.inbound import Click, from_json
 from bridge.queue.records import Held, Step, Taken
 from bridge.queue.turn import AlreadyUsed
 from model.approvals_model import SCENARIOS, Approvals, Place, World, begin

@@ -20,7 +20,6 @@ from bridge.ends.failures import failure
 from bridge.ends.refusals import no_longer
 from bridge.ends.unfinished import unfinished
 from bridge.engine import rule_words, rules
-from bridge.engine.results import RunEnded
 from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.features import pauses
 from bridge.features.agents.layout import handle_changed
@@ -31,6 +30,7 @@ from bridge.features.channels.layout import SettingChange, changed_notice
 from bridge.features.conversations.layout import answer_shown
 from bridge.features.schedules.layout import REPORT, SCHEDULE
 from bridge.features.statistics.layout import csv_file
+from bridge.features.workflows.records import RunEnded
 from bridge.features.workflows.run_card import run_ended
 from bridge.queue.redis.refusals import in_words
 from bridge.slack.blockkit.reply import Attachment, Reply, View

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 
 import pytest
 
+from bridge.engine.results import After, NewThread, Outcome
+from bridge.features.approvals.records import ApproverAsked, RequestPosted
+from bridge.features.conversations.records import AnswerShown, QueuedAgain
+from bridge.features.registry import features
+from bridge.features.schedules.records import PostedReport
 from bridge.ids import TurnId
 from bridge.queue.records import Taken
 from bridge.queue.stops import StopResult
 from bridge.queue.trace import trace_of
 from bridge.queue.turn import TurnChanged, TurnStopped
+from bridge.slack.blockkit.kit import reply
 from support.store import LANE, PREFIX, ROOT, START, Process, Store, key_of, message, ts
 
 _MS = int(START.timestamp() * 1000)
@@ -139,3 +146,29 @@ async def test_its_stop_of_a_sent_turn_hides_the_answer(store: Store) -> None:
 
     with pytest.raises(TurnStopped):
         await process.journal.outcome(taken, "hello", what="answered")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        NewThread(agent=7, text="hello"),
+        QueuedAgain(turn="t1"),
+        AnswerShown(turn="t1", agent="Support"),
+        RequestPosted(approval="a1"),
+        ApproverAsked(approval="a1", user="U1"),
+        PostedReport(report="r1", called="daily", slot=START, words="12 runs"),
+    ],
+    ids=lambda after: after.kind,
+)
+def test_what_is_left_to_do_is_read_without_its_kind(after: After) -> None:
+    stored = Outcome(what="shown", reply=reply("hello"), after=(after,)).model_dump(mode="json")
+    del stored["after"][0]["kind"]
+
+    assert Outcome.from_json(json.dumps(stored)).after == (after,)
+
+
+def test_what_is_left_to_do_is_told_apart_by_its_fields() -> None:
+    assert features.events  # all features are imported, and with them their classes
+    fields = [frozenset(kind.model_fields) for kind in After.__subclasses__()]
+
+    assert len(fields) == len(set(fields)) > 10

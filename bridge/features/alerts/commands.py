@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
-from bridge.engine.results import Done, Form, HomeChanged, Outcome, PostedAlert, Result, shown
+from bridge.engine.results import Done, Form, HomeChanged, Outcome, Result, shown
 from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
@@ -27,6 +27,7 @@ from bridge.features.alerts import layout
 from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
+from bridge.features.alerts.records import AlertEdge, PostedAlert
 from bridge.features.alerts.store import ALERTS, MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
@@ -41,8 +42,9 @@ from bridge.features.pauses import (
     require_start,
     tells_owner,
 )
+from bridge.features.run_records import TriggeredRun
 from bridge.ids import ThreadKey, side_id
-from bridge.inbound import AlertEdge, Click, InboundMessage, Notice, Submission, TriggeredRun
+from bridge.inbound import Click, InboundMessage, Notice, Submission
 from bridge.names.matching import pick
 from bridge.project.models import Workflow
 from bridge.queue.events import named

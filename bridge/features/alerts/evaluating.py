@@ -18,6 +18,7 @@ from bridge.features.alerts.alert import UNKNOWN_FOR, AlertSpec, StoredAlert, ed
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.layout import KIND, typed_words
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for
+from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
@@ -27,7 +28,6 @@ from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
-from bridge.inbound import AlertEdge
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message

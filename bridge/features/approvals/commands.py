@@ -8,12 +8,13 @@ from typing import Final
 
 from bridge.engine.feature import Feature, Slot
 from bridge.engine.home import Need, Reads
-from bridge.engine.results import ApproverAsked, Done, Form, Outcome, RequestPosted, Result, TryLater, shown
+from bridge.engine.results import Done, Form, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
 from bridge.features.approvals.erasing import APPROVALS_ASKED
 from bridge.features.approvals.layout import What
+from bridge.features.approvals.records import ApprovalDue, ApproverAsked, RequestPosted
 from bridge.features.approvals.request import (
     DENIED,
     EXPIRED,
@@ -35,7 +36,8 @@ from bridge.features.approvals.rights import (
 from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of
-from bridge.inbound import ApprovalDue, ApprovedRun, Click, Submission
+from bridge.features.run_records import ApprovedRun
+from bridge.inbound import Click, Submission
 from bridge.queue.records import Write
 from bridge.slack.blockkit.modals import Origin
 

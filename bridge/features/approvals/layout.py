@@ -19,8 +19,8 @@ from bridge.features.approvals.request import (
     WITHDRAWN,
     StoredRequest,
 )
+from bridge.features.run_records import ScheduledRun, TriggeredRun
 from bridge.features.run_status import begun_by
-from bridge.inbound import ScheduledRun, TriggeredRun
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin, modal, text_input
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View

@@ -16,7 +16,8 @@ from pydantic import AwareDatetime, BaseModel, ValidationError
 
 from bridge import ids
 from bridge.errors import RecordNotUnderstood
-from bridge.inbound import ApprovalDue, ScheduledRun, TriggeredRun
+from bridge.features.approvals.records import ApprovalDue
+from bridge.features.run_records import ScheduledRun, TriggeredRun
 from bridge.queue.scripting import from_epoch_ms
 from bridge.unseen import escaped
 

@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.questions import Permit
-from bridge.engine.results import Form, Outcome, PostedTask, RequestPosted
+from bridge.engine.results import Form, Outcome
 from bridge.engine.rules import ApprovalTerms, Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError
 from bridge.features.approvals import layout
+from bridge.features.approvals.records import RequestPosted
 from bridge.features.approvals.request import APPROVED, CHANGED, Needed, Request, StoredRequest, canonical, digest_of
 from bridge.features.approvals.rights import (
     Judged,
@@ -31,8 +32,9 @@ from bridge.features.approvals.rights import (
     with_workflow,
 )
 from bridge.features.approvals.store import DRAFT, ApprovalStore
+from bridge.features.run_records import ApprovedRun, PostedTask, ScheduledRun, TriggeredRun
 from bridge.ids import ERASED_PERSON, TurnId
-from bridge.inbound import ApprovedRun, InboundMessage, Notice, ScheduledRun, TriggeredRun
+from bridge.inbound import InboundMessage, Notice
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.records import Write

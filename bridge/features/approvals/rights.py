@@ -19,8 +19,8 @@ from bridge.engine.rules import ApprovalTerms, Asked, Rules, Target, Verdict, bo
 from bridge.errors import NotAllowed, ProjectError, ProjectRemoved
 from bridge.features.approvals.layout import WORKFLOW
 from bridge.features.approvals.request import Request
+from bridge.features.run_records import ScheduledRun
 from bridge.ids import ERASED_PERSON
-from bridge.inbound import ScheduledRun
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 

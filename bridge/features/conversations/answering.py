@@ -18,7 +18,7 @@ from bridge.ends import notices
 from bridge.ends.failures import failure
 from bridge.engine.access import target_of
 from bridge.engine.limits import say_if_near
-from bridge.engine.results import AnswerShown, Done, Outcome, Result, TryLater, Wait
+from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
 from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
@@ -32,6 +32,7 @@ from bridge.errors import (
 )
 from bridge.features.buttons import Answered
 from bridge.features.conversations import answers, layout, menu
+from bridge.features.conversations.records import AnswerShown
 from bridge.features.deps import Deps
 from bridge.features.lookups import may_set
 from bridge.features.pauses import check_rule

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from bridge.ends import notices
-from bridge.engine.results import AnswerShown, Done, Greeted, Outcome, Result, shown
+from bridge.engine.results import Done, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
 from bridge.features.buttons import ID
@@ -21,6 +21,7 @@ from bridge.features.conversations.buttons import (
     check_may_ask,
     conversations as conversations,  # noqa: PLC0414 - complete here
 )
+from bridge.features.conversations.records import AnswerShown, Greeted
 from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps

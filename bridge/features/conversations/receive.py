@@ -24,8 +24,9 @@ from bridge.errors import NotAllowed, ProjectError, SlackUnreachable
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
+from bridge.features.run_records import TriggeredRun
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
-from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice, TriggeredRun
+from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice
 from bridge.names.folding import fold, may_have, name_key
 from bridge.names.matching import is_called
 from bridge.queue.inbox import Arrival, Condition, Inbox

@@ -7,13 +7,13 @@ from datetime import timedelta
 from typing import Final
 
 from bridge.engine.feature import Feature
-from bridge.engine.results import Done, Outcome, PostedIncident, Result
+from bridge.engine.results import Done, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.features.incidents import layout
+from bridge.features.incidents.records import IncidentChange, PostedIncident
 from bridge.features.incidents.watching import measure, report_troubles, stored_incident, watch
 from bridge.ids import side_id
-from bridge.inbound import IncidentChange
 from bridge.queue.keys import INCIDENT, milliseconds
 from bridge.queue.records import only_if
 from bridge.queue.scripting import epoch_ms

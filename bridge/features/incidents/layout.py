@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from bridge.features.incidents.kinds import KINDS
-from bridge.inbound import IncidentChange
+from bridge.features.incidents.records import IncidentChange
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 

@@ -25,10 +25,10 @@ from bridge.features.incidents.incident import (
     merged,
     to_text,
 )
+from bridge.features.incidents.records import IncidentChange
 from bridge.features.pauses import ASKED
 from bridge.features.reach import statistics_now
 from bridge.features.record_store import asked
-from bridge.inbound import IncidentChange
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.records import Write, only_if

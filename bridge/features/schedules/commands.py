@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 from bridge.config_tables import Act
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
-from bridge.engine.results import Form, HomeChanged, PostedReport, PostedTask, Result, shown
-from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Starter, Target
+from bridge.engine.results import Form, HomeChanged, Result, shown
+from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
@@ -30,9 +30,11 @@ from bridge.features.pauses import (
     tells_owner,
     why_not_start,
 )
+from bridge.features.run_records import PostedTask
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.phrases import find_zone
+from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
 from bridge.features.schedules.reports import post
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -50,7 +52,7 @@ from bridge.features.schedules.slots import continued, due, rights_for, target_o
 from bridge.features.schedules.store import MOST_TASKS, SCHEDULES, due_task, store_of
 from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
-from bridge.inbound import Click, Notice, Report, ScheduledTask, Submission
+from bridge.inbound import Click, Notice, Starter, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
 from bridge.queue.records import Write

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from bridge.engine.results import Done, Outcome, PostedReport, Result
+from bridge.engine.results import Done, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.schedules.layout import small_print
+from bridge.features.schedules.records import PostedReport, Report
 from bridge.features.schedules.schedule import ReportSpec, span_of
 from bridge.features.schedules.slots import later, opened
 from bridge.features.statistics.agents import agents_reply
@@ -17,7 +18,6 @@ from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.numbers import PARTS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
-from bridge.inbound import Report
 from bridge.queue.events import named
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience

@@ -17,13 +17,14 @@ from bridge.ends.failures import failure
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
-from bridge.engine.rules import Asked, Starter
+from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.features.pauses import NO_CLOCK, notify_of_pause, paused_notice, tell_of_removal, why_not_start
 from bridge.features.schedules.layout import kind_of, titled, words_of
+from bridge.features.schedules.records import Report, ScheduledTask
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -35,7 +36,7 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
-from bridge.inbound import Notice, Report, ScheduledTask
+from bridge.inbound import Notice, Starter
 from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)

@@ -12,15 +12,15 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.engine.results import PostedReport, PostedTask
 from bridge.engine.standing import Standing, size
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.pauses import is_back
 from bridge.features.record_store import RecordStore, asked, erase_of
+from bridge.features.run_records import PostedTask
+from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
-from bridge.inbound import Report, ScheduledTask
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import VERSION, Max, Step, Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from bridge.engine.results import Done, NewThread, Outcome, PostedTask, Result
+from bridge.engine.results import Done, NewThread, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.pauses import GONE
+from bridge.features.run_records import PostedTask, ScheduledRun
 from bridge.features.schedules.layout import overlapped, question_root, titled, words_of
 from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
+from bridge.features.schedules.records import ScheduledTask
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.features.schedules.slots import later, opened, paused
 from bridge.features.schedules.store import store_of
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.ids import TurnId
-from bridge.inbound import ScheduledRun, ScheduledTask
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
 from bridge.queue.put import Queued

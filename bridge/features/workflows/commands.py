@@ -9,7 +9,7 @@ from pydantic import Field
 from bridge.engine.choices import Choices, Option
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.questions import Question
-from bridge.engine.results import Done, Form, Outcome, Result, RunEnded, TryLater, shown
+from bridge.engine.results import Done, Form, Outcome, Result, TryLater, shown
 from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
@@ -17,12 +17,14 @@ from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, 
 from bridge.features.deps import Deps
 from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
 from bridge.features.pauses import check_rule
+from bridge.features.run_records import ApprovedRun, ScheduledRun, TriggeredRun
 from bridge.features.waiters import add_waiter
 from bridge.features.workflows import forms, layout, run_card
 from bridge.features.workflows.inputs import Remembered, remember, remembered_input
+from bridge.features.workflows.records import RunEnded
 from bridge.features.workflows.runs import notify_of_end, results_of, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
-from bridge.inbound import ApprovedRun, Click, ScheduledRun, Shortcut, Submission, TriggeredRun
+from bridge.inbound import Click, Shortcut, Submission
 from bridge.project.models import Workflow
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from bridge.ends.failures import sentence, what_happened
 from bridge.ends.messages import State
-from bridge.engine.results import RunEnded
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import RUN_FORM, run_value
 from bridge.features.run_status import begun_by, status_icon
+from bridge.features.workflows.records import RunEnded
 from bridge.project.models import RunResult, Workflow
 from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit

@@ -16,7 +16,7 @@ from typing import Any
 from bridge.ends import notices
 from bridge.engine.limits import say_if_near
 from bridge.engine.questions import Permit, Question
-from bridge.engine.results import RUN_MARK, Outcome, PostedTask, Result, RunEnded, shown
+from bridge.engine.results import RUN_MARK, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BridgeError,
@@ -28,11 +28,13 @@ from bridge.errors import (
     TooOften,
 )
 from bridge.features.deps import Deps
+from bridge.features.run_records import ApprovedRun, PostedTask, ScheduledRun, TriggeredRun
 from bridge.features.titles import TITLE, title_of_input
 from bridge.features.waiters import notify_waiters
 from bridge.features.workflows import run_card
+from bridge.features.workflows.records import RunEnded
 from bridge.ids import PersonKey, TurnId
-from bridge.inbound import ApprovedRun, Inbound, ScheduledRun, TriggeredRun
+from bridge.inbound import Inbound
 from bridge.project.models import RunResult, Workflow
 from bridge.queue.keys import RESULTS, milliseconds
 from bridge.queue.scripting import Scripts
