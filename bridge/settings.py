@@ -17,7 +17,7 @@ from datetime import timedelta
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from dotenv.parser import Binding, parse_stream
 from pydantic import Field, PrivateAttr, SecretStr, TypeAdapter, ValidationError
@@ -62,6 +62,10 @@ _Timeout = Annotated[timedelta, duration("s", upto=timedelta(days=1))]
 def _setting(variable: str, default: Any = ..., *, example: str = "") -> Any:
     """Return a field for *variable*. Without a *default*, in general text as in the environment, it's required."""
     return Field(default, alias=variable, examples=[example] if example else None)
+
+
+TO_POST: Final = timedelta(seconds=10)
+"""How long an answer may take to be posted once it's there, while the process drains."""
 
 
 class Settings(BaseSettings):
@@ -147,10 +151,11 @@ class Settings(BaseSettings):
     catch_up: Annotated[Literal["on", "off"], one_of("on", "off")] = _setting("BRIDGE_CATCH_UP", "on")
     """Whether the bridge reads missed messages in Slack's history: those it had to refuse, and after more than a minute
     of downtime, all of up to seven days. `on` or `off`; `bridge catch-up` works either way."""
-    drain_timeout: Annotated[timedelta, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
-        "BRIDGE_DRAIN_SECONDS", "25"
+    drain_timeout: Annotated[timedelta | None, duration("s", upto=timedelta(hours=1), may_be_zero=True)] = _setting(
+        "BRIDGE_DRAIN_SECONDS", None, example="130"
     )
-    """How many seconds running work may take to finish after SIGTERM."""
+    """How many seconds running work may take to finish after SIGTERM. Not set: BRIDGE_CHAT_TIMEOUT and 10 s, so that
+    every answer arrives. Whatever kills the process after a while has to wait longer than that."""
     data_dir: Annotated[Path, folder()] = _setting("BRIDGE_DATA_DIR", "~/.local/share/bridge")
     """The folder for the embedded Redis's data, the same for every process and command. On macOS, the default is
     ~/Library/Application Support/bridge."""
@@ -222,6 +227,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Use only the values that `load` passes, not the process's environment."""
         return (init_settings,)
+
+    @property
+    def drain(self) -> timedelta:
+        """How long running work may take to finish after SIGTERM."""
+        return self.chat_timeout + TO_POST if self.drain_timeout is None else self.drain_timeout
 
     def bot_token_now(self) -> str:
         """Return the bot token, read again if it's in a file; if that can't be read, return the last one."""

@@ -64,16 +64,29 @@ _LOOKED_EVERY = 1.0  # seconds
 async def serve(settings: Settings, read_config: Callable[[], Config]) -> int:
     """Run the bridge until SIGTERM or SIGINT, and return the exit code. Raises `BridgeError` if it can't run.
 
+    A second SIGINT ends it at once.
+
     *read_config* reads the projects, at the start and on SIGHUP; it raises `ConfigurationError`.
     """
     configure(settings.log_format, settings.log_level)
     for problem in unusable_proxy_settings():
         log.warning("a proxy setting can't be used", extra={"problem": problem})
     draining, hung_up = asyncio.Event(), asyncio.Event()
-    for number, event in ((signal.SIGTERM, draining), (signal.SIGINT, draining), (signal.SIGHUP, hung_up)):
-        asyncio.get_running_loop().add_signal_handler(number, event.set)
-    async with opened_connections(settings) as wires:
-        await Bridge(settings, wires, draining, read_config, hung_up).run()
+    running, loop = asyncio.current_task(), asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        if draining.is_set() and running:  # whoever presses Ctrl-C again doesn't want to wait
+            running.cancel()
+        draining.set()
+
+    for number, event in ((signal.SIGTERM, draining.set), (signal.SIGINT, interrupt), (signal.SIGHUP, hung_up.set)):
+        loop.add_signal_handler(number, event)
+    try:
+        async with opened_connections(settings) as wires:
+            await Bridge(settings, wires, draining, read_config, hung_up).run()
+    except asyncio.CancelledError:
+        log.warning("stopped at once; work that was running is cut off")
+        return 0
     log.info("stopped")
     return 0
 

@@ -224,7 +224,7 @@ def build(
         namespace=namespace,
         blocking=wires.blocking,
         slots=turns.slots,
-        drain=settings.drain_timeout,
+        drain=settings.drain,
         draining=draining,
         monotonic=monotonic,
         watches=turns.watches,

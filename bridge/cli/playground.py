@@ -262,7 +262,7 @@ def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> Pl
         log_file=plan.log_file,
         environ=given | dict.fromkeys(("no_proxy", "NO_PROXY"), f"127.0.0.1,localhost,{no_proxy}"),
         bridge_url=f"http://{here}:{bridge_port}",
-        drain=plan.settings.drain_timeout.total_seconds(),
+        drain=plan.settings.drain.total_seconds(),
         is_slack_real=plan.is_slack_real,
         is_project_real=plan.is_project_real,
         uses_socket=plan.over_socket,

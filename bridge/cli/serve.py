@@ -24,8 +24,8 @@ def serve(
 ) -> None:
     """Run the bridge.
 
-    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish. SIGHUP has it read the
-    projects again, as `bridge config reload` does.
+    SIGTERM and SIGINT stop it; running work gets up to BRIDGE_DRAIN_SECONDS to finish, and a second SIGINT ends it at
+    once. SIGHUP has it read the projects again, as `bridge config reload` does.
     """
     slips: list[str] = []
     try:

@@ -245,7 +245,8 @@ class Worker:
             if self._tasks:  # finish the running turns
                 _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
                 if late:
-                    log.warning("drain timed out with turns still running", extra={"turns": len(late)})
+                    extra = {"turns": len(late), "raise": "BRIDGE_DRAIN_SECONDS"}
+                    log.warning("running work is cut off: the time to finish is over", extra=extra)
                     for task in late:
                         task.cancel()
                     await asyncio.wait(late)

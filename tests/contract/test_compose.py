@@ -20,6 +20,7 @@ from starlette.routing import Route
 import bridge
 from bridge.playground.local_server import LocalServer
 from bridge.settings import environment, load
+from support.reference import default_drain
 
 CODE = Path(bridge.__file__).parent.parent
 COMPOSE: dict[str, Any] = YAML(typ="safe").load((CODE / "docker-compose.yml").read_text(encoding="utf-8"))
@@ -112,10 +113,8 @@ def test_a_filled_in_env_example_is_sufficient(tmp_path: Path) -> None:
 
 def test_the_bridge_waits_for_redis_and_has_time_to_drain() -> None:
     service = SERVICES["bridge"]
-    settings_default = 25
-
     assert service["depends_on"] == {"redis": {"condition": "service_healthy"}}
-    assert int(service["stop_grace_period"].removesuffix("s")) > settings_default
+    assert int(service["stop_grace_period"].removesuffix("s")) > default_drain()
 
 
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1), (None, 1)])

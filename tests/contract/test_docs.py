@@ -32,6 +32,7 @@ from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, needs_restart, unknown_names
 from support import docs_site, reference
 from support.docs_site import PAGES, Block, blocks
+from support.reference import default_drain
 from support.tables import each
 
 NOT_YET = Readiness(Reach.NOT_YET, Reach.NOT_YET, Reach.NOT_YET, accepts=False)
@@ -106,7 +107,7 @@ async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> Non
     assert service["spec"]["ports"][0]["targetPort"] == port["name"]
     assert port["containerPort"] == int(Settings.model_fields["port"].default)
     assert pod["enableServiceLinks"] is False, "a Service called bridge would set BRIDGE_PORT"
-    assert pod["terminationGracePeriodSeconds"] > int(Settings.model_fields["drain_timeout"].default)
+    assert pod["terminationGracePeriodSeconds"] > default_drain()
     assert container["image"].endswith(f":{__version__}")
     assert f"--uid {container['securityContext']['runAsUser']} " in (docs_site.ROOT / "Dockerfile").read_text()
     for probe, status in (("livenessProbe", 200), ("readinessProbe", 503)):
@@ -204,6 +205,12 @@ async def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
 
     assert "bridge.service" not in printed.decode()
     assert verifying.returncode == 0
+
+
+def test_systemd_gives_running_work_time_to_finish() -> None:
+    [unit] = blocks("ini")
+
+    assert int(unit.code.partition("TimeoutStopSec=")[2].split()[0]) > default_drain()
 
 
 def test_the_shell_alias_uses_the_systemd_units_settings_and_user() -> None:

@@ -24,6 +24,10 @@ def folder() -> Iterator[str]:
         yield path
 
 
+async def _is_draining(bridge: BridgeProcess) -> bool:
+    return bool((await bridge.state())[1].get("draining"))
+
+
 async def ended(bridge: BridgeProcess) -> tuple[int, float]:
     """The exit code, and how many seconds shutdown took."""
     began = time.monotonic()
@@ -37,11 +41,7 @@ async def test_draining_finishes_running_turns_and_queues_new_events(system: Sys
     await wait_until(system.chats, "the agent is asked")
 
     first.send_signal(signal.SIGTERM)
-
-    async def has_heard() -> bool:
-        return bool((await first.state())[1].get("draining"))
-
-    await wait_until(has_heard, "the bridge received the signal")
+    await wait_until(lambda: _is_draining(first), "the bridge received the signal")
     await system.slack.people.say(ALICE, GENERAL, "what is my name?", thread_ts=root)
     other = await system.mention(BOB, GENERAL, "and I am Bob")
     status, _ = await first.state()
@@ -70,6 +70,32 @@ async def test_a_hanging_agent_does_not_extend_the_drain_timeout(system: System)
 
     assert code == 0
     assert took < 30
+
+
+async def test_a_second_ctrl_c_ends_it_at_once(system: System) -> None:
+    bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="")
+    system.project.on("POST", CHAT, Hang())
+    await system.mention(ALICE, GENERAL, "hello there")
+    await wait_until(system.chats, "the agent is asked")
+
+    bridge.send_signal(signal.SIGINT)
+    await wait_until(lambda: _is_draining(bridge), "the bridge received the signal")
+    bridge.send_signal(signal.SIGINT)
+    code, took = await ended(bridge)
+
+    assert (code, took < 30) == (0, True)  # by default, it would wait for 130 s
+    assert b"stopped at once" in bridge.log
+
+
+async def test_work_that_is_cut_off_names_the_setting(system: System) -> None:
+    bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1", BRIDGE_DRAIN_SECONDS="0")
+    system.project.on("POST", CHAT, Hang())
+    await system.mention(ALICE, GENERAL, "hello there")
+    await wait_until(system.chats, "the agent is asked")
+
+    await bridge.end()
+
+    assert b"BRIDGE_DRAIN_SECONDS" in bridge.log
 
 
 async def test_draining_does_not_wait_for_a_service_that_is_down(

@@ -24,7 +24,7 @@ from bridge.features.registry import features
 from bridge.metrics import Metrics
 from bridge.playground.emulator.web_api import ELSEWHERE, METHODS
 from bridge.queue.keys import markdown
-from bridge.settings import Settings
+from bridge.settings import TO_POST, Settings
 from bridge.slack.scopes import SCOPES
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES
@@ -32,6 +32,11 @@ from support.sentences import FILE, sentences
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
 MARKER: Final = "<!-- Made from the code by `make reference`. -->\n"
+
+
+def default_drain() -> int:
+    """How many seconds work may take to finish after SIGTERM, by default."""
+    return int(Settings.model_fields["chat_timeout"].default) + TO_POST.seconds
 
 
 def commands() -> str:

@@ -44,7 +44,7 @@ def test_the_required_variables_are_sufficient() -> None:
     assert (settings.host, settings.port, settings.namespace) == ("0.0.0.0", 3000, "bridge")
     assert (settings.chat_timeout, settings.run_timeout) == (timedelta(minutes=2), timedelta(minutes=15))
     assert (settings.max_age, settings.session_lifetime) == (timedelta(days=1), timedelta(days=90))
-    assert (settings.drain_timeout, settings.max_turns) == (timedelta(seconds=25), 1000)
+    assert (settings.drain, settings.max_turns) == (timedelta(seconds=130), 1000)
     assert settings.allowed_channels == settings.allowed_users == settings.runners == frozenset()
     assert (settings.thread_replies, settings.log_format, settings.log_level) == ("auto", "console", "INFO")
 
