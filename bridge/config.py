@@ -25,6 +25,7 @@ from bridge.config_tables import (
     AppTable,
     ChannelTable,
     LimitTable,
+    Names,
     RuleTable,
     TomlTable,
     channel_id,
@@ -54,7 +55,8 @@ Place = tuple[str | int, ...]
 class ProjectSettings:
     """A project on the service. *channels* belong to it; its *id* is what people type after ``@``.
 
-    *default_agent* answers if nothing else picks one; *run_url*, *workflow_url* and *agent_url* are templates of links.
+    The agents named in *repeat* only read. *default_agent* answers if nothing else picks one; *run_url*, *workflow_url*
+    and *agent_url* are templates of links.
     """
 
     id: str
@@ -62,6 +64,7 @@ class ProjectSettings:
     base_url: str
     api_key: SecretStr
     channels: frozenset[str] = frozenset()
+    repeat: tuple[str, ...] = ()
     default_agent: str = ""
     run_url: str = ""
     workflow_url: str = ""
@@ -84,6 +87,7 @@ _IN_WORDS: Final = {
     "base_url": "address",
     "api_key": "key",
     "channels": "channels",
+    "repeat": "agents that are asked again",
     "default_agent": "default agent",
     "run_url": "links to runs",
     "workflow_url": "links to workflows",
@@ -154,6 +158,8 @@ class DefaultProjectTable(TomlTable):
     """What people see, where there's more than one project. Without it: default."""
     channels: _Channels = Field(frozenset(), examples=['["C0123456789"]'])
     """The IDs of channels that belong to it, whatever is set in Slack."""
+    repeat: Names | None = Field(None, examples=['["Support"]'])
+    """The IDs or names of its agents that only read: see `repeat` of an agent."""
 
 
 class ProjectTable(TomlTable):
@@ -176,6 +182,8 @@ class ProjectTable(TomlTable):
     """The IDs of channels that belong to it, whatever is set in Slack. A channel belongs to one project."""
     default_agent: str = Field("", examples=['"Support"'])
     """The ID or name of the agent that answers if nothing else picks one."""
+    repeat: Names | None = Field(None, examples=['["Support"]'])
+    """The IDs or names of its agents that only read: see `repeat` of an agent."""
     run_url: Annotated[str, link_template("runId", "id")] = Field(
         "", examples=['"https://project.example.com/workflows/{id}/runs/{runId}"']
     )
@@ -228,7 +236,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         tables = _Tables.model_validate(tomllib.loads(text))
         projects, found = _resolved(tables.projects, default, file, environ)
         found += _conflicts(tables, projects)
-        projects = tuple(_with_channels(one, tables.channels) for one in projects)
+        projects = tuple(_with_repeated(_with_channels(one, tables.channels), tables.agents) for one in projects)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         place = _PLACE.search(str(exc))
         number = (place and place[1]) or text.rstrip().count("\n") + 1
@@ -281,7 +289,7 @@ def _resolved(
     """Return the projects with their keys, and what's wrong with them."""
     known, others = tables.default, tables.__pydantic_extra__ or {}
     found: list[_Problem] = []
-    listed = [replace(default, name=known.name or DEFAULT, channels=known.channels)]
+    listed = [replace(default, name=known.name or DEFAULT, channels=known.channels, repeat=known.repeat or ())]
     for id_, table in others.items():
         if not _ID.fullmatch(id_):
             cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
@@ -295,7 +303,11 @@ def _resolved(
         except _WrongKey as exc:
             found.append(_Problem(("projects", id_, *exc.at), str(exc)))
         own = {name: getattr(table, name).strip() for name in OWN}
-        listed.append(ProjectSettings(id_, table.name or id_, table.base_url, SecretStr(key), table.channels, **own))
+        listed.append(
+            ProjectSettings(
+                id_, table.name or id_, table.base_url, SecretStr(key), table.channels, table.repeat or (), **own
+            )
+        )
     names: dict[str, str] = {}
     channels: dict[str, str] = {}
     for one in listed:
@@ -357,6 +369,12 @@ def _with_channels(project: ProjectSettings, channels: Mapping[str, ChannelTable
     """Return *project* with the channels whose own table names it."""
     more = {id_ for id_, one in channels.items() if is_called(one.project or "", project)}
     return replace(project, channels=project.channels | more) if more else project
+
+
+def _with_repeated(project: ProjectSettings, agents: Mapping[str, AgentTable]) -> ProjectSettings:
+    """Return *project* with its agents whose own table says that they only read."""
+    more = [key for key, one in agents.items() if one.repeat and is_called(one.project or DEFAULT, project)]
+    return replace(project, repeat=(*project.repeat, *more)) if more else project
 
 
 def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Problem]:

@@ -81,7 +81,7 @@ def _listed(given: tuple[str, ...]) -> tuple[str, ...]:
 
 _NotEmpty = AfterValidator(_listed)
 _Name = Annotated[str, BeforeValidator(_as_name), AfterValidator(_usable_name)]
-_Names = Annotated[tuple[_Name, ...], _NotEmpty]
+Names = Annotated[tuple[_Name, ...], _NotEmpty]
 _Ids = Annotated[tuple[Annotated[str, _entry("UWSCG", (), '"U0123456789"')], ...], _NotEmpty]
 _Who = Annotated[
     tuple[Annotated[str, _entry("UWSCGA", (*KINDS_OF_PEOPLE, *STARTERS), '"S0123456789"')], ...], _NotEmpty
@@ -130,15 +130,15 @@ class RuleTable(TomlTable):
     """What they may do: `ask` (agents), `run` (workflows), `schedule` (questions and runs), `report` (schedule one),
     `alert` (set one up), `settings` (change a channel's, and agents' handles), `approve`, `trace` (see `!why`).
     Without it: everything."""
-    projects: Annotated[_Names | None, Field(examples=['["data"]'])] = None
+    projects: Annotated[Names | None, Field(examples=['["data"]'])] = None
     """The IDs or names of projects, or patterns."""
-    workflows: Annotated[_Names | None, Field(examples=['["Refund *", 7]'])] = None
+    workflows: Annotated[Names | None, Field(examples=['["Refund *", 7]'])] = None
     """The IDs or names of workflows, or patterns; * stands for anything."""
-    triggers: Annotated[_Names | None, Field(examples=['["webhook"]'])] = None
+    triggers: Annotated[Names | None, Field(examples=['["webhook"]'])] = None
     """Trigger types of workflows."""
-    agents: Annotated[_Names | None, Field(examples=['["Support"]'])] = None
+    agents: Annotated[Names | None, Field(examples=['["Support"]'])] = None
     """The IDs or names of agents, or patterns."""
-    categories: Annotated[_Names | None, Field(examples=['["billing"]'])] = None
+    categories: Annotated[Names | None, Field(examples=['["billing"]'])] = None
     """Categories of workflows and agents, if the service has any."""
     channels: Annotated[_Places | None, Field(examples=['["C0123456789"]'])] = None
     """Where: the IDs of channels, or `public`, `private` (channels and group messages) and `direct`."""
@@ -222,6 +222,9 @@ class AgentTable(TomlTable):
     """The emoji beside its answers."""
     project: Annotated[_Name | None, Field(examples=['"data"'])] = None
     """The ID or name of its project. Without it: the default one."""
+    repeat: bool = Field(False, strict=True, examples=["true"])
+    """Whether it only reads. Then a question that may have reached it, but whose answer was lost, is asked once more by
+    itself: after a crash or a restart, a broken connection, or at the beginning of an outage."""
 
 
 _Count = Annotated[int | None, Field(ge=1, le=_MOST_COUNTED, strict=True)]
@@ -235,7 +238,7 @@ class LimitTable(TomlTable):
 
     per: Annotated[Per, one_of(*get_args(Per))] = Field(examples=['"person"'])
     """What is counted together: each `person`, user `group`, `channel`, `agent`, `workflow` or `project`."""
-    only: Annotated[_Names | None, Field(examples=['["S0123456789"]'])] = None
+    only: Annotated[Names | None, Field(examples=['["S0123456789"]'])] = None
     """Which of them: IDs (of people also those of user groups, which count each person; of agents, workflows and
     projects also names or patterns). Without it: all. A limit per group needs it."""
     every: Annotated[Literal["hour", "day"], one_of("hour", "day")] = Field("hour", examples=['"day"'])

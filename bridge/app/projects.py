@@ -41,7 +41,7 @@ class ProjectClients:
 
     async def serve(self, listed: Iterable[ProjectSettings]) -> None:
         """Serve these projects from now on."""
-        shown = ("name", "channels", *OWN)
+        shown = ("name", "channels", "repeat", *OWN)
         self.served.replace(
             *[replace(await self._open(one), **{name: getattr(one, name) for name in shown}) for one in listed]
         )

@@ -165,6 +165,9 @@ def _reason(why: str) -> str:
 
 
 def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
+    if turn.repeated_at:
+        said = "no answer came back; its agent only reads, so it's asked once more"
+        yield TraceStep(turn.repeated_at, "queued", said, turn.process_at(turn.repeated_at))
     if turn.sent_at:
         tries = f"{counted(turn.unsent, 'request')} that didn't arrive"
         after = f", after {tries}" if turn.unsent else ""

@@ -81,6 +81,10 @@ def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> 
         agents = _of(config.projects, "agent", lists)
         for entry in config.agents:
             yield from _unlisted(("agents", entry), "agent", [entry], agents)
+        for project in config.projects:
+            named = [entry for entry in project.repeat if entry not in config.agents]
+            listed = ("projects", project.id, "repeat")
+            yield from _unlisted(listed, "agent", named, _of([project], "agent", lists))
 
 
 def _is_gate(rule: RuleTable) -> bool:

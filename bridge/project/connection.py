@@ -16,8 +16,9 @@ DEFAULT: Final = "default"
 class ProjectConnection:
     """A project's *client*, and the *catalog* of what it has. IDs of one project mean nothing in another.
 
-    People type its *id* or its *name*; *channels* belong to it, whatever is set in Slack. *default_agent* answers if
-    nothing else picks one. *run_url*, *workflow_url* and *agent_url* are templates of addresses in its own pages.
+    People type its *id* or its *name*; *channels* belong to it, whatever is set in Slack. The agents named in *repeat*
+    only read. *default_agent* answers if nothing else picks one. *run_url*, *workflow_url* and *agent_url* are
+    templates of addresses in its own pages.
     """
 
     client: ProjectClient
@@ -25,6 +26,7 @@ class ProjectConnection:
     id: str = DEFAULT
     name: str = DEFAULT
     channels: frozenset[str] = frozenset()
+    repeat: tuple[str, ...] = ()
     default_agent: str = ""
     run_url: str = ""
     workflow_url: str = ""

@@ -136,6 +136,8 @@ class Record:
     has_queued_reaction: bool = False
     waits: bool = False  # its post waits for Slack, and a stop may end it
     is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
+    may_repeat: bool = False  # its request may be made once more, although it may have arrived
+    is_repeated: bool = False  # it's made once more
 
 
 OFF: Final = ("withdrawn", "stopped", "deleted")
@@ -277,6 +279,7 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
     * ``takes``, the ``token`` of the last one, and ``edits`` since
     * ``end``: how it will end, if that's decided; ``what``: the name of its outcome
     * ``t_sent``, when a request was last sent (ms); ``unsent``: how many certainly didn't arrive; ``retries``
+    * ``repeats``: it may be made once more, although it may have arrived; ``repeated``, when that was decided (ms)
     * ``note`` on its request; ``counted``, the windows of the limits that this counted for; ``next_try``
     * ``outcome``; how far its post is (``waits``, ``out``, ``doubt``: see ``posting.lua``)
     * messages in Slack: ``card`` (progress), ``posted`` (outcome), ``notice``, ``queued_reaction``, ``shown:<ts>``
@@ -311,6 +314,8 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
             has_queued_reaction="queued_reaction" in fields,
             waits="waits" in fields,
             is_doubtful="doubt" in fields,
+            may_repeat="repeats" in fields and "repeated" not in fields,
+            is_repeated="repeated" in fields,
         )
     except (KeyError, ValueError, RecordNotUnderstood):
         return Unreadable(held, TurnId(turn_id), fields=fields)

@@ -64,6 +64,7 @@ class TurnTrace:
     deaths: Sequence[tuple[datetime, str]] = ()
     retries: Sequence[datetime] = ()
     sent_at: datetime | None = None
+    repeated_at: datetime | None = None
     answered_at: datetime | None = None
     ended_at: datetime | None = None
     next_try: datetime | None = None
@@ -140,6 +141,7 @@ def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
         "unsent": int(fields.get("unsent", 0)),
         "edits": max(sum(entry.did == "edited" for entry in log), int(fields.get("edits", 0))),
         "sent_at": _moment(fields.get("t_sent", "")),
+        "repeated_at": _moment(fields.get("repeated", "")),
         "answered_at": last.get("outcome"),
         "ended_at": max(filter(None, (last.get("done"), last.get("dead"))), default=None) if is_over else None,
         "dropped_at": last.get("dropped"),

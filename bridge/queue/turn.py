@@ -32,7 +32,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from bridge.common_clock import since_boot
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, TooOften
@@ -124,6 +124,7 @@ class QueuedTurn:
         self.until_shown = AsyncExitStack()
         self._watches = watches
         self.has_sent = False
+        self.may_repeat = record.may_repeat
         self._may_begin = may_begin
         self._is_used = False
         self._result: list[Any] = []
@@ -158,6 +159,7 @@ class QueuedTurn:
         uses: Sequence[Write] = (),
         undo: Sequence[Write] = (),
         limits: Sequence[Quota] = (),
+        repeats: bool = False,
     ) -> T:
         """Run *effect* at most once, even if processes are killed: SENT is written before it.
 
@@ -165,9 +167,9 @@ class QueuedTurn:
         that runs again in this process gets the same answer or error. *first_agent* becomes the thread's agent if it
         has none. The writes that it *uses* are made with SENT; if they start with an ``if`` that doesn't hold, nothing
         is sent (`AlreadyUsed`). It counts for *limits*: if one is used up, nothing is sent (`TooOften`); one that it
-        nearly uses up is then *near*, with what's left and for how long. Raises `TurnChanged`, `TooOften`,
-        `WorkPaused`, `TurnStopped` and `LaneLost`; if *effect* raises one of `DID_NOT_ARRIVE`, the turn is queued as
-        before, and the writes in *undo* are made.
+        nearly uses up is then *near*, with what's left and for how long. If it *repeats*, it `may_repeat` once. Raises
+        `TurnChanged`, `TooOften`, `WorkPaused`, `TurnStopped` and `LaneLost`; if *effect* raises one of
+        `DID_NOT_ARRIVE`, the turn is queued as before, and the writes in *undo* are made.
         """
         if self._is_used:
             raise RuntimeError("a turn has one effect only")
@@ -176,7 +178,10 @@ class QueuedTurn:
             if not self._may_begin():
                 raise WorkPaused
             first = (self.thread, first_agent) if self.thread and first_agent is not None else None
-            self.near = await self.journal.sent(self.taken, note=note, first=first, writes=uses, limits=limits)
+            self.may_repeat = repeats and not self.record.is_repeated
+            self.near = await self.journal.sent(
+                self.taken, note=note, first=first, writes=uses, limits=limits, repeats=self.may_repeat
+            )
             self.has_sent = True
             try:
                 async with self._watches.ends_when_stopped(self.id):
@@ -192,6 +197,11 @@ class QueuedTurn:
         if isinstance(result, ProjectError):
             raise result
         return result  # type: ignore[no-any-return]
+
+    async def repeat(self) -> NoReturn:
+        """Have the request made once more, although it may have arrived. Raises `TurnChanged`, so it's taken again."""
+        await self.journal.repeat(self.taken)
+        raise TurnChanged
 
 
 class Elapsed:
@@ -305,8 +315,11 @@ class Journal:
         first: tuple[ThreadKey, int] | None = None,
         writes: Sequence[Write] = (),
         limits: Sequence[Quota] = (),
+        repeats: bool = False,
     ) -> tuple[Quota, int, timedelta] | None:
-        """Write SENT: the request may now be sent. Raises `TurnChanged` if the turn changed since it was taken.
+        """Write SENT: the request may now be sent, and if it *repeats*, once more (`repeat`).
+
+        Raises `TurnChanged` if the turn changed since it was taken.
 
         *note* describes the request, in case its outcome is unknown. Raises `TooOften` if one of *limits* is used up,
         and then writes nothing; returns the one that's now used up by 80%, with what's left of it, and for how long.
@@ -324,6 +337,7 @@ class Journal:
             "agent": str(agent),
             "session_ms": self._session_ms,
             "project": taken.project,  # of the thread, if it isn't bound
+            "repeats": repeats,
             "writes": writes,
         }
         answer = await self._run("sent", taken.held, record.id, as_json(facts), confirmed=True)
@@ -341,7 +355,11 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, as_json(writes), as_json(counted(limits)))
+        await self._run("unsent", taken.held, taken.record.id, as_json(writes), as_json(counted(limits)), "")
+
+    async def repeat(self, taken: Taken) -> None:
+        """Undo SENT, although the request may have arrived: it's made once more (`Record.is_repeated`)."""
+        await self._run("unsent", taken.held, taken.record.id, "", "", epoch_ms(self._now()))
 
     async def outcome(
         self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = (), facts: OutcomeFacts | None = None

@@ -387,6 +387,11 @@ class Harness:
             file = Path(folder) / "bridge.toml"
             file.write_text(text, encoding="utf-8")
             self.config = read_config(file, {}, default_project({}))
+        if repeated := {one.id: one.repeat for one in self.config.projects if one.repeat}:
+            if self.served is None:
+                self.serve()
+            assert self.served is not None
+            self.served.replace(*[replace(one, repeat=repeated.get(one.id, ())) for one in self.served])
         for parts in self._parts.values():
             parts.use(self.config)
 

@@ -23,9 +23,14 @@ from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
     DID_NOT_ARRIVE,
+    Busy,
+    ConnectionLost,
     NotFound,
+    NotUnderstood,
+    Outage,
     ProjectError,
     ProjectRemoved,
+    ServiceRefused,
     SlackError,
     SlackUnreachable,
     StoreUnavailable,
@@ -40,7 +45,7 @@ from bridge.features.titles import title_of
 from bridge.inbound import InboundMessage, Notice
 from bridge.names.folding import fold, id_key, name_key, undecorated
 from bridge.names.listing import Listing
-from bridge.names.matching import called, meant
+from bridge.names.matching import called, is_called, meant
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.events import named
@@ -99,6 +104,10 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     agent, text, session = question.agent, question.text, question.conversation.session
     is_limited = deps.limits.listed or has_file(deps.access.rules)  # else everyone may whom the door lets in
     limits = await _limits(deps, turn, message, agent, text) if is_limited else ()
+    repeats = bool(turn.project.repeat) and await _only_reads(turn, agent)
+    if turn.record.is_repeated:
+        limits = ()  # it was counted
+        await _check_that_it_is_up(turn)
 
     async def send() -> tuple[ChatAnswer, bool]:
         try:
@@ -118,7 +127,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
 
     try:
         first = agent if question.conversation.agent is None else None
-        found, is_new = await turn.once(send, first_agent=first, limits=limits)
+        found, is_new = await turn.once(send, first_agent=first, limits=limits, repeats=repeats)
         await say_if_near(deps.slack, turn)
     except DID_NOT_ARRIVE:
         raise
@@ -139,13 +148,15 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             root=question.conversation.root,
         )
     )
-    notes = [answers.SESSION_GONE] if is_new else []
-    if known is None:
-        notes.append(answers.NO_SESSION)
-    if found.is_cut:
-        notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
-    if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
-        notes.append(answers.LATE)
+    is_late = message.is_late and not turn.record.is_again
+    facts = {
+        answers.SESSION_GONE: is_new,
+        answers.NO_SESSION: known is None,
+        answers.CUT.format(size=size(found.size) or TOO_LARGE): found.is_cut,
+        answers.REPEATED: turn.record.is_repeated,
+        answers.LATE: is_late and await deps.said_once.may_note_late(message.thread, turn.id),
+    }
+    notes = [note for note, is_so in facts.items() if is_so]
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
         answers.answer, found.message, found.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
@@ -169,6 +180,21 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
         return limits
     await access.require_start(turn, "ask", target_of(known) or Target("agent", str(agent)))
     return limits
+
+
+async def _only_reads(turn: Turn, agent: int) -> bool:
+    """Whether *agent* is one of those that may be asked twice. Raises `ProjectError`."""
+    known = await turn.project.catalog.agent(agent)
+    return known is not None and any(is_called(key, known) for key in turn.project.repeat)
+
+
+async def _check_that_it_is_up(turn: Turn) -> None:
+    """Raise `ProjectError`, so that *turn* waits, unless its project service answers."""
+    try:
+        await turn.project.client.get_project()
+    except (NotUnderstood, ServiceRefused) as exc:
+        if isinstance(exc, Busy | Outage):
+            raise
 
 
 async def waits_for(deps: Deps, message: InboundMessage) -> tuple[str, Speaker | None]:
@@ -196,9 +222,12 @@ async def _say_that_it_works(deps: Deps, turn: Turn, message: InboundMessage, st
 async def _failed(turn: Turn, agent: int, error: ProjectError | None, *, is_told: bool = False) -> Outcome:
     """Say that the agent's answer failed, or may have; None: an earlier worker may have asked, and died.
 
-    If its person *is_told* that the agent is at work, those who asked for it are notified.
+    If its person *is_told* that the agent is at work, those who asked for it are notified. An agent that only reads is
+    asked once more instead, if the answer was lost on its way. Raises `TurnChanged` then.
     """
     name = await turn.project.catalog.agent_name(agent)
+    if turn.may_repeat and (error is None or isinstance(error, ConnectionLost | Outage)):
+        await turn.repeat()
     after = (AnswerShown(turn=turn.id, agent=name),) if is_told else ()
     about, cause = named("agent", agent, name), error.cause if error else "the bridge ended before an answer came"
     if error is not None and not error.may_have_happened:

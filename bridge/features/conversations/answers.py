@@ -14,6 +14,7 @@ from bridge.unseen import is_blank
 SESSION_GONE: Final = "The project service no longer has the earlier conversation, so this answer starts a new one."
 NO_SESSION: Final = "The project service sent no session I can use, so the agent won't remember this answer."
 CUT: Final = "This answer is {size}, so I could read only its beginning."
+REPEATED: Final = "No answer came back the first time, so I asked again."
 LATE: Final = "I was offline when this message was sent, so my answer is late."
 
 _NOTIFICATION = 300

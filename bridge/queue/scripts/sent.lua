@@ -23,6 +23,7 @@ end
 if apply(a.writes)[1] == '' then return 'stale' end
 local windows, near, left = count(a.limits, turn .. '.' .. a.token)
 redis.call('HSET', key, 'step', 'sent', 't_sent', a.now)
+if a.repeats then redis.call('HSET', key, 'repeats', 1) end
 if #a.limits > 0 then redis.call('HSET', key, 'counted', table.concat(windows, ' ')) end
 if a.note ~= '' then redis.call('HSET', key, 'note', a.note) end
 return near and 'near:' .. near .. ':' .. left .. ':' .. redis.call('PTTL', a.limits[near].key) or 'ok'
