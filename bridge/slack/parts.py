@@ -152,6 +152,11 @@ def parts_of(reply: Reply) -> Iterator[Part]:
         yield _in_blocks("0", reply)
     else:
         yield from (Part(str(number), piece) for number, piece in enumerate(pieces(reply.text)))
+    yield from replies_of(reply)
+
+
+def replies_of(reply: Reply) -> Iterator[Part]:
+    """Yield the messages in the thread of a reply."""
     for number, below in enumerate(reply.replies):
         yield replace(_in_blocks(f"reply{number}", below), is_reply=True)
 

@@ -42,6 +42,7 @@ from bridge.slack.parts import (
     in_words,
     is_posted_as_text,
     parts_of,
+    replies_of,
     shortened,
 )
 from bridge.slack.scopes import CUSTOMIZE
@@ -194,7 +195,8 @@ class Poster:
         whole = None
         if may_be_a_file and len(laid_out) > most:
             content = reply.markdown or html.unescape(reply.text)
-            laid_out, whole = [shortened(reply, laid_out[0])], Attachment(name=ANSWER_FILE, content=content)
+            laid_out = [shortened(reply, laid_out[0]), *replies_of(reply)]
+            whole = Attachment(name=ANSWER_FILE, content=content)
         while True:
             if whole is None:
                 if len(laid_out) > most:
@@ -216,6 +218,11 @@ class Poster:
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
+
+    @property
+    def may_upload(self) -> bool:
+        """Whether the app may post files."""
+        return self._may_upload
 
     def channel_of(self, place: Place) -> str:
         """Return the channel of posts in *place*, as Slack answered; a person whom only earlier processes wrote to."""
@@ -544,8 +551,8 @@ class BlockFallback:
 
 
 def _without_files(reply: Reply, most: int) -> int:
-    """Return how many of *most* messages are left for a reply if each of its files takes two: its beginning and end."""
-    return max(most - 2 * len(reply.files), 1)
+    """Return how many of *most* messages are left for a reply if one file takes two, and several one each."""
+    return max(most - max(len(reply.files), 2 * (len(reply.files) == 1)), 1)
 
 
 async def _laid_out(reply: Reply, most: int | None = None) -> list[Part]:

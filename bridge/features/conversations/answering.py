@@ -160,7 +160,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
         answers.answer, found.message, found.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
-        project=turn.project_name, speaker=question.speaker,
+        project=turn.project_name, speaker=question.speaker, has_files=deps.slack.may_upload,
     )  # fmt: skip
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
     told = [await turn.project.catalog.agent_name(agent)] if question.status.is_told else []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from bridge.features.buttons import Answered, feedback_buttons
+from bridge.features.conversations import fences
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.legible import legible
 from bridge.slack.blockkit.reply import Audience, Reply, Speaker
@@ -19,6 +20,7 @@ LATE: Final = "I was offline when this message was sent, so my answer is late."
 
 _NOTIFICATION = 300
 _TOOLS = "Tools used: "
+_CHOOSE = "Choose one:"
 
 
 def answer(
@@ -30,14 +32,17 @@ def answer(
     by: str = "",
     project: str = "",
     speaker: Speaker | None = None,
+    has_files: bool = False,
 ) -> Reply:
     """Show an agent's answer, the tools it used, and the bridge's own *notes* below.
 
     With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown, *project* its
-    project's. The message is from *speaker*.
+    project's. The message is from *speaker*. What it asks is below, and with *has_files*, the files it hands over.
     """
-    shown = legible(message)
-    shown = "_The agent sent an empty answer._" if is_blank(shown) else shown
+    read = fences.read(message, has_files=has_files)
+    shown = legible(read.text)
+    if is_blank(shown):
+        shown = _CHOOSE if read.options else "_The agent sent an empty answer._"
     small, footer = [kit.answered_by(by)] if by else [], []
     small += [f"Project: {project}", *notes] if project else notes
     if tools_used and (tools := untyped_json.listed(untyped_json.names_in(tools_used), kit.FOOTER_TEXT - len(_TOOLS))):
@@ -50,6 +55,8 @@ def answer(
         text=kit.fallback(shown, _NOTIFICATION),
         markdown=shown,
         footer=tuple(footer),
+        files=read.files,
+        replies=(fences.question(read.options, speaker),) if read.options else (),
         audience=Audience.THREAD,
         speaker=speaker,
     )

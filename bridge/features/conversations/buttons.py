@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from zlib import crc32
 
 from bridge.ends import notices
 from bridge.ends.decisions import told_of
@@ -19,7 +20,7 @@ from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError
 from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
-from bridge.features.conversations import menu, stops
+from bridge.features.conversations import fences, menu, stops
 from bridge.features.conversations.records import QueuedAgain, ShownLate
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by_id
@@ -275,6 +276,47 @@ def _put_by_button(put: Put, queued: Reply) -> Outcome:
             return shown(notices.MESSAGE_GONE, "gone")
         case _:
             return shown(notices.NO_CONVERSATION, "gone")
+
+
+async def choose_option(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Send the option that the person chose as their message in the thread, once, by the rules of typed replies."""
+    thread, question = _thread_of(click), Question(deps, turn, click)
+    await check_may_ask(deps, turn, thread)
+    set_here = await deps.channels.get(turn.team, turn.channel, with_ids=False)
+    is_direct = turn.channel.startswith("D")
+    message = InboundMessage(
+        team=turn.team, channel=turn.channel, user=turn.user, user_team=click.user_team, is_shared=click.is_shared,
+        source="word", text=kit.escape(click.value), ts=_pressed_at(turn),
+        thread_ts=thread.root, is_direct=is_direct, project=turn.project_key,
+    )  # fmt: skip
+    put = await deps.inbox.put_message(
+        Arrival(
+            inbound=message,
+            event=f"option:{turn.id}",
+            thread=thread,
+            condition=Condition.BOUND,
+            is_limited=True,
+            is_auto=not is_direct and (set_here.replies or deps.channels.replies) == "auto",
+            why="it was chosen from the agent's options",
+            writes=question.uses(),
+        )
+    )
+    if put.end == "stale":
+        return await question.answered() or shown(notices.already_used(), "already")
+    if put.end == "others":
+        await deps.inbox.write(*deps.inbox.drafts.keeps(message))
+        return shown(notices.unmentioned(str(message.key)), "others")
+    return _put_by_button(put, fences.answered(click.value, await deps.directory.user_name(turn.user)))
+
+
+def _pressed_at(turn: Turn) -> str:
+    """Return the time of a press as a ``ts``, which no other press has."""
+    milliseconds = round(turn.record.accepted_at.timestamp() * 1000)
+    return f"{milliseconds // 1000}.{milliseconds % 1000:03}{crc32(turn.id.encode()) % 1000:03}"
+
+
+for _option in (*fences.CHOSEN, fences.CHOSEN_IN_MENU):
+    conversations.button(_option, label="button: Agent's option")(choose_option)
 
 
 @conversations.button(menu.CHOOSE, label="menu: Choose an agent")

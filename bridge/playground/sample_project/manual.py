@@ -33,6 +33,8 @@ _PAGES: Final = (
 )
 _ORDER: Final = re.compile(r"\border\D{0,12}(\d{3,6})\b", re.IGNORECASE)
 _STATES: Final = ("is being packed", "shipped yesterday", "was delivered this morning", "is waiting for payment")
+_CANCEL: Final = re.compile(r"(?P<yes>^yes, )?\bcancel\b", re.IGNORECASE)
+_ASKS: Final = "{order} Shall I cancel it?\n\n```options\nYes, cancel order {number}\nNo, keep it\n```"
 _NEWS: Final = re.compile(r"\bwhat(?:'s|’s| is| has)? (?:changed|new)\b", re.IGNORECASE)  # noqa: RUF001 - as phones write it
 _SINCE_YESTERDAY: Final = "Since yesterday: 42 orders, 3 tickets still open, and green tea is running low."
 _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
@@ -45,6 +47,11 @@ def look_up(talk: Talk, message: str) -> AgentReply:
     if order := _ORDER.search(message):
         tools.append("order_status")
         found.insert(0, f"Order {order[1]} {_STATES[int(order[1]) % len(_STATES)]}.")
+    if order and (cancel := _CANCEL.search(message)):
+        found = (
+            [f"Order {order[1]} is cancelled."] if cancel["yes"] else [_ASKS.format(order=found[0], number=order[1])]
+        )
+        return AgentReply(found[0], tools_used=tools)
     if _NEWS.search(message):
         tools.append("order_status")
         found.insert(0, _SINCE_YESTERDAY)
@@ -55,6 +62,6 @@ def look_up(talk: Talk, message: str) -> AgentReply:
 
 def _put(found: list[str], talk: Talk) -> str:
     if not found:
-        hint = "Ask me about shipping, returns, payment, opening hours, accounts, or an order: *where is order 1042?*"
+        hint = "Ask me about shipping, returns, payment, opening hours, accounts, or an order: *cancel order 1042*"
         return hint if len(talk.said) == 1 else f"I couldn't find anything about that. {hint}"
     return "\n\n".join(found) + "\n\nRead more in the [manual](https://example.com/manual)."

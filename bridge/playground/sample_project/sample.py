@@ -244,7 +244,7 @@ def agents() -> list[SampleAgent]:
             "sample-large",
             conversation.reading(writing.write),
             temperature=0.7,
-            welcome_message="Ask for a table, code, a list, or something long.",
+            welcome_message="Ask for a table, code, a list, a file, or something long.",
         ),
         SampleAgent(
             3,
@@ -261,7 +261,7 @@ def agents() -> list[SampleAgent]:
             "sample-small",
             conversation.reading(manual.look_up),
             temperature=0.0,
-            welcome_message="Ask me about shipping, returns, or an order.",
+            welcome_message="Ask me about shipping, returns, or an order, or to cancel order 1042.",
             tools=[search, clock, orders],
         ),
         SampleAgent(5, "Grumpy", "Fails when you ask it to.", "sample-small", conversation.grumble),

@@ -14,6 +14,7 @@ _TABLE: Final = (
 )
 _CODE: Final = '```python\ndef price(cups: int) -> float:\n    """Four for the price of three."""\n'
 _CODE_END: Final = "    return 4.5 * (cups - cups // 4)\n```\n"
+_ROWS: Final = "item,stock,price\nTeapot blue,12,34.00\nCup small,148,4.50\nTea green 100 g,63,7.20\nStrainer,0,6.90\n"
 _LIST: Final = (
     "1. Warm the pot\n2. One spoon for each cup\n   - and one for the pot\n3. No more than three minutes\n\n"
     "- [x] water\n- [ ] biscuits\n"
@@ -42,13 +43,14 @@ def write(talk: Talk, message: str) -> AgentReply:
         "Here is **what matters**, _in short_, with ~~nothing~~ little left out. "
         f"This is message {len(talk.said)} of our conversation.\n\n"
         f"## The facts\n\n{_TABLE}\n## What to do\n\n{_LIST}\n{_CODE}{_CODE_END}\n{_QUOTATION}\n{_LINK}\n"
-        "Send just *table*, *code*, *list* or *long* to get only that."
+        "Send just *table*, *code*, *list*, *file* or *long* to get only that."
     )
 
 
 _FORMS: Final = (
     ("table", f"As of this morning:\n\n{_TABLE}"),
     ("code", f"In Python:\n\n{_CODE}{_CODE_END}"),
+    ("(?:csv )?file", f"Here's what's in stock:\n\n```csv stock.csv\n{_ROWS}```\n"),
     ("list", f"It is easy:\n\n{_LIST}"),
     ("long(?: answer| story)?", "".join(_PARAGRAPH.format(number=number) for number in range(1, _LONG + 1))),
 )
