@@ -172,6 +172,10 @@ def handle_rows(stored: Mapping[str, str], groups: UserGroupsSeen) -> list[Row]:
     return rows or [Row(SLACK, _HANDLES, OK, counted(len(now), "handle"))]
 
 
+_ORG_WIDE: Final = "it's of an org-wide install, and the bridge serves one workspace"
+_OF_A_WORKSPACE: Final = "install the app in the workspace (its page → Install App), and use that bot token"
+
+
 async def bot_rows(
     web: SlackWeb, *, now: Callable[[], datetime], required_scopes: Collection[str], uses_http: bool
 ) -> tuple[list[Row], Identity | None]:
@@ -199,6 +203,8 @@ async def bot_rows(
     if not granted:
         cure = "compare your Slack app's page → OAuth & Permissions with bridge manifest"
         scopes = [Row(SLACK, "scopes", WARNING, "Slack didn't say which scopes the token has", cure)]
+    if hello.identity.is_org_wide:
+        scopes.insert(0, Row(SLACK, "bot token", FAILURE, _ORG_WIDE, _OF_A_WORKSPACE))
     who = f"bot “{hello.bot_name}” ({hello.identity.bot_user}) in “{hello.team_name}” ({hello.identity.team})"
     rows = [
         Row(SLACK, "bot token", OK, who),

@@ -70,15 +70,16 @@ class Access:
         It's one of the reasons of `bridge.errors.NotAllowed`. *asks*: it's for an agent, and not for a command. Raises
         `SlackError` if Slack doesn't answer right now, so that Slack retries the event.
         """
-        team = inbound.user_team
+        team, in_organization = inbound.user_team, any(place.startswith("E") for place in self.home)
         if team.startswith("T") and team in self.home:
             is_home = True
-        elif team and not any(place.startswith("E") for place in self.home):  # not an organization's workspace
+        elif team and not in_organization:
             is_home = False
-        elif not team and not inbound.is_shared:
+        elif not team and not inbound.is_shared and not in_organization:
             is_home = True  # only members can write there
         else:
-            # In an organization, people may be members of more workspaces than the event names.
+            # In an organization, people may be members of more workspaces than the event names, and those of others
+            # may write in channels that aren't shared with another company.
             try:
                 is_home = await self.directory.is_home(inbound.user)
             except SlackRefused as exc:  # a retry would get the same answer

@@ -350,3 +350,16 @@ def test_without_an_identity_the_namespace_stays_open() -> None:
 
     assert namespace.state == WARNING
     assert "belongs to bot UBOT" in namespace.detail
+
+
+async def test_the_token_of_an_org_wide_install_says_what_to_install(
+    emulated: EmulatedSlack, slack_web: SlackWeb
+) -> None:
+    said = '{"ok": true, "team": "Acme", "team_id": "E1", "user": "helper", "user_id": "UBOT", "bot_id": "B1"'
+    answer = Http(200, f'{said}, "enterprise_id": "E1", "is_enterprise_install": true}}', greeting().headers)
+
+    rows, _ = await look(emulated, slack_web, answer)
+
+    [refused] = [row for row in rows if row.state is FAILURE]
+    assert (refused.what, "one workspace" in refused.detail) == ("bot token", True)
+    assert "install the app in the workspace" in refused.cure

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from bridge.playground.emulator import payloads
 from bridge.playground.emulator.changes import EntityTable
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.storage import Storage
@@ -80,8 +81,9 @@ class Waiting:
 class Deliverer:
     """Sends to the app, by its sockets if *use_sockets* is set. *deliveries* records everything.
 
-    Unacknowledged events are in *storage*, to be sent after a restart. With *holds_retries*, a retry waits until the
-    app listens. While *drops_events*, each event is dropped at once, as if Slack had exhausted its retries.
+    Each delivery names the *organization* of the workspace, if it's in one. Unacknowledged events are in *storage*, to
+    be sent after a restart. With *holds_retries*, a retry waits until the app listens. While *drops_events*, each event
+    is dropped at once, as if Slack had exhausted its retries.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class Deliverer:
     ) -> None:
         self.use_sockets = False
         self.drops_events = False
+        self.organization = ""  # of the workspace
         self.deliveries: list[AppDelivery] = []
         self._http = http
         self._sockets = sockets
@@ -111,12 +114,16 @@ class Deliverer:
     def _transport(self) -> Transport:
         return self._sockets if self.use_sockets else self._http
 
+    def _placed(self, payload: Json) -> Json:
+        return payloads.in_organization(payload, self.organization) if self.organization else payload
+
     def event(self, envelope: Json, *, after: float = 0.0) -> asyncio.Event:
         """Send an event after *after* seconds, with retries until it is acknowledged.
 
         It is stored before this returns. The returned event is set by the first try.
         """
         tried = asyncio.Event()
+        envelope = self._placed(envelope)
         waiting = self._waiting.put(envelope["event_id"], Waiting(envelope))
         self._background.start(self._retry_until_done(waiting, None, tried, after))
         return tried
@@ -187,11 +194,14 @@ class Deliverer:
 
     async def command(self, form: Json) -> AppDelivery:
         """Send a slash command; there are no retries."""
-        return await self._send(AppDelivery("command", form["command"], form, self._clock()), self._transport)
+        return await self._send(
+            AppDelivery("command", form["command"], self._placed(form), self._clock()), self._transport
+        )
 
     async def interaction(self, payload: Json) -> AppDelivery:
         """Send a click, a form or a menu's query; there are no retries."""
-        return await self._send(AppDelivery("interaction", payload["type"], payload, self._clock()), self._transport)
+        delivery = AppDelivery("interaction", payload["type"], self._placed(payload), self._clock())
+        return await self._send(delivery, self._transport)
 
     async def verification(self, payload: Json) -> AppDelivery:
         """Send the challenge for a new request URL."""

@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from starlette.routing import BaseRoute
 
+from bridge.playground.emulator import sample
 from bridge.playground.emulator.app_pages import AppPages
 from bridge.playground.emulator.clock import SlackClock
 from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
@@ -142,6 +143,13 @@ class EmulatedSlack:
         From then on the app has its scopes, events and commands.
         """
         self._installation.install(manifest, declined)
+
+    def join_organization(self) -> None:
+        """Make the workspace one of an Enterprise Grid organization, together with `sample.SISTER_TEAM`."""
+        self._deliverer.organization = self.workspace.organization = sample.ENTERPRISE
+        for person in self.workspace.people.values():
+            if person.team == sample.TEAM:
+                person.enterprise = sample.ENTERPRISE
 
     def serve_also(self, *routes: BaseRoute) -> None:
         """Serve these routes too."""

@@ -35,6 +35,23 @@ def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None)
     }
 
 
+def in_organization(payload: Json, organization: str) -> Json:
+    """What Slack sends of a workspace in an *organization* (Enterprise Grid).
+
+    https://docs.slack.dev/enterprise-grid/developing-for-enterprise-grid and
+    https://docs.slack.dev/interactivity/implementing-slash-commands, *Understanding the payload*.
+    """
+    named = {"enterprise_id": organization, "enterprise_name": "Playground"}
+    if payload.get("type") == "event_callback":
+        seen_by = [{**one, "enterprise_id": organization} for one in payload["authorizations"]]
+        more = {"enterprise_id": organization, "context_enterprise_id": organization, "authorizations": seen_by}
+        return {**payload, **more}
+    if "command" in payload:
+        return {**payload, **named}
+    enterprise = {"id": organization, "name": "Playground"}
+    return {**payload, "enterprise": enterprise, "team": {**payload["team"], **named}}
+
+
 def message_event(message: Message, channel: Channel, author: Member | None) -> Json:
     """A ``message`` event."""
     event = message.as_json() | {"channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind}

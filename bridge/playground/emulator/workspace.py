@@ -29,6 +29,7 @@ class Workspace:
         storage = storage or NoStorage()
         self.clock = clock
         self.new_id = new_id
+        self.organization = ""  # its Enterprise Grid organization
         self._storage = storage
         self._subscribers: list[Subscriber] = []
         self.people = EntityTable("person", Member, storage, self._tell)

@@ -10,11 +10,12 @@ from bridge.playground.emulator.web_api.method import Family, MethodCall
 family = Family()
 
 
-@family.method("auth.test", differs="accepts the bot's token only; one workspace, no enterprise")
+@family.method("auth.test", differs="accepts the bot's token only; one workspace")
 def auth_test(call: MethodCall) -> Json:
     """Identify the token: https://docs.slack.dev/reference/methods/auth.test."""
     bot = call.workspace.bot
-    return {
+    organization = {"enterprise_id": call.workspace.organization} if call.workspace.organization else {}
+    return organization | {
         "ok": True,
         "url": f"https://{sample.TEAM_DOMAIN}.slack.com/",
         "team": "Playground",
