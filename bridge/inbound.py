@@ -138,6 +138,7 @@ class _Inbound(BaseModel, frozen=True):
         False  # unless it names a project, it's about that of its channel, or else of its person
     )
     named: ClassVar[str] = ""  # for the audit, if not by its kind
+    starts_by: ClassVar[Starter] = "person"  # what starts a message that it has sent to an agent
     is_about_failures: ClassVar[bool] = False  # if it can't be posted, a dead letter would be the next one
 
     @classmethod
@@ -223,6 +224,7 @@ class InboundMessage(_Inbound):
     rule: str = ""
     via: str = ""
     owner: str = ""
+    caused_by: Starter = "person"
     was_found: bool = False  # it was found in Slack's history after an outage
     is_late: bool = False  # long after it was written
 

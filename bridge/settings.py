@@ -144,6 +144,11 @@ class Settings(BaseSettings):
     """How many seconds an agent may take to answer."""
     run_timeout: _Timeout = _setting("BRIDGE_RUN_TIMEOUT", "900")
     """How many seconds a workflow may take to run."""
+    caller_headers: Annotated[Literal["false", "true"], one_of("false", "true")] = _setting(
+        "BRIDGE_CALLER_HEADERS", "false"
+    )
+    """Whether the project service learns who asks: true or false. With true, each run and each message to an agent has
+    headers with Slack's IDs of the person, the channel and the thread, and a key that's the same if it's repeated."""
     max_turns: Annotated[int, whole(1, 100_000, 1000)] = _setting("BRIDGE_MAX_TURNS", "1000")
     """How many messages and commands one process works on at once; the others wait in Redis."""
     max_age: Annotated[timedelta, duration("s", upto=timedelta(days=365))] = _setting("BRIDGE_MAX_AGE", "24h")

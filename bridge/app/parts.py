@@ -335,4 +335,5 @@ def _deps(
         bot_user=identity.bot_user,
         command_prefix=settings.command_prefix,
         workspace=identity.workspace,
+        names_caller=settings.caller_headers == "true",
     )

@@ -32,8 +32,8 @@ class Deps(EngineDeps):
 
     *gates* looks for rules without an effect. *troubles* are what this process knows to be wrong, *team* is the bot's
     workspace, and *ops_channel* the channel for incidents, or ``""``. *store_since* returns since when the store has
-    data. *workspace* is the workspace's address in Slack. *long_run* is how long a run takes before its card offers to
-    notify people.
+    data. *workspace* is the workspace's address in Slack. With *names_caller*, the service learns who asks. *long_run*
+    is how long a run takes before its card offers to notify people.
     """
 
     approvals: Approvals
@@ -56,6 +56,7 @@ class Deps(EngineDeps):
     team: str = ""
     ops_channel: str = ""
     workspace: str = ""
+    names_caller: bool = False
     long_run: timedelta = timedelta(minutes=1)
 
     def statistics(self, project: ProjectConnection) -> Statistics:

@@ -25,7 +25,7 @@ import logging
 import operator
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -153,12 +153,18 @@ class ProjectClient:
             "get_workflow", f"workflows/{operator.index(id)}", read_answer, _WORKFLOW, about=f"workflow {id}"
         )
 
-    async def run_workflow(self, id: int, input: Any) -> models.RunResult:  # noqa: A002 - the interface's own names
-        """Run a workflow with *input*, any JSON value, and wait for its result."""
+    async def run_workflow(
+        self,
+        id: int,  # noqa: A002 - the interface's own names
+        input: Any,  # noqa: A002
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> models.RunResult:
+        """Run a workflow with *input*, any JSON value, and wait for its result; with these *headers*."""
         path = f"workflows/{operator.index(id)}/run"
         body, about = {"input": input}, f"workflow {id}"
         return await self._call(
-            "run_workflow", path, read_answer, _RUN, about=about, body=body, timeout=self._run_timeout
+            "run_workflow", path, read_answer, _RUN, about=about, body=body, timeout=self._run_timeout, headers=headers
         )
 
     async def get_agents(self) -> Listing[models.Agent]:
@@ -175,8 +181,10 @@ class ProjectClient:
         message: str,
         session_id: int | None = None,
         messages: Sequence[Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
     ) -> models.ChatAnswer:
-        """Send *message* to an agent, in a new session or in that of an earlier answer."""
+        """Send *message* to an agent, in a new session or in that of an earlier answer, with these *headers*."""
         body: dict[str, Any] = {"message": message}
         if session_id is not None:
             body["sessionId"] = operator.index(session_id)
@@ -184,7 +192,14 @@ class ProjectClient:
             body["messages"] = list(messages)
         path = f"agents/{operator.index(id)}/chat"
         return await self._call(
-            "send_message", path, read_answer, _CHAT, about=f"agent {id}", body=body, timeout=self._chat_timeout
+            "send_message",
+            path,
+            read_answer,
+            _CHAT,
+            about=f"agent {id}",
+            body=body,
+            timeout=self._chat_timeout,
+            headers=headers,
         )
 
     async def get_project(self) -> models.Project:
@@ -273,6 +288,7 @@ class ProjectClient:
         about: str = "",
         body: dict[str, Any] | None = None,
         timeout: timedelta | None = None,  # noqa: ASYNC109 - of each attempt, not of the whole
+        headers: Mapping[str, str] | None = None,
     ) -> T:
         """Call an *operation*, a read if it has no *body*, with as many attempts as it allows.
 
@@ -291,7 +307,7 @@ class ProjectClient:
                     raise CircuitOpen(operation, retry_in, rejects_key=self._breaker.rejects_key)
             while True:
                 try:
-                    received = await self._attempt(operation, path, content, timeout or self._read_timeout)
+                    received = await self._attempt(operation, path, content, timeout or self._read_timeout, headers)
                     if len(received.body) > _LARGEST_ON_LOOP or received.is_compressed:
                         value, problems = await asyncio.to_thread(read, operation, received, shape)
                     else:
@@ -347,6 +363,7 @@ class ProjectClient:
         path: str,
         content: bytes | None,
         timeout: timedelta,  # noqa: ASYNC109 - see `_call`
+        headers: Mapping[str, str] | None = None,
     ) -> ServiceResponse:
         """Send once, read the whole answer, and report the outcome to the breaker. Raises `ProjectError`."""
         seconds = timeout.total_seconds()
@@ -354,7 +371,7 @@ class ProjectClient:
         try:
             async with (
                 asyncio.timeout(self._connect + seconds),  # for an answer that arrives bit by bit
-                self._requests.send(path, content, connect=self._connect, read=seconds) as response,
+                self._requests.send(path, content, headers, connect=self._connect, read=seconds) as response,
             ):
                 received = ServiceResponse(response.status_code, dict(response.headers.items()))
                 await _read_body(response, received)

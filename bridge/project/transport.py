@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -65,7 +65,13 @@ class Requests:
 
     @asynccontextmanager
     async def send(
-        self, path: str, content: bytes | None, *, connect: float, read: float
+        self,
+        path: str,
+        content: bytes | None,
+        more_headers: Mapping[str, str] | None = None,
+        *,
+        connect: float,
+        read: float,
     ) -> AsyncIterator[httpx.Response]:
         """Send a read, or a request with JSON *content*, and yield the response, whose body hasn't been read.
 
@@ -79,6 +85,8 @@ class Requests:
             method, transport, headers = "GET", self._pooled, self._of_read
         else:
             method, transport, headers = "POST", self._anew, self._of_json
+        if more_headers:
+            headers = httpx.Headers({**headers, **more_headers})
         request = httpx.Request(
             method, self._url(path), headers=headers, content=content, extensions={"timeout": limits}
         )

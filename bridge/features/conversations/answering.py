@@ -17,6 +17,7 @@ from functools import partial
 from bridge.ends import notices
 from bridge.ends.failures import failure
 from bridge.engine.access import target_of
+from bridge.engine.caller import caller_headers
 from bridge.engine.limits import say_if_near
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
 from bridge.engine.rules import ANY_AGENT, Target, has_file
@@ -109,9 +110,11 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         limits = ()  # it was counted
         await _check_that_it_is_up(turn)
 
+    headers = caller_headers(turn) if deps.names_caller else {}
+
     async def send() -> tuple[ChatAnswer, bool]:
         try:
-            return await turn.project.client.send_message(agent, text, session_id=session), False
+            return await turn.project.client.send_message(agent, text, session_id=session, headers=headers), False
         except NotFound as exc:
             exc.has_item = not exc.is_page and await _agent_exists(turn, agent)
             if session is None or not exc.has_item:
@@ -120,7 +123,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
             turn.lease.check()
             try:
-                return await turn.project.client.send_message(agent, full_text), True
+                anew = {**headers, "Idempotency-Key": f"{turn.id}.2"} if headers else {}  # it's another request
+                return await turn.project.client.send_message(agent, full_text, headers=anew), True
             except NotFound as again:
                 again.has_item = not again.is_page
                 raise
@@ -148,15 +152,10 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             root=question.conversation.root,
         )
     )
-    is_late = message.is_late and not turn.record.is_again
-    facts = {
-        answers.SESSION_GONE: is_new,
-        answers.NO_SESSION: known is None,
-        answers.CUT.format(size=size(found.size) or TOO_LARGE): found.is_cut,
-        answers.REPEATED: turn.record.is_repeated,
-        answers.LATE: is_late and await deps.said_once.may_note_late(message.thread, turn.id),
-    }
-    notes = [note for note, is_so in facts.items() if is_so]
+    is_late = (
+        message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id)
+    )
+    notes = _notes(turn, found, is_new=is_new, has_session=known is not None, is_late=is_late)
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
         answers.answer, found.message, found.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
@@ -166,6 +165,18 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     told = [await turn.project.catalog.agent_name(agent)] if question.status.is_told else []
     after = tuple([AnswerShown(turn=turn.id, agent=name) for name in told])
     return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
+
+
+def _notes(turn: Turn, found: ChatAnswer, *, is_new: bool, has_session: bool, is_late: bool) -> list[str]:
+    """Return what stands below an answer."""
+    facts = {
+        answers.SESSION_GONE: is_new,
+        answers.NO_SESSION: not has_session,
+        answers.CUT.format(size=size(found.size) or TOO_LARGE): found.is_cut,
+        answers.REPEATED: turn.record.is_repeated,
+        answers.LATE: is_late,
+    }
+    return [note for note, is_so in facts.items() if is_so]
 
 
 async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, text: str) -> tuple[Quota, ...]:

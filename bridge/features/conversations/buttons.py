@@ -203,7 +203,7 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         return
     message = InboundMessage(
         team=turn.team, channel=turn.channel, user=turn.user, source="form", text=new.text, ts=ts, is_mention=True,
-        thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts,
+        thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts, caused_by=turn.body.starts_by,
         project=turn.project_key,
     )  # fmt: skip
     put = await deps.inbox.put_message(

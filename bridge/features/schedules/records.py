@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import AwareDatetime
 
 from bridge.engine.results import After
-from bridge.inbound import Job
+from bridge.inbound import Job, Starter
 
 
 class Report(Job):
@@ -39,6 +39,7 @@ class ScheduledTask(Job):
     is_of_owner: ClassVar[bool] = True
     tells_owner: ClassVar[bool] = True
     is_public: ClassVar[bool] = True
+    starts_by: ClassVar[Starter] = "schedule"
     kind: Literal["scheduled"] = "scheduled"
     task: str
     does: str

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from bridge.ends import notices
+from bridge.engine.caller import caller_headers
 from bridge.engine.limits import say_if_near
 from bridge.engine.questions import Permit, Question
 from bridge.engine.results import RUN_MARK, Outcome, Result, shown
@@ -83,7 +84,9 @@ async def run(
         began = deps.now()
         async with turn.progress(running, later=is_long, after=deps.long_run):
             try:
-                result: RunResult | ProjectError = await turn.project.client.run_workflow(workflow.id, given)
+                result: RunResult | ProjectError = await turn.project.client.run_workflow(
+                    workflow.id, given, headers=caller_headers(turn) if deps.names_caller else None
+                )
             except NotFound as exc:
                 with suppress(ProjectError):
                     exc.has_item = not exc.is_page and bool(await turn.project.client.get_workflow(workflow.id))
