@@ -24,6 +24,7 @@ from bridge.config_tables import (
     ApproveTable,
     AppTable,
     ChannelTable,
+    KeyTable,
     LimitTable,
     Names,
     RuleTable,
@@ -42,6 +43,7 @@ FILE: Final = Path("bridge.toml")
 _ID: Final = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _OF_SLACK: Final = frozenset({"here", "channel", "everyone"})  # Slack makes a mention of them
 _LONGEST_NAME: Final = 75  # an option's text
+_UNSAFE: Final = re.compile(r"[^\w.-]", re.ASCII)  # in the name of a key
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OF_KEYS: Final = frozenset({"apikey", "key", "token", "secret", "password"})
 _BARE: Final = re.compile(r"[\w-]+", re.ASCII)
@@ -52,11 +54,20 @@ Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectKey:
+    """Another *api_key* of a project, for the people and user groups in *who*. *name* is its variable's or file's."""
+
+    name: str
+    api_key: SecretStr
+    who: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectSettings:
     """A project on the service. *channels* belong to it; its *id* is what people type after ``@``.
 
-    The agents named in *repeat* only read. *default_agent* answers if nothing else picks one; *run_url*, *workflow_url*
-    and *agent_url* are templates of links.
+    *keys* are others than *api_key*. The agents named in *repeat* only read. *default_agent* answers if nothing else
+    picks one; *run_url*, *workflow_url* and *agent_url* are templates of links.
     """
 
     id: str
@@ -65,6 +76,7 @@ class ProjectSettings:
     api_key: SecretStr
     channels: frozenset[str] = frozenset()
     repeat: tuple[str, ...] = ()
+    keys: tuple[ProjectKey, ...] = ()
     default_agent: str = ""
     run_url: str = ""
     workflow_url: str = ""
@@ -87,6 +99,7 @@ _IN_WORDS: Final = {
     "base_url": "address",
     "api_key": "key",
     "channels": "channels",
+    "keys": "keys of people and groups",
     "repeat": "agents that are asked again",
     "default_agent": "default agent",
     "run_url": "links to runs",
@@ -116,6 +129,7 @@ class Config:
     def groups(self) -> frozenset[str]:
         """The user groups that the rules and limits name."""
         named = [one for rule in self.rules for one in (*(rule.who or ()), *((rule.approve and rule.approve.by) or ()))]
+        named += [one for project in self.projects for key in project.keys for one in key.who]
         named += [one for limit in self.limits for one in limit.only or () if limit.per in {"person", "group"}]
         return frozenset(one for one in named if one.startswith("S"))
 
@@ -158,6 +172,8 @@ class DefaultProjectTable(TomlTable):
     """What people see, where there's more than one project. Without it: default."""
     channels: _Channels = Field(frozenset(), examples=['["C0123456789"]'])
     """The IDs of channels that belong to it, whatever is set in Slack."""
+    keys: tuple[KeyTable, ...] = Field((), examples=['[{who = ["S0123456789"], api_key_env = "FINANCE_KEY"}]'])
+    """Other keys, for some people. The rest use the project's own."""
     repeat: Names | None = Field(None, examples=['["Support"]'])
     """The IDs or names of its agents that only read: see `repeat` of an agent."""
 
@@ -182,6 +198,8 @@ class ProjectTable(TomlTable):
     """The IDs of channels that belong to it, whatever is set in Slack. A channel belongs to one project."""
     default_agent: str = Field("", examples=['"Support"'])
     """The ID or name of the agent that answers if nothing else picks one."""
+    keys: tuple[KeyTable, ...] = Field((), examples=['[{who = ["S0123456789"], api_key_env = "FINANCE_KEY"}]'])
+    """Other keys, for some people. The rest use the project's own."""
     repeat: Names | None = Field(None, examples=['["Support"]'])
     """The IDs or names of its agents that only read: see `repeat` of an agent."""
     run_url: Annotated[str, link_template("runId", "id")] = Field(
@@ -289,7 +307,28 @@ def _resolved(
     """Return the projects with their keys, and what's wrong with them."""
     known, others = tables.default, tables.__pydantic_extra__ or {}
     found: list[_Problem] = []
-    listed = [replace(default, name=known.name or DEFAULT, channels=known.channels, repeat=known.repeat or ())]
+
+    def keys_of(id_: str, tables: Sequence[KeyTable]) -> tuple[ProjectKey, ...]:
+        keys = []
+        for place, table in enumerate(tables):
+            name = table.api_key_env or _UNSAFE.sub("_", Path(table.api_key_file or "").name)
+            try:
+                keys.append(ProjectKey(name, SecretStr(_key(id_, table, file, environ)), table.who))
+            except _WrongKey as exc:
+                found.append(_Problem(("projects", id_, "keys", place, *exc.at), str(exc)))
+        if len({key.name for key in keys}) < len(keys):
+            found.append(_Problem(("projects", id_, "keys"), "has the same key twice: put its people into one entry"))
+        return tuple(keys)
+
+    listed = [
+        replace(
+            default,
+            name=known.name or DEFAULT,
+            channels=known.channels,
+            repeat=known.repeat or (),
+            keys=keys_of(DEFAULT, known.keys),
+        )
+    ]
     for id_, table in others.items():
         if not _ID.fullmatch(id_):
             cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
@@ -305,7 +344,14 @@ def _resolved(
         own = {name: getattr(table, name).strip() for name in OWN}
         listed.append(
             ProjectSettings(
-                id_, table.name or id_, table.base_url, SecretStr(key), table.channels, table.repeat or (), **own
+                id_,
+                table.name or id_,
+                table.base_url,
+                SecretStr(key),
+                table.channels,
+                table.repeat or (),
+                keys_of(id_, table.keys),
+                **own,
             )
         )
     names: dict[str, str] = {}
@@ -332,7 +378,7 @@ class _WrongKey(ValueError):
         self.at = at
 
 
-def _key(id_: str, table: ProjectTable, file: Path, environ: Mapping[str, str]) -> str:
+def _key(id_: str, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
     """Return a project's key. Raises `_WrongKey`."""
     if table.api_key_env is not None and table.api_key_file is not None:
         raise _WrongKey("and api_key_env are both set: remove one of them", "api_key_file")

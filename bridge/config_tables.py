@@ -215,6 +215,19 @@ def _face(given: str) -> str:
     return code
 
 
+class KeyTable(TomlTable):
+    """``keys = [{…}]`` of a project: another key, for some people; the first whose *who* has a person is theirs."""
+
+    who: Annotated[tuple[Annotated[str, _entry("UWS", (), '"S0123456789"')], ...], _NotEmpty] = Field(
+        examples=['["S0123456789"]']
+    )
+    """The IDs of people and user groups."""
+    api_key_env: str | None = Field(None, examples=['"FINANCE_KEY"'])
+    """The environment variable with this key."""
+    api_key_file: str | None = Field(None, examples=['"/run/secrets/finance"'])
+    """A file with this key and nothing else."""
+
+
 class AgentTable(TomlTable):
     """``[agents.<id or name>]``: how an agent is shown."""
 

@@ -31,6 +31,11 @@ def new_turn_id() -> TurnId:
     return TurnId(secrets.token_urlsafe(12).replace("-", "_"))
 
 
+def base_of(project: str) -> str:
+    """Return the project that a record is about (`ProjectConnection.key`), whichever of its keys the record names."""
+    return project.partition("+")[0]
+
+
 def side_id(turn: TurnId, what: str) -> TurnId:
     """Return the ID of a turn's other message *what*, so that it isn't mistaken for the turn's answer."""
     return TurnId(f"{turn}.{what}")

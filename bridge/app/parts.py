@@ -170,7 +170,9 @@ def build(
     )
 
     # Input
-    addressing = Addressing(deps.projects, features.commands, scripts, identity.bot_user, deps.channels.project_of)
+    addressing = Addressing(
+        deps.projects, features.commands, scripts, identity.bot_user, deps.access, deps.channels.project_of
+    )
     receiver = Receiver(
         inbox=inbox,
         sessions=deps.sessions,
@@ -298,6 +300,7 @@ def _deps(
         directory=directory,
         rules=(),
         project_name=projects.name_of,
+        holders=projects.holders,
     )
     files = Files(wires.web, identity, settings.slack_api_url)
     return Deps(

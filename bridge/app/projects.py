@@ -42,9 +42,14 @@ class ProjectClients:
     async def serve(self, listed: Iterable[ProjectSettings]) -> None:
         """Serve these projects from now on."""
         shown = ("name", "channels", "repeat", *OWN)
-        self.served.replace(
-            *[replace(await self._open(one), **{name: getattr(one, name) for name in shown}) for one in listed]
-        )
+        projects, keyed = [], []
+        for one in listed:
+            about = {name: getattr(one, name) for name in shown}
+            projects.append(replace(await self._open(one), **about))
+            for key in one.keys:
+                opened = await self._open(replace(one, api_key=key.api_key))
+                keyed.append(replace(opened, key_name=key.name, who=key.who, **about))
+        self.served.replace(*projects, keyed=keyed)
 
     async def _open(self, wanted: ProjectSettings) -> ProjectConnection:
         key = wanted.api_key.get_secret_value()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.running import slack_of
 from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
-from bridge.config import Config, ProjectSettings
+from bridge.config import Config, ProjectKey, ProjectSettings
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
 from bridge.ends.refusals import PERMISSIONS
@@ -87,7 +87,7 @@ async def access_of(
     project = config.of_channel(channel)
     target = await _workflow(project, workflow) if workflow else None
     async with slack_of(values) as web:
-        asking = Asking(user, channel, project.id, project.name, target)
+        asking = Asking(user, channel, project.id, project.name, target, project.keys)
         return await access_rows(web, rules, asking, replies=values[_REPLIES])
 
 
@@ -100,6 +100,7 @@ class Asking:
     project: str = DEFAULT
     project_name: str = DEFAULT
     workflow: Workflow | None = None
+    keys: tuple[ProjectKey, ...] = ()
 
 
 async def _workflow(project: ProjectSettings, wanted: str) -> Workflow:
@@ -150,7 +151,7 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
     if not hears and talk.state == OK:
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
-    rows = [person_row, channel_row, talk]
+    rows = [person_row, channel_row, *(await _key_row(access, asking)), talk]
     if not channel.startswith("D"):
         detail = f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless /agents channel says otherwise)"
         rows.append(Row(AREA, "reply without a mention", OK, detail))
@@ -159,6 +160,17 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
         return [*rows, await _row(access, asking, f"run {asking.workflow.name}", "run", person_row)]
     todo = [*_TO_DO, *(_TO_DO_BY_RULES if has_file(rules) else ())]
     return rows + [await _row(access, asking, label, act, person_row) for label, act in todo]
+
+
+async def _key_row(access: Access, asking: Asking) -> list[Row]:
+    """Return the key of the project that the person uses, if there are several."""
+    try:
+        for key in asking.keys:
+            if await access.holds(key.who, asking.user):
+                return [Row(AREA, "project's key", OK, f"{key.name}, as keys in the file says")]
+    except SlackError as exc:
+        return [slack_trouble("project's key", exc, _CURE_OF_READING)]
+    return [Row(AREA, "project's key", OK, "the project's own")] if asking.keys else []
 
 
 async def _person(directory: Directory, user: str) -> tuple[Person | None, Row, bool]:

@@ -90,6 +90,10 @@ PERMISSIONS: Final[Mapping[str, End]] = {
             ("not_your_alert", "set up this alert"),
         )
     },
+    "key": End(
+        "This was begun with an access to the project that you don't have.", "Start a new thread, or ask your admin.",
+        no_longer="{who} no longer {has} the access to the project that this was set up with",
+    ),
     "left": End(
         "", "", said="You aren't in that channel, so you can't do this there.",
         no_longer="{who} {is_} no longer in that channel",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bridge.config_tables import Act
-from bridge.engine.projects import ASK
+from bridge.engine.projects import ASK, ServedProjects
 from bridge.engine.results import try_later
 from bridge.engine.rule_words import alternatives, ids_of, needs_of, refusal
 from bridge.engine.rules import (
@@ -23,6 +23,7 @@ from bridge.engine.rules import (
     PUBLIC,
     Asked,
     Rule,
+    RuleList,
     Rules,
     Target,
     Verdict,
@@ -32,6 +33,7 @@ from bridge.engine.rules import (
 )
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError, SlackRefused
+from bridge.ids import base_of
 from bridge.inbound import Inbound, Starter
 from bridge.names.listing import Listing
 from bridge.project import Catalog
@@ -44,6 +46,7 @@ log = logging.getLogger(__name__)
 UNREACHABLE: Final = frozenset({"deactivated", "stranger"})
 """Reasons against people who get no private messages."""
 
+_KEY: Final = RuleList("", (), "key")
 _AT_ONCE: Final = 1.0  # seconds; one lookup for everything that's due at the same moment
 _LATELY: Final = 60.0  # seconds
 _REASONS: Final[Mapping[Act, str]] = {
@@ -63,6 +66,7 @@ class Access:
     directory: Directory
     rules: Rules
     project_name: Callable[[str], str] = str
+    holders: Callable[[str], tuple[str, ...]] = lambda _: ()
 
     async def refusal(self, inbound: Inbound, *, asks: bool = False) -> str | None:
         """Return why this person may not talk to the bridge here, or None if they may.
@@ -140,6 +144,8 @@ class Access:
         for asked in wanted:
             verdict = await self.decide(asked, at_most=at_most)
             if not verdict.is_allowed:
+                if verdict.of is _KEY:
+                    return "key"
                 is_rule = verdict.of is None or verdict.of.reason == "rule"
                 return "rule" if is_rule else "unknown" if verdict.missing else "runner"
         is_theirs = not wanted or not channel or channel.startswith("D")
@@ -167,7 +173,34 @@ class Access:
     def _asked(self, act: Act, user: str, channel: str, project: str, target: Target | None) -> Asked:
         if project == ASK:
             return Asked(act, user, channel, "", target=target)
-        return Asked(act, user, channel, project or DEFAULT, self.project_name(project), target)
+        id_ = base_of(project) or DEFAULT
+        return Asked(act, user, channel, id_, self.project_name(project), target, holders=self.holders(project))
+
+    async def holds(self, holders: Sequence[str], user: str, *, if_unknown: bool = False) -> bool:
+        """Whether *user* is one of those people, or in one of those user groups, now. Raises `SlackError`.
+
+        If Slack refuses to say who is in a group, the answer is *if_unknown*.
+        """
+        for holder in holders:
+            try:
+                if holder == user or (
+                    holder.startswith("S") and await self.directory.in_group(user, holder, at_most=_AT_ONCE)
+                ):
+                    return True
+            except SlackRefused as exc:  # a retry would get the same answer
+                log.warning("Slack doesn't say who has a key", extra={"group": holder, "detail": exc.detail})
+                return if_unknown
+        return False
+
+    async def key_for(self, projects: ServedProjects, project: str, user: str) -> str:
+        """Return what records say about a *project* as *user* uses it: with a key of theirs, if they have one.
+
+        If that's unknown, it's a key that they're refused. Raises `SlackError`.
+        """
+        for keyed in projects.keyed(project):
+            if await self.holds(keyed.who, user, if_unknown=True):
+                return keyed.key
+        return project
 
     async def decide(
         self, asked: Asked, *, at_most: float | None = None, how: Callable[[Rules, Asked], Verdict] = decide
@@ -176,6 +209,8 @@ class Access:
 
         Raises `SlackError`.
         """
+        if asked.holders and asked.person and not await self.holds(asked.holders, asked.person):
+            return Verdict(False, None, _KEY)
         troubles: list[SlackError] = []
         # The settings restrict people; what the operator's file sets up is nobody's.
         rules = self.rules if asked.person else [one for one in self.rules if one.reason in {"rule", "channel"}]

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
+from bridge.engine.access import Access
 from bridge.engine.command_line import CommandLine
 from bridge.engine.projects import ASK, ServedProjects, last_project, remember
 from bridge.ids import PersonKey
@@ -102,10 +103,22 @@ class Addressing:
     commands: CommandLine
     scripts: Scripts
     bot_user: str
+    access: Access
     of_channel: Callable[[str, str], Awaitable[str | None]]
 
     async def assign(self, inbound: I) -> I:
-        """Return *inbound* with its project, and without that project's name. Raises `StoreUnavailable`."""
+        """Return *inbound* with its project, as its person uses it, and without that project's name.
+
+        Raises `StoreUnavailable`, and `SlackError` if it's unknown who has which key.
+        """
+        found = await self._assigned(inbound)
+        of_person = found.is_placed and found.user and not getattr(found, "app", "")
+        if found.project == ASK or not of_person or not self.projects.keyed(found.project):
+            return found
+        key = await self.access.key_for(self.projects, found.project, found.user)
+        return found if key == found.project else found.model_copy(update={"project": key})  # type: ignore[return-value] # a copy is of the same type
+
+    async def _assigned(self, inbound: I) -> I:
         if not self.projects.is_several or inbound.names_project or not inbound.is_placed:
             return inbound
         named: NamedProject | None = None

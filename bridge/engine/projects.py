@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bridge.ids import PersonKey
+from bridge.ids import PersonKey, base_of
 from bridge.names.matching import called
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.queue.keys import RECENT, milliseconds
@@ -39,10 +39,14 @@ class ServedProjects:
     def __iter__(self) -> Iterator[ProjectConnection]:
         return iter(self._all)
 
-    def replace(self, *projects: ProjectConnection) -> None:
-        """Serve these *projects* instead; turns that are being worked on go on with the earlier ones."""
+    def replace(self, *projects: ProjectConnection, keyed: Sequence[ProjectConnection] = ()) -> None:
+        """Serve these *projects* instead; turns that are being worked on go on with the earlier ones.
+
+        *keyed* are the same projects, as those use them who have keys of their own.
+        """
         self._all = projects
-        self._by_key = {one.key: one for one in projects}
+        self.connections = (*projects, *keyed)
+        self._by_key = {one.key: one for one in self.connections}
         self._by_channel = {channel: one for one in reversed(projects) for channel in one.channels}
         self.is_several = len(projects) > 1  # otherwise, people see nothing of projects
         self._replaced.set()
@@ -57,6 +61,15 @@ class ServedProjects:
         """Return the project that a record names (`ProjectConnection.key`); None if it's no longer served."""
         return self._by_key.get(key)
 
+    def keyed(self, key: str) -> list[ProjectConnection]:
+        """Return the project with this key as those use it who have keys of their own; the first one counts."""
+        return [one for one in self.connections if one.key_name and base_of(one.key) == base_of(key)]
+
+    def holders(self, key: str) -> tuple[str, ...]:
+        """Return the people and user groups that have the key which a record names; none if everybody uses it."""
+        known = self.get(key)
+        return known.who if known else ()
+
     def serves(self, project: ProjectConnection) -> bool:
         """Whether *project* is served, still at the same address and with the same key."""
         served = self.get(project.key)
@@ -69,8 +82,8 @@ class ServedProjects:
 
     def name_of(self, key: str) -> str:
         """Return what people call a project; its ID if it's no longer served."""
-        known = self.get(key)
-        return known.name if known else key or DEFAULT
+        known = self.get(key) or self.get(base_of(key))
+        return known.name if known else base_of(key) or DEFAULT
 
     def find(self, typed: str) -> ProjectConnection | None:
         """Return the project whose ID or name someone has *typed*."""
@@ -91,4 +104,4 @@ async def last_project(scripts: Scripts, person: PersonKey, projects: ServedProj
 async def remember(scripts: Scripts, person: PersonKey, project: str) -> None:
     """Store the project of a person's direct messages. Raises `StoreUnavailable`."""
     key = scripts.keys.last_project(person)
-    await scripts.redis.set(key, project or DEFAULT, px=milliseconds(RECENT))
+    await scripts.redis.set(key, base_of(project) or DEFAULT, px=milliseconds(RECENT))

@@ -62,6 +62,7 @@ class Asked:
     target: Target | None = None
     by: Starter = "person"
     app: str = ""
+    holders: tuple[str, ...] = ()
     facts: Mapping[str, bool | None] = field(default_factory=dict)
 
 
@@ -189,7 +190,7 @@ class RuleList:
 
     origin: str
     rules: tuple[Rule, ...]
-    reason: Literal["rule", "user", "channel", "runner"] = "rule"
+    reason: Literal["rule", "user", "channel", "runner", "key"] = "rule"
 
 
 Rules = Sequence[RuleList]

@@ -13,7 +13,7 @@ from bridge.engine.destination import Destination
 from bridge.engine.projects import ASK, ServedProjects
 from bridge.engine.results import RUN_MARK
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
-from bridge.ids import MessageKey
+from bridge.ids import MessageKey, base_of
 from bridge.project.connection import ProjectConnection
 from bridge.queue.records import Taken
 from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
@@ -77,7 +77,7 @@ class Turn(QueuedTurn):
     def check_thread(self) -> Reply | None:
         """Return what to say if a message names another project than that of its thread, which nothing changes."""
         of_thread = self.conversation.project
-        if of_thread is None or of_thread == self.project_key:
+        if of_thread is None or base_of(of_thread) == base_of(self.project_key):
             return None
         return other_project(self.projects.name_of(of_thread), self.projects.name_of(self.project_key))
 

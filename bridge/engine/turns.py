@@ -39,6 +39,7 @@ from bridge.engine.results import (
     Result,
     TryLater,
     Wait,
+    try_later,
 )
 from bridge.engine.turn import Turn
 from bridge.errors import (
@@ -215,7 +216,8 @@ class Turns:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
                 async with self._share(turn) if self.deps.projects.is_several else nullcontext():
-                    result = await self._refused(turn) or await self.features.handle(self.deps, turn)
+                    result = await self._refused(turn) or await self._without_key(turn)
+                    result = result or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 # Of settings that were never read, as the door shares their cache and mustn't wait.
                 await self.patience.wait_for_redis()
@@ -274,6 +276,20 @@ class Turns:
             reply = notices.author_refused(reason, await self.deps.directory.user_name(body.user))
             return Outcome(what=NotAllowed.__name__, reply=reply)
         return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed(reason)))
+
+    async def _without_key(self, turn: Turn) -> Outcome | None:
+        """Return what to show if *turn*'s person doesn't have the key with which its thread or button came to be.
+
+        What apps, schedules and alerts start is judged with their owner's other rights. Raises `TryLater`.
+        """
+        body, holders = turn.body, self.deps.projects.holders(turn.project_key)
+        if not holders or not body.is_request or (isinstance(body, InboundMessage) and body.app):
+            return None
+        for user in {body.user, turn.causer}:
+            with try_later():
+                if not await self.deps.access.holds(holders, user):
+                    return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed("key")))
+        return None
 
     async def _known(self, turn: Turn) -> Result | NotPosted | None:
         """Return what to show without running the handler; None if it must run."""

@@ -16,7 +16,7 @@ from typing import Final
 
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.emulator.emulator import EmulatedSlack
-from bridge.playground.emulator.sample import RANDOM
+from bridge.playground.emulator.sample import FINANCE, RANDOM
 from bridge.playground.local_server import Port
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
@@ -127,7 +127,13 @@ async def _more_projects(options: PlaygroundOptions, stack: AsyncExitStack) -> d
             f'api_key_env = "{key}"',
             f'default_agent = "{DEFAULT_AGENT}"',
         ]
-        lines += [f'channels = ["{RANDOM}"]'] if not number and not options.is_slack_real else []
+        if not number and not options.is_slack_real:
+            environ["FINANCE_KEY"] = secrets.token_hex(16)
+            more.more_keys.add(environ["FINANCE_KEY"])
+            lines += [
+                f'channels = ["{RANDOM}"]',
+                f'keys = [{{who = ["{FINANCE}"], api_key_env = "FINANCE_KEY"}}]  # Alice and Bob',
+            ]
     file = options.folder / "bridge.toml"
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return environ | {"BRIDGE_CONFIG": str(file)}

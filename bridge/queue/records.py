@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from bridge.errors import RecordNotUnderstood
-from bridge.ids import Lane, TurnId
+from bridge.ids import Lane, TurnId, base_of
 from bridge.inbound import Inbound, InboundMessage, from_json
 from bridge.queue.keys import milliseconds
 
@@ -321,8 +321,9 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
         return Unreadable(held, TurnId(turn_id), fields=fields)
     bound = Conversation.from_redis(dict(zip(conversation[::2], conversation[1::2], strict=True)))
     project = record.body.project
-    if isinstance(record.body, InboundMessage) and not record.body.names_project and bound.project is not None:
-        project = bound.project
+    if isinstance(record.body, InboundMessage) and bound.project is not None:
+        is_other = record.body.names_project and base_of(project) != base_of(bound.project)
+        project = project if is_other else bound.project  # with the key with which the thread began
     return Taken(held, record, bound, project, token)
 
 

@@ -395,6 +395,42 @@ class Harness:
         for parts in self._parts.values():
             parts.use(self.config)
 
+    def use_keys(self, text: str, **environ: str) -> list[tuple[str, str]]:
+        """Use this operator's file, whose projects have other keys; return each chat and run from now on.
+
+        Each has the key that isn't the project's own, or ``""``, and its path.
+        """
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "bridge.toml"
+            file.write_text(text, encoding="utf-8")
+            self.config = read_config(file, environ, default_project({}))
+        [project] = self.config.projects
+        asked: list[tuple[str, str]] = []
+
+        def client(key: str) -> ProjectClient:
+            async def answer(request: httpx.Request) -> httpx.Response:
+                if request.method == "POST":
+                    asked.append((key, request.url.path))
+                return await self.service.answer(request)
+
+            return ProjectClient(
+                "http://project.test", key or API_KEY, transport=httpx.MockTransport(answer), sleep=self.sleep,
+                monotonic=lambda: self.monotonic,
+            )  # fmt: skip
+
+        def connected(key: str) -> ProjectConnection:
+            one = client(key)
+            return ProjectConnection(one, Catalog(one, monotonic=lambda: self.monotonic))
+
+        keyed = [
+            replace(connected(key.api_key.get_secret_value()), key_name=key.name, who=key.who) for key in project.keys
+        ]
+        self._connected |= {one.key_name: one for one in keyed}
+        self.served = ServedProjects()
+        self.served.replace(connected(""), keyed=keyed)
+        self.configure()
+        return asked
+
     def serve(self, *ids: str, **channels: str) -> None:
         """Serve these projects besides the default one: each has a service in `others`, and one of *channels*, by ID.
 

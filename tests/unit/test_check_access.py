@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import SecretStr
+
 from bridge.cli.access import Asking, access_of, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
-from bridge.config import default_project, no_file
+from bridge.config import ProjectKey, default_project, no_file
 from bridge.engine.rules import Rules, rules_of
 from bridge.errors import ConfigurationError
 from bridge.playground.emulator.emulator import EmulatedSlack
@@ -204,3 +206,22 @@ async def test_the_settings_rules_decide_unless_one_is_malformed(emulated: Emula
     assert allowed({row.what: row for row in rows}) == list(FOUR)
     assert rows[-1].detail == "listed in BRIDGE_RUNNERS"
     assert await access_of(well_formed(given | {"BRIDGE_ALLOWED_USERS": "#general"}), NO_FILE, "U1SUE", "C1GEN") is None
+
+
+@each(
+    ("who", "said"),
+    [(("U1SUE",), "FINANCE_KEY, as keys in the file says"), (("S1", "U2"), "FINANCE_KEY, as keys in the file says"),
+     (("U2",), "the project's own")],
+)  # fmt: skip
+async def test_the_key_of_a_project_is_named_by_its_variable(
+    emulated: EmulatedSlack, slack_web: SlackWeb, *, who: tuple[str, ...], said: str
+) -> None:
+    await look(emulated, slack_web)
+    asking = Asking("U1SUE", "C1GEN", keys=(ProjectKey("FINANCE_KEY", SecretStr("secret"), who),))
+    for method, answer in (("auth.test", GREETING), ("users.info", person()), ("conversations.info", channel())):
+        answers(emulated, method, answer)
+    answers(emulated, "usergroups.users.list", {"ok": True, "users": ["U1SUE"]})
+
+    rows = await access_rows(slack_web, OPEN, asking)
+
+    assert [row.detail for row in rows if row.what == "project's key"] == [said]

@@ -16,6 +16,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from bridge.engine.standing import Standing, size
+from bridge.ids import base_of
 from bridge.names.folding import fold
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
@@ -106,7 +107,7 @@ class Handles:
 
     async def of(self, project: str) -> dict[int, Handle]:
         """Return the handles of a project's agents, by agent."""
-        return {one.agent: one for one in (await self.all()).values() if one.project == project}
+        return {one.agent: one for one in (await self.all()).values() if base_of(one.project) == base_of(project)}
 
     async def mentioned(self, text: str) -> tuple[str, Handle] | None:
         """Return *text* with a mention of the bot in place of the first handle in it, and that handle; None without."""

@@ -45,7 +45,7 @@ async def evaluate_all(deps: Deps) -> None:
         is_served = deps.projects.get(one.spec.project) is not None
         if is_served is one.is_gone:  # that's news
             await _tell_of_project(deps, one, is_served=is_served)
-    of_project = [(each, [one for one in stored if one.spec.project == each.key]) for each in deps.projects]
+    of_project = [(each, [one for one in stored if one.spec.project == each.key]) for each in deps.projects.connections]
     evaluations = (_evaluate(deps, project, theirs, own) for project, theirs in of_project if theirs)
     for failed in filter(None, await asyncio.gather(*evaluations, return_exceptions=True)):
         raise failed

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from bridge.config_tables import AppTable, ChannelTable
 from bridge.engine.projects import ServedProjects
 from bridge.engine.standing import Standing, size
+from bridge.ids import base_of
 from bridge.names.folding import name_key
 from bridge.names.listing import Listing
 from bridge.names.matching import called
@@ -93,7 +94,11 @@ class ChannelSettings(BaseModel, frozen=True):
 
     def of(self, project: str) -> ChannelSettings:
         """Return the settings for *project*: the IDs of another one mean nothing there."""
-        return self if (self.project or "") == project else self.model_copy(update={"agent": None, "apps": {}})
+        return (
+            self
+            if base_of(self.project or "") == base_of(project)
+            else self.model_copy(update={"agent": None, "apps": {}})
+        )
 
     def rule_for(self, sender: Sender) -> tuple[str, AppRule] | None:
         """Return the rule for what this *sender* posts, and its key, if there's one."""

@@ -62,6 +62,7 @@ class SampleProject:
         self.operations = Operations(clock, data_dir=data_dir, name=name)
         self._clock = clock
         self.api_key = api_key
+        self.more_keys: set[str] = set()  # which it accepts, too
         self.calls: list[ProjectCall] = []
         self.is_up = False
         self._plans = Plans()
@@ -126,7 +127,8 @@ class SampleProject:
 
     def _is_signed_in(self, request: Request) -> bool:
         given = request.headers.get("authorization", "")
-        return hmac.compare_digest(given.encode(), f"Bearer {self.api_key}".encode())
+        keys = (self.api_key, *self.more_keys)
+        return any(hmac.compare_digest(given.encode(), f"Bearer {key}".encode()) for key in keys)
 
     async def _planned(self, call: ProjectCall, properly: Callable[[], Awaitable[Response]]) -> ASGIApp:
         match self._plans.take(call.method, call.path):
