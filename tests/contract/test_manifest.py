@@ -17,13 +17,15 @@ from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.door.listeners.subscriptions import EVENTS
 from bridge.features.registry import features
 from bridge.playground.emulator import EmulatedSlack, sample, web_api
-from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, InvalidManifest, problems
+from bridge.playground.emulator.manifests import EVENTS as SLACKS_EVENTS, Installation, InvalidManifest
 from bridge.slack.scopes import SCOPES
 from support.slack_app import SECRET, TOKEN
 from support.tables import each
 
 CODE = Path(bridge.__file__).parent
-SCHEMA = CODE.parent.parent / "shared" / "spec" / "slack-manifest.schema.json"
+SCHEMA = Draft7Validator(json.loads((Path(__file__).parent / "slack-manifest.schema.json").read_text(encoding="utf-8")))
+"""Slack's own, from https://github.com/slackapi/manifest-schema, with its license beside it."""
+
 URL = "https://bridge.example.com/slack/events"
 NAMES = {scope.name for scope in SCOPES}
 
@@ -41,15 +43,32 @@ def addresses(value: Any) -> Iterator[str]:
         yield value
 
 
-@pytest.mark.skipif(not SCHEMA.exists(), reason="Slack's schema is not beside this repository")
+def refused(manifest: dict[str, Any]) -> list[str]:
+    """Return what Slack's schema says against *manifest*."""
+    return [f"{list(problem.path)}: {problem.message}" for problem in SCHEMA.iter_errors(manifest)]
+
+
 @pytest.mark.parametrize("url", [URL, None])
 @pytest.mark.parametrize("prefix", ["", "a" * 20])
 def test_the_manifest_is_valid_against_slacks_schema(url: str | None, prefix: str) -> None:
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    assert refused(made(url=url, prefix=prefix)) == []
 
-    errors = list(Draft7Validator(schema).iter_errors(made(url=url, prefix=prefix)))
 
-    assert [f"{list(problem.path)}: {problem.message}" for problem in errors] == []
+@each(
+    ("spoil", "says"),
+    [
+        (lambda it: it["display_information"].update(description="x" * 141), "is too long"),
+        (lambda it: it["features"]["slash_commands"][0].update(usage_hint=""), "should be non-empty"),
+        (lambda it: it["settings"].update(is_loud=True), "'is_loud' was unexpected"),
+    ],
+)
+def test_slacks_schema_refuses_what_the_emulator_doesnt_read(spoil: Callable[[Any], Any], says: str) -> None:
+    manifest = made()
+    spoil(manifest)
+
+    (problem,) = refused(manifest)
+
+    assert says in problem
 
 
 def test_the_manifest_lists_the_commands_with_their_prefix() -> None:
@@ -120,7 +139,13 @@ def test_optional_scopes_are_in_both_lists() -> None:
 @pytest.mark.parametrize("url", [URL, None])
 @pytest.mark.parametrize("prefix", ["", "a" * 20])
 def test_slack_accepts_the_manifest(url: str | None, prefix: str) -> None:
-    assert list(problems(made(url=url, prefix=prefix))) == []
+    manifest, installation = made(url=url, prefix=prefix), Installation(set())
+
+    installation.install(manifest)
+
+    assert installation.commands == {
+        command["command"]: command["should_escape"] for command in manifest["features"]["slash_commands"]
+    }
 
 
 def without_scope(manifest: dict[str, Any], scope: str) -> None:
@@ -156,20 +181,23 @@ def without_scope(manifest: dict[str, Any], scope: str) -> None:
             "Interactivity requires a Request URL",
         ),
         (lambda it: it["features"]["slash_commands"][0].pop("url"), "/features/slash_commands/0", "requires a URL"),
+        (lambda it: it.pop("display_information"), "/display_information", "required"),
+        (lambda it: it["features"].update(slash_commands="/run"), "/features/slash_commands", "valid tuple"),
         (
-            lambda it: it["display_information"].update(description="x" * 141),
-            "/display_information/description",
-            "must be less than 141 characters",
+            lambda it: it["features"]["slash_commands"][1].update(command="agents"),
+            "/features/slash_commands/1/command",
+            "match pattern",
         ),
-        (lambda it: it["settings"].update(is_loud=True), "/settings", "invalid additional property: is_loud"),
     ],
 )
 def test_a_bad_manifest_is_refused_with_the_place(spoil: Callable[[Any], Any], pointer: str, says: str) -> None:
     manifest = made()
     spoil(manifest)
 
-    first, *_ = problems(manifest)
+    with pytest.raises(InvalidManifest) as refusal:
+        Installation(set()).install(manifest)
 
+    first, *_ = refusal.value.errors
     assert first["pointer"].startswith(pointer)
     assert says in first["message"]
 

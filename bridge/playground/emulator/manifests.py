@@ -1,6 +1,7 @@
-"""Validates an app's manifest like Slack, and derives the installed app from it.
+"""Validates an app's manifest like Slack, as far as the app that it installs depends on it, and derives that app.
 
-Fields and limits are those of Slack's schema, plus the rules that no schema expresses.
+What a schema expresses (lengths, unknown fields, texts that nobody reads here), the tests check, with Slack's own
+schema. Here are the rules that no schema expresses, and the types of what is read.
 https://docs.slack.dev/reference/app-manifest · https://docs.slack.dev/reference/methods/apps.manifest.validate
 
 An optional scope must be listed in ``bot`` too (https://docs.slack.dev/authentication/installing-with-oauth), and an
@@ -9,64 +10,38 @@ event needs its scope. Errors are in Slack's words where its documentation shows
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from pydantic import BaseModel, Field, ValidationError
+
 from bridge.playground.emulator.entities import Json
-from bridge.playground.emulator.rules import Rule, anything, boolean, items, located, one_of, problem, shape, string
 
-_ANY_READ: Final = ("channels:read", "groups:read", "im:read", "mpim:read")
-_AGENT: Final = ("assistant:write",)
-
+_BY_SCOPES: Final[Mapping[tuple[str, ...], str]] = {
+    (): "app_home_opened app_uninstalled function_executed tokens_revoked",
+    ("app_mentions:read",): "app_mention",
+    ("assistant:write",): "app_context_changed assistant_thread_context_changed assistant_thread_started",
+    ("channels:history",): "message.channels",
+    ("channels:read",): "channel_archive channel_created channel_deleted channel_rename channel_unarchive",
+    ("channels:read", "groups:read"): "member_joined_channel member_left_channel",
+    ("channels:read", "groups:read", "im:read", "mpim:read"): "channel_id_changed channel_shared channel_unshared",
+    ("chat:write",): "agent_session_stopped agent_session_title_changed",
+    ("emoji:read",): "emoji_changed",
+    ("files:read",): "file_change file_created file_deleted file_shared",
+    ("groups:history",): "message.groups",
+    ("groups:read",): "group_archive group_left group_rename group_unarchive",
+    ("im:history",): "message.im",
+    ("links:read",): "link_shared",
+    ("mpim:history",): "message.mpim",
+    ("pins:read",): "pin_added pin_removed",
+    ("reactions:read",): "reaction_added reaction_removed",
+    ("usergroups:read",): "subteam_created subteam_members_changed subteam_updated",
+    ("users:read",): "team_join user_change",
+}
 EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "agent_session_stopped": ("chat:write",),
-        "agent_session_title_changed": ("chat:write",),
-        "app_context_changed": _AGENT,
-        "app_home_opened": (),
-        "app_mention": ("app_mentions:read",),
-        "app_uninstalled": (),
-        "assistant_thread_context_changed": _AGENT,
-        "assistant_thread_started": _AGENT,
-        "channel_archive": ("channels:read",),
-        "channel_created": ("channels:read",),
-        "channel_deleted": ("channels:read",),
-        "channel_id_changed": _ANY_READ,
-        "channel_rename": ("channels:read",),
-        "channel_shared": _ANY_READ,
-        "channel_unarchive": ("channels:read",),
-        "channel_unshared": _ANY_READ,
-        "emoji_changed": ("emoji:read",),
-        "file_change": ("files:read",),
-        "file_created": ("files:read",),
-        "file_deleted": ("files:read",),
-        "file_shared": ("files:read",),
-        "function_executed": (),
-        "group_archive": ("groups:read",),
-        "group_left": ("groups:read",),
-        "group_rename": ("groups:read",),
-        "group_unarchive": ("groups:read",),
-        "link_shared": ("links:read",),
-        "member_joined_channel": ("channels:read", "groups:read"),
-        "member_left_channel": ("channels:read", "groups:read"),
-        "message.channels": ("channels:history",),
-        "message.groups": ("groups:history",),
-        "message.im": ("im:history",),
-        "message.mpim": ("mpim:history",),
-        "pin_added": ("pins:read",),
-        "pin_removed": ("pins:read",),
-        "reaction_added": ("reactions:read",),
-        "reaction_removed": ("reactions:read",),
-        "subteam_created": ("usergroups:read",),
-        "subteam_members_changed": ("usergroups:read",),
-        "subteam_updated": ("usergroups:read",),
-        "team_join": ("users:read",),
-        "tokens_revoked": (),
-        "user_change": ("users:read",),
-    }
+    {event: scopes for scopes, events in _BY_SCOPES.items() for event in events.split()}
 )
 """What a bot may subscribe to; any one of the scopes will do. https://docs.slack.dev/reference/events, page by page."""
 
@@ -75,8 +50,59 @@ class InvalidManifest(ValueError):
     """The manifest is invalid: *errors* say why."""
 
     def __init__(self, errors: list[Json]) -> None:
-        super().__init__("; ".join(f"{one['message']} ({one['pointer']})" for one in errors))
+        super().__init__("; ".join(f"{error['message']} ({error['pointer']})" for error in errors))
         self.errors = errors
+
+
+class _Display(BaseModel):
+    name: str
+
+
+class _Command(BaseModel):
+    command: str = Field(pattern="^/")
+    url: str = ""
+    should_escape: bool = False
+
+
+class _Features(BaseModel):
+    bot_user: dict[str, Any] = {}
+    shortcuts: tuple[dict[str, Any], ...] = ()
+    slash_commands: tuple[_Command, ...] = ()
+
+
+class _Scopes(BaseModel):
+    bot: tuple[str, ...] = ()
+    bot_optional: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+    user_optional: tuple[str, ...] = ()
+
+
+class _OAuth(BaseModel):
+    scopes: _Scopes = _Scopes()
+
+
+class _Subscriptions(BaseModel):
+    request_url: str = ""
+    bot_events: tuple[str, ...] = ()
+    user_events: tuple[str, ...] = ()
+
+
+class _Interactivity(BaseModel):
+    is_enabled: bool = False
+    request_url: str = ""
+
+
+class _Settings(BaseModel):
+    event_subscriptions: _Subscriptions = _Subscriptions()
+    interactivity: _Interactivity = _Interactivity()
+    socket_mode_enabled: bool = False
+
+
+class _Manifest(BaseModel):
+    display_information: _Display
+    features: _Features = _Features()
+    oauth_config: _OAuth = _OAuth()
+    settings: _Settings = _Settings()
 
 
 @dataclass
@@ -93,17 +119,13 @@ class Installation:
 
     def install(self, manifest: Json, declined: Collection[str] = ()) -> None:
         """Install *manifest*, without the *declined* optional scopes. Raises InvalidManifest."""
-        if errors := list(problems(manifest)):
-            raise InvalidManifest(errors)
-        scopes = _dig(manifest, "oauth_config", "scopes")
-        events = _dig(manifest, "settings", "event_subscriptions").get("bot_events", [])
-        refused = set(declined) & set(scopes.get("bot_optional", []))
+        app = _read(manifest)
+        scopes = app.oauth_config.scopes
         self.scopes.clear()
-        self.scopes.update(set(scopes.get("bot", [])) - refused)
+        self.scopes.update(set(scopes.bot) - (set(declined) & set(scopes.bot_optional)))
         self.unsubscribed.clear()
-        self.unsubscribed.update(EVENTS.keys() - set(events))
-        commands = _dig(manifest, "features").get("slash_commands", [])
-        self.commands = {one["command"]: bool(one.get("should_escape")) for one in commands}
+        self.unsubscribed.update(EVENTS.keys() - set(app.settings.event_subscriptions.bot_events))
+        self.commands = {command.command: command.should_escape for command in app.features.slash_commands}
 
     def is_subscribed(self, event: str) -> bool:
         """Whether the app is subscribed to the event and has its scope."""
@@ -111,197 +133,70 @@ class Installation:
         return event not in self.unsubscribed and (not needed or not self.scopes.isdisjoint(needed))
 
 
-def problems(manifest: Any) -> Iterator[Json]:
-    """The errors in a manifest, as in the response's ``errors``."""
-    found = [_as_error(line) for line in _MANIFEST(manifest, "")]
-    yield from found
-    if not found:  # the rest reads the manifest
-        for rule in (_scopes, _events, _commands, _addresses):
-            yield from rule(manifest)
+def _read(manifest: Json) -> _Manifest:
+    """Read a valid manifest. Raises InvalidManifest with all errors, as in the response's ``errors``."""
+    try:
+        app = _Manifest.model_validate(manifest)
+    except ValidationError as exc:
+        raise InvalidManifest([_malformed(error["msg"], *error["loc"]) for error in exc.errors()]) from None
+    if errors := [*_scopes(app), *_events(app), *_commands(app), *_addresses(app.settings, app.features)]:
+        raise InvalidManifest(errors)
+    return app
 
 
-def _scopes(manifest: Json) -> Iterator[Json]:
-    scopes = _dig(manifest, "oauth_config", "scopes")
-    for kind in ("bot", "user"):
-        for index, scope in enumerate(scopes.get(f"{kind}_optional", [])):
-            if scope not in scopes.get(kind, []):
+def _malformed(message: str, *place: str | int) -> Json:
+    return _error(message, "".join(f"/{part}" for part in place), "failed_constraint")
+
+
+def _scopes(app: _Manifest) -> Iterator[Json]:
+    scopes = app.oauth_config.scopes
+    for kind, granted, optional in (
+        ("bot", scopes.bot, scopes.bot_optional),
+        ("user", scopes.user, scopes.user_optional),
+    ):
+        for index, scope in enumerate(optional):
+            if scope not in granted:
                 pointer = f"/oauth_config/scopes/{kind}_optional/{index}"
                 yield _error(f"Optional scope `{scope}` must also be listed in `{kind}`", pointer)
-    if scopes.get("bot") and not _dig(manifest, "features").get("bot_user"):
+    if scopes.bot and not app.features.bot_user:
         yield _error("Bot scopes require a bot user", "/features/bot_user")
 
 
-def _events(manifest: Json) -> Iterator[Json]:
-    granted = set(_dig(manifest, "oauth_config", "scopes").get("bot", []))
+def _events(app: _Manifest) -> Iterator[Json]:
+    granted = set(app.oauth_config.scopes.bot)
     pointer = "/settings/event_subscriptions/bot_events"
-    for event in _dig(manifest, "settings", "event_subscriptions").get("bot_events", []):
+    for event in app.settings.event_subscriptions.bot_events:
         if event not in EVENTS:
             yield _error(f"invalid event type: {event}", pointer)
         elif EVENTS[event] and granted.isdisjoint(EVENTS[event]):
             yield _error(f"`{event}` requires the bot scope `{'` or `'.join(EVENTS[event])}`", pointer)
 
 
-def _commands(manifest: Json) -> Iterator[Json]:
-    features = _dig(manifest, "features")
-    if "commands" in _dig(manifest, "oauth_config", "scopes").get("bot", []):
+def _commands(app: _Manifest) -> Iterator[Json]:
+    if "commands" in app.oauth_config.scopes.bot:
         return
-    for kind, called in (("slash_commands", "Slash Commands"), ("shortcuts", "Shortcuts")):
-        if features.get(kind):
-            code = "requires_commands_bot_scope"
-            yield _error(f"{called} requires `commands` bot scope", f"/features/{kind}", code)
+    if app.features.slash_commands:
+        message = "Slash Commands requires `commands` bot scope"
+        yield _error(message, "/features/slash_commands", "requires_commands_bot_scope")
+    if app.features.shortcuts:
+        yield _error("Shortcuts requires `commands` bot scope", "/features/shortcuts", "requires_commands_bot_scope")
 
 
-def _addresses(manifest: Json) -> Iterator[Json]:
+def _addresses(settings: _Settings, features: _Features) -> Iterator[Json]:
     """Without Socket Mode, Slack needs the request URLs."""
-    settings = _dig(manifest, "settings")
-    if settings.get("socket_mode_enabled"):
+    if settings.socket_mode_enabled:
         return
-    events, interactivity = _dig(settings, "event_subscriptions"), _dig(settings, "interactivity")
-    if (events.get("bot_events") or events.get("user_events")) and not events.get("request_url"):
+    events, interactivity = settings.event_subscriptions, settings.interactivity
+    if (events.bot_events or events.user_events) and not events.request_url:
         message = "Event Subscription requires either Request URL or Socket Mode Enabled"
         yield _error(message, "/settings/event_subscriptions")
-    if interactivity.get("is_enabled") and not interactivity.get("request_url"):
+    if interactivity.is_enabled and not interactivity.request_url:
         yield _error("Interactivity requires a Request URL", "/settings/interactivity")
         yield _error("Interactivity requires Socket Mode enabled", "/settings/interactivity")
-    for index, command in enumerate(_dig(manifest, "features").get("slash_commands", [])):
-        if not command.get("url"):
+    for index, command in enumerate(features.slash_commands):
+        if not command.url:
             yield _error("Slash Command requires a URL or Socket Mode Enabled", f"/features/slash_commands/{index}")
 
 
 def _error(message: str, pointer: str, code: str = "") -> Json:
     return {**({"code": code} if code else {}), "message": message, "pointer": pointer}
-
-
-def _as_error(line: str) -> Json:
-    message, pointer = located(line)
-    return _error(message, pointer, "failed_constraint")
-
-
-def _dig(value: Json, *names: str) -> Json:
-    for name in names:
-        value = value.get(name) or {}
-    return value
-
-
-def _address(value: Any, pointer: str) -> Iterator[str]:
-    if not isinstance(value, str) or not re.match(r"https?://", value):
-        yield problem("must match pattern: ^https?:\\/\\/", pointer)
-
-
-def _command_name(value: Any, pointer: str) -> Iterator[str]:
-    yield from string(32, least=2)(value, pointer)
-    if isinstance(value, str) and not value.startswith("/"):
-        yield problem("must match pattern: ^\\/", pointer)
-
-
-def _scope_list() -> Rule:
-    return items(string(50), most=255, least=0)
-
-
-_PROMPT: Final = shape({"title": anything, "message": anything})
-_AGENT_VIEW: Final = shape(
-    {},
-    {
-        "agent_description": string(300),
-        "suggested_prompts": items(_PROMPT, most=4, least=0),
-        "actions": items(shape({"name": anything, "description": anything}), most=255, least=0),
-    },
-)
-_FEATURES: Final = shape(
-    {},
-    {
-        "app_home": shape(
-            {},
-            {
-                "home_tab_enabled": boolean,
-                "messages_tab_enabled": boolean,
-                "messages_tab_read_only_enabled": boolean,
-            },
-        ),
-        "bot_user": shape({"display_name": string(80, least=1)}, {"always_online": boolean}),
-        "agent_view": _AGENT_VIEW,
-        "assistant_view": anything,
-        "functions": anything,
-        "workflow_steps": anything,
-        "unfurl_domains": items(string(255), most=5),
-        "shortcuts": items(
-            shape(
-                {
-                    "name": string(24, least=1),
-                    "type": one_of("message", "global"),
-                    "callback_id": string(255, least=1),
-                    "description": string(150, least=1),
-                }
-            ),
-            most=10,
-        ),
-        "slash_commands": items(
-            shape(
-                {"command": _command_name, "description": string(2000, least=1)},
-                {"url": _address, "usage_hint": string(1000, least=1), "should_escape": boolean},
-            ),
-            most=50,
-        ),
-    },
-)
-_EVENT_LIST: Final = items(string(50), most=100, least=0)
-_SETTINGS: Final = shape(
-    {},
-    {
-        "allowed_ip_address_ranges": anything,
-        "event_subscriptions": shape(
-            {},
-            {
-                "request_url": _address,
-                "bot_events": _EVENT_LIST,
-                "user_events": _EVENT_LIST,
-                "metadata_subscriptions": anything,
-            },
-        ),
-        "interactivity": shape(
-            {"is_enabled": boolean}, {"request_url": _address, "message_menu_options_url": _address}
-        ),
-        "incoming_webhooks": anything,
-        "org_deploy_enabled": boolean,
-        "socket_mode_enabled": boolean,
-        "is_hosted": boolean,
-        "token_rotation_enabled": boolean,
-        "siws_links": anything,
-        "hermes_app_type": anything,
-        "function_runtime": anything,
-        "is_mcp_enabled": boolean,
-    },
-)
-_SCOPES: Final = shape({}, dict.fromkeys(("bot", "bot_optional", "user", "user_optional"), _scope_list()))
-_MANIFEST: Final = shape(
-    {
-        "display_information": shape(
-            {"name": string(35, least=1)},
-            {
-                "description": string(140, least=1),
-                "long_description": string(4000, least=175),
-                "background_color": string(7, least=4),
-            },
-        )
-    },
-    {
-        **dict.fromkeys(
-            (
-                *("$schema", "_metadata", "app_directory", "functions", "workflows", "datastores", "outgoing_domains"),
-                *("types", "external_auth_providers", "mcp_servers"),
-            ),
-            anything,
-        ),
-        "features": _FEATURES,
-        "oauth_config": shape(
-            {},
-            {
-                "scopes": _SCOPES,
-                "redirect_urls": anything,
-                "token_management_enabled": boolean,
-                "pkce_enabled": boolean,
-            },
-        ),
-        "settings": _SETTINGS,
-    },
-)

@@ -33,7 +33,10 @@ ELSEWHERE: Final[Mapping[str, str]] = MappingProxyType(
             "which of an alert's attachments a forward of it carries is a guess (the words of the first); no links are"
             " previewed"
         ),
-        "Installation": "the page installs the app with all permissions; it drops a link's manifest only if asked to",
+        "Installation": (
+            "the page installs the app with all permissions; it drops a link's manifest only if asked to; a manifest's"
+            " lengths and unknown fields aren't checked"
+        ),
         "Request URL": "a failing one is never disabled",
         "Response URLs": (
             "`replace_original` by a command's shows a further message; the HTTP status for refused blocks is a guess"
