@@ -31,10 +31,10 @@ import dotenv
 import typer
 
 from bridge.cli.check import check
+from bridge.cli.check.probes import probe
 from bridge.cli.clipboard import copies
 from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import columns, form_for, line_width, out, printable, this_program, to_json
-from bridge.cli.probes import probe
 from bridge.cli.rows import FAILURE, OK, Row, row_lines
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, slack_of
 from bridge.cli.troubles import slack_trouble

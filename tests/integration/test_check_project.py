@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bridge.cli.probes import project_rows
+from bridge.cli.check.project import project_rows
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.playground.sample_project.answers import DropBefore, Planned, PlannedAnswer
 from bridge.playground.sample_project.server import SampleProject

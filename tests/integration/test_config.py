@@ -101,6 +101,21 @@ async def test_a_projects_problem_names_its_setting_in_the_file(
     assert cure in row["cure"]
 
 
+async def test_names_in_the_file_are_compared_with_lists_that_are_read_once(
+    system: System, tmp_path: Path, data_project: SampleProject
+) -> None:
+    rules = ('[[rules]]\nprojects = ["data"]\nworkflows = ["Greet a custmer"]', '[[rules]]\nagents = ["Memry"]')
+    with_data(tmp_path, data_project.base_url, *rules)
+
+    _, output, _ = await says(system, tmp_path, "check", "--json", DATA_KEY=DATA_KEY)
+
+    rows = {row["what"]: row["detail"] for row in json.loads(output)["rows"] if row["area"] == "Rules"}
+    assert rows["rules[1].workflows"] == "names “Greet a custmer”, and the service has no such workflow"
+    assert rows["rules[2].agents"] == "names “Memry”, and the service has no such agent"
+    for project in (system.project, data_project):
+        assert [len(project.calls_to(f"/api/sdk/{kind}")) for kind in ("workflows", "agents")] == [1, 1]
+
+
 async def test_a_wrong_file_is_checked_with_its_line(system: System, tmp_path: Path) -> None:
     with_data(tmp_path, "https://data.example", 'channels = ["general"]')
 

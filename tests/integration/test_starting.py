@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from bridge.cli.probes import redis_rows
+from bridge.cli.check.redis import redis_rows
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL, RUNNERS
 from support.forks import run as run_bridge

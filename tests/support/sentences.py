@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from bridge import errors
-from bridge.cli.access import explained
 from bridge.cli.audit import REFUSALS, RESULTS
+from bridge.cli.check.access import explained
 from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
 from bridge.config_tables import ACTS
 from bridge.ends import End, failures, messages as ends, notices, refusals

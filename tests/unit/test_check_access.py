@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from bridge.cli.access import Asking, access_of, access_rows
+from bridge.cli.check.access import Asking, access_of, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.config import ProjectKey, default_project, no_file
 from bridge.engine.rules import Rules, rules_of

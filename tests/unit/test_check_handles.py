@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.cli.probes import handle_rows
+from bridge.cli.check.slack import handle_rows
 from bridge.cli.rows import OK, WARNING
 from bridge.errors import SlackRefused
 from bridge.features.agents.handles import Handle

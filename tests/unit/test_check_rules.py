@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridge.cli.access import Asking, access_rows
+from bridge.cli.check.access import Asking, access_rows
+from bridge.cli.check.rules import rule_rows
 from bridge.cli.rows import FAILURE, OK, Row
-from bridge.cli.rules import rule_rows
 from bridge.config import Config, default_project, read_config
 from bridge.engine.rules import rules_of
 from bridge.engine.unknown_names import Lists

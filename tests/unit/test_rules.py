@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bridge.cli.rules import never_fits
+from bridge.cli.check.rules import never_fits
 from bridge.config import Config, default_project, read_config
 from bridge.config_tables import ACTS, KINDS_OF_PEOPLE, KINDS_OF_PLACES, STARTERS, Act
 from bridge.engine.rules import (

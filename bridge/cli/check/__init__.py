@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.access import access_of
+from bridge.cli.check.access import access_of
+from bridge.cli.check.probes import probe
+from bridge.cli.check.rules import rule_rows
 from bridge.cli.printing import line_width, out
-from bridge.cli.probes import probe
 from bridge.cli.rows import is_well, shown
-from bridge.cli.rules import rule_rows
 from bridge.cli.running import CANNOT_RUN, complain, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.cli.troubles import settings_rows
 from bridge.config import Config
+from bridge.engine.unknown_names import Lists
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
@@ -73,8 +74,10 @@ def check(
     async def show() -> int:
         if access is None:
             now = lambda: datetime.now(UTC)  # noqa: E731 - short
-            rows = [*settings_rows(problems, warnings), *await probe(values, projects, now=now, posts_test=post_test)]
-            rows += await rule_rows(values, found_config) if found_config else []
+            lists = Lists()
+            rows = settings_rows(problems, warnings)
+            rows += await probe(values, projects, now=now, posts_test=post_test, lists=lists)
+            rows += await rule_rows(values, found_config, lists) if found_config else []
         else:
             of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
             of_access += of_file

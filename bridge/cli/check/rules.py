@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
@@ -13,8 +12,7 @@ from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act
 from bridge.engine.access import target_of
 from bridge.engine.rules import Rule, is_listed, names_some
 from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
-from bridge.errors import ProjectError, SlackError, SlackRefused
-from bridge.project import ProjectClient
+from bridge.errors import SlackError, SlackRefused
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
@@ -34,15 +32,14 @@ _OF_AGENTS: Final = frozenset({"ask", "schedule", "settings"})
 _UNKNOWN: Final = frozenset({"user_not_found", "channel_not_found", "user_not_visible", "users_not_found"})
 
 
-async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists | None = None) -> list[Row]:
+async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists) -> list[Row]:
     """Return a row for each problem of the rules, channels, agents and limits; none without any of these tables.
 
-    Without *lists*, they're read from the service.
+    *lists* have what the projects have, as far as they answered.
     """
     if not (config.rules or config.channels or config.agents or config.limits):
         return []
     rules = [Rule.of(one, at) for at, one in enumerate(config.rules, start=1)]
-    lists = lists or await _lists(config.projects)
     rows = [*_never(rules), *await _unknown_to_slack(values, config, lists)]
     rows += [*_unknown(config, lists), *_unusable(config, rules, lists)]
     if not any(row.state == FAILURE for row in rows):
@@ -111,21 +108,6 @@ async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str]
         except SlackError as exc:
             trouble[f"{method} can't be asked ({exc.detail})"] = None
     return unknown, list(trouble)
-
-
-async def _lists(projects: Iterable[ProjectSettings]) -> Lists:
-    lists = Lists()
-
-    async def read(project: ProjectSettings) -> None:
-        try:
-            async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
-                workflows, agents = await client.get_workflows(), await client.get_agents()
-                lists.workflows[project.id], lists.agents[project.id] = workflows, agents
-        except ProjectError:  # another row says so
-            return
-
-    await asyncio.gather(*(read(one) for one in projects if one.base_url and one.api_key.get_secret_value()))
-    return lists
 
 
 def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
