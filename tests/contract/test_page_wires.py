@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx
 from starlette.responses import PlainTextResponse
@@ -12,13 +13,20 @@ from support.page_client import FakeSupervisor, Window, calls
 from support.slack_app import TOKEN, App
 
 
+def answer_in(session: int, channel: str, thread: str, *, to: str = "") -> dict[str, Any]:
+    """Arguments for an agent's answer *to* a message, the first of the thread by default, as the bridge posts it."""
+    payload = {"turn": "t-1", "session": session, "message": to or thread}
+    metadata = {"event_type": "bridge_turn", "event_payload": payload}
+    return {"channel": channel, "thread_ts": thread, "text": "hello Ada", "metadata": metadata}
+
+
 async def test_the_wires_show_event_steps_chat_and_answer_in_order(
     alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, supervisor: FakeSupervisor
 ) -> None:
     http, bob = alice.http, Window(alice.http, sample.BOB)
 
-    async def chat(message: str) -> None:
-        await service.post("/api/sdk/agents/1/chat", json={"message": message})
+    async def chat(message: str) -> int:
+        return int((await service.post("/api/sdk/agents/1/chat", json={"message": message})).json()["sessionId"])
 
     clock = slack.workspace.clock
     other = (await bob.does("say", channel=sample.RANDOM, text="another *matter*"))["ts"]
@@ -27,12 +35,12 @@ async def test_the_wires_show_event_steps_chat_and_answer_in_order(
     link = slack.permalink(sample.GENERAL, ts)
     asked_at = clock()
     await chat("another matter")
-    await chat("my name is *Ada*")
+    session = await chat("my name is *Ada*")
     supervisor.steps[link] = [
         {"at": asked_at, "what": "sent", "detail": "agent 1", "process": "p1"},
         {"at": clock(), "what": "answered", "detail": "", "process": "p1"},
     ]
-    answer = await calls(http, "chat.postMessage", channel=sample.GENERAL, thread_ts=ts, text="hello Ada")
+    answer = await calls(http, "chat.postMessage", **answer_in(session, sample.GENERAL, ts))
     await calls(http, "chat.postMessage", channel=sample.RANDOM, thread_ts=other, text="elsewhere")
 
     steps = await alice.wires(sample.GENERAL, ts)
@@ -55,17 +63,50 @@ async def test_the_wires_show_event_steps_chat_and_answer_in_order(
     assert supervisor.asked == [link], "an open drawer polls often, the bridge only now and then"
 
 
-async def test_without_the_bridges_trace_the_chat_is_found_by_its_text(
+async def test_without_the_bridges_trace_chats_are_found_by_the_threads_session(
     alice: Window, service: httpx.AsyncClient
 ) -> None:
     first = (await alice.does("say", channel=sample.DM_ALICE, text="a < b"))["ts"]
-    await service.post("/api/sdk/agents/1/chat", json={"message": "something else"})
+    await service.post("/api/sdk/agents/1/chat", json={"message": "another thread's"})
     await service.post("/api/sdk/agents/99/chat", json={"message": "a < b"})
+    unanswered = await alice.wires(sample.DM_ALICE, first)
+    session = (await service.post("/api/sdk/agents/1/chat", json={"message": "reworded"})).json()["sessionId"]
+    await calls(alice.http, "chat.postMessage", **answer_in(session, sample.DM_ALICE, first))
 
     steps = await alice.wires(sample.DM_ALICE, first)
 
     services = [one for one in steps if one["wire"] == "bridge → service"]
-    assert [(one["what"], one["outcome"]) for one in services] == [("POST /api/sdk/agents/99/chat", "HTTP 404")]
+    assert [(one["what"], one["outcome"], one["detail"]) for one in services] == [
+        ("POST /api/sdk/agents/99/chat", "HTTP 404", ""),
+        ("POST /api/sdk/agents/1/chat", "ok", f"session {session}"),
+    ]
+    assert [one["wire"] for one in unanswered if one["wire"] == "bridge → service"] == []
+
+
+async def test_a_late_answer_belongs_to_the_message_that_it_answers(alice: Window, slack: EmulatedSlack) -> None:
+    first = (await alice.does("say", channel=sample.GENERAL, text="@bridge one"))["ts"]
+    second = (await alice.does("say", channel=sample.GENERAL, text="two", thread_ts=first))["ts"]
+    late = await calls(alice.http, "chat.postMessage", **answer_in(5, sample.GENERAL, first))
+    answer = await calls(alice.http, "chat.postMessage", **answer_in(5, sample.GENERAL, first, to=second))
+    await slack.settled()
+
+    stories = [await alice.wires(sample.GENERAL, ts) for ts in (first, second)]
+
+    assert [await alice.wires(sample.GENERAL, one["ts"]) for one in (late, answer)] == stories
+    assert stories[0] != stories[1]
+
+
+async def test_a_chat_without_an_answer_is_shown_while_its_session_is_unknown(
+    alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, supervisor: FakeSupervisor
+) -> None:
+    ts = (await alice.does("say", channel=sample.DM_ALICE, text="hello"))["ts"]
+    sent = {"at": slack.workspace.clock(), "what": "sent", "detail": "", "process": "p1"}
+    supervisor.steps[slack.permalink(sample.DM_ALICE, ts)] = [sent]
+    await service.post("/api/sdk/agents/1/chat", json={"message": "hello"})
+
+    steps = await alice.wires(sample.DM_ALICE, ts)
+
+    assert [one["what"] for one in steps if one["wire"] == "bridge → service"] == ["POST /api/sdk/agents/1/chat"]
 
 
 async def test_a_refused_event_shows_each_attempt_and_the_reason(alice: Window, app: App, slack: EmulatedSlack) -> None:
@@ -87,6 +128,8 @@ async def test_a_card_shows_the_command_that_it_came_from(
     response_url = app.received[-1].payload["response_url"]
     await http.post(response_url, json={"text": "just for you"})
     private = (await alice.sees(sample.GENERAL))["messages"][-1]
+    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="list")
+    await http.post(app.received[-1].payload["response_url"], json={"text": "just for you"})
 
     steps = [one["what"] for one in await alice.wires(sample.GENERAL, card["ts"])]
     of_the_line = [one["what"] for one in await alice.wires(sample.GENERAL, private["ts"])]

@@ -75,6 +75,21 @@ async def answered(playground: Playground, channel: str, thread: str, words: str
     await wait_until(is_there, f"“{words}” is in the thread", 30)
 
 
+async def story_of(playground: Playground, root: str) -> list[dict[str, Any]]:
+    """What the drawer shows about a thread's first message once the bridge is done with it."""
+    steps: list[dict[str, Any]] = []
+
+    async def is_told() -> bool:
+        nonlocal steps
+        async with httpx.AsyncClient(base_url=playground.url, verify=NO_TLS) as http:
+            answer = await http.get("/page/wires", params={"as": ALICE, "channel": GENERAL, "ts": root})
+        steps = answer.raise_for_status().json()["steps"]
+        return any((step["wire"], step["what"]) == ("queue", "done") for step in steps)
+
+    await wait_until(is_told, "the story of the message is over", 30)
+    return steps
+
+
 def pid_in(part: dict[str, Any]) -> int:
     found = re.search(r"\d+", part["detail"])
     assert found is not None
@@ -111,6 +126,18 @@ async def test_the_first_question_of_the_readme_is_answered(playground: Playgrou
 
     assert (await playground.state(ALICE))["default_agent"] == "Support"
     await answered(playground, GENERAL, result["ts"], "Forgot password?")
+
+
+async def test_the_story_of_each_message_has_its_own_chat(playground: Playground) -> None:
+    """What the bridge writes about its answers is what the story reads; two threads ask at once."""
+    typed = ("my invoice is wrong", "my parcel is late")
+    roots = [(await playground.do("say", ALICE, channel=GENERAL, text=f"@bridge {words}"))["ts"] for words in typed]
+
+    stories = [await story_of(playground, root) for root in roots]
+
+    chats = [[step["body"]["message"] for step in story if step["what"].endswith("/chat")] for story in stories]
+    assert [len(chat) for chat in chats] == [1, 1], chats
+    assert all(words in chat[0] for words, chat in zip(typed, chats, strict=True)), chats
 
 
 async def test_commands_are_offered_with_their_usage(playground: Playground) -> None:

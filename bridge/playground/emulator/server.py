@@ -45,7 +45,7 @@ class ApiCall:
     """One call of a Web API method, a ``response_url``, an ``upload`` or a ``download``.
 
     *answer* is None until there is one, and if the connection was broken instead. *has_token* is whether a token was in
-    the headers, where only the Web API and downloads expect it.
+    the headers, where only the Web API and downloads expect it. *ticket* is the last part of the ``response_url``.
     """
 
     method: str
@@ -57,6 +57,7 @@ class ApiCall:
     answer: Any = None
     seconds: float = 0.0
     has_token: bool = False
+    ticket: str = ""
 
     @property
     def is_ok(self) -> bool:
@@ -218,8 +219,9 @@ class ApiServer:
             content = await _arguments(request)
         except Refusal as refusal:
             return JSONResponse(refusal.as_json(), status_code=400)
-        call = ApiCall("response_url", content, True, self.workspace.clock())
-        return await self._with_faults(call, lambda: self._respond(request.path_params["ticket"], content), request)
+        ticket: str = request.path_params["ticket"]
+        call = ApiCall("response_url", content, True, self.workspace.clock(), ticket=ticket)
+        return await self._with_faults(call, lambda: self._respond(ticket, content), request)
 
     def _respond(self, ticket_id: str, content: Json) -> Response:
         try:

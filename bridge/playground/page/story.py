@@ -1,22 +1,22 @@
-"""Finds the requests that belong to one message. They don't say so themselves, hence these rules.
+"""Finds the requests that belong to one message. Few say so themselves, hence these rules.
 
-- The story of a message starts when a person writes it. For the app's message that is the last message of a person in
-  the thread, or the last command or click in the channel.
+- The story of a message starts when a person writes it. For the app's message that is the one that its metadata name,
+  else the last message of a person in the thread, or the last command or click in the channel.
 - It ends with the last step that the bridge recorded, else with the person's next message in the thread.
-- Its Web API calls are those in the thread, those about the message's files, and responses to that person by response
-  URL.
-- Its project service calls are the chats with the message's words, between "sent" and "answered" (or "unknown") if the
-  bridge recorded those; for a command or click, every call until its result was shown.
+- Its Web API calls are those in the thread, those about the message's files, and responses by the response URLs that
+  its commands and clicks came with.
+- Its project service calls are the chats in the thread's session, which the answers' metadata name, and those that got
+  no session, between "sent" and "answered" (or "unknown") if the bridge recorded those; for a command or click, every
+  call until its result was shown.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack, Response
+from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall
@@ -24,7 +24,6 @@ from bridge.playground.sample_project import ProjectCall
 _CLOCKS: Final = 0.25  # seconds of clock skew between two processes
 _AFTERWARDS: Final = 2.0  # seconds for what follows the last step: clearing a status, updating a card
 _LED_TO: Final = 900.0  # seconds; no run takes longer
-_MARKS: Final = re.compile(r"<[^<>]*>|&\w+;|\W")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message) -> Story:
     """The story of *message*, as far as the person sees it."""
     if message.is_reply:
         said = [one for one in viewer.thread(message.channel, message.thread_ts) if not one.bot_id and not one.to]
-        before = [one for one in said if one.ts <= message.ts]
+        before = [one for one in said if one.ts <= str(_tag(message).get("message", message.ts))]
         if before:
             return _of_a_person(before[-1], said)
     if not message.bot_id and not message.to:
@@ -74,7 +73,7 @@ def _of_the_app(slack: EmulatedSlack, message: Message) -> Story:
     shown = float(message.ts)
     for delivery in reversed(slack.deliveries):
         user = _user_of(delivery, message.channel)
-        if user and user == (message.to or user) and shown - _LED_TO <= delivery.at <= shown + _CLOCKS:
+        if user and user == (message.to or user) and shown - _LED_TO <= delivery.at <= shown:
             return Story(message, user, message.thread_ts or message.ts, delivery.at, cause=delivery)
     return Story(message, message.to, message.thread_ts or message.ts, shown)
 
@@ -112,38 +111,25 @@ def _is_about(event: Json, story: Story) -> bool:
     return story.message.ts in {event.get("ts"), changed}
 
 
-def api_calls_of(slack: EmulatedSlack, viewer: Viewer, story: Story) -> Iterator[ApiCall]:
-    """The bridge's Web API calls in the thread."""
-    files = {str(one.get("id")) for one in story.message.all_files}
-    thread = {story.root, *(one.ts for one in viewer.thread(story.message.channel, story.root))}
-    answers = [one.content for one in slack.responses if _answers(one, story)]
+def api_calls_of(
+    slack: EmulatedSlack, viewer: Viewer, story: Story, deliveries: Sequence[AppDelivery]
+) -> Iterator[ApiCall]:
+    """The bridge's Web API calls in the thread, and its responses to the *deliveries*."""
+    files = {str(file.get("id")) for file in story.message.all_files}
+    thread = {story.root, *(message.ts for message in viewer.thread(story.message.channel, story.root))}
+    tickets = {str(delivery.payload.get("response_url", "")).rpartition("/")[2] for delivery in deliveries} - {""}
     for call in slack.calls:
-        if not story.has(call.at):
-            continue
-        args = call.args
-        place = {str(args[name]) for name in ("thread_ts", "ts", "message_ts") if args.get(name)}
+        args, made = call.args, call.answer.get("ts") if isinstance(call.answer, dict) else None
         is_here = (args.get("channel") or args.get("channel_id")) == story.message.channel
-        if (
-            (is_here and (place & thread or _made(call) == story.message.ts))
-            or _is_answer(call, answers)
-            or args.get("file") in files
-        ):
+        places = {str(args[name]) for name in ("thread_ts", "ts", "message_ts") if args.get(name)}
+        is_in_thread = is_here and (places & thread or made == story.message.ts)
+        if story.has(call.at) and (is_in_thread or call.ticket in tickets or args.get("file") in files):
             yield call
 
 
-def _is_answer(call: ApiCall, answers: Sequence[Json]) -> bool:
-    return call.method == "response_url" and call.args in answers
-
-
-def _answers(response: Response, story: Story) -> bool:
-    return (response.user, response.channel) == (story.user, story.message.channel) and story.has(response.at)
-
-
-def _made(call: ApiCall) -> Any:
-    return call.answer.get("ts") if isinstance(call.answer, dict) else None
-
-
-def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence[Json]) -> list[ProjectCall]:
+def service_calls_of(
+    calls: Sequence[ProjectCall], viewer: Viewer, story: Story, steps: Sequence[Json]
+) -> list[ProjectCall]:
     """The bridge's calls of the project service for the story."""
     if story.cause is not None:
         shown = float((story.message.edited or {}).get("ts") or story.message.ts)
@@ -152,14 +138,15 @@ def service_calls_of(calls: Sequence[ProjectCall], story: Story, steps: Sequence
     answered = [float(step["at"]) for step in steps if step.get("what") in {"answered", "unknown"}]
     start = min(asked, default=story.start) - _CLOCKS
     end = max(answered, default=story.end) + _CLOCKS
+    tags = map(_tag, viewer.thread(story.message.channel, story.root))
+    sessions = {str(tag["session"]) for tag in tags if "session" in tag}
+    if not (asked or sessions):  # as far as anyone knows, it went to no agent
+        return []
+    own = sessions | {""} if sessions else None  # None: the first answer isn't there yet
     chats = [call for call in calls if call.path.endswith("/chat") and start <= call.at <= end]
-    alike = [call for call in chats if _has_text_of(call, story.message)]
-    return alike or (chats if asked else [])
+    return [call for call in chats if own is None or call.session in own]
 
 
-def _has_text_of(call: ProjectCall, message: Message) -> bool:
-    """Whether a chat has the words of *message*, ignoring names, markup and prefixes."""
-    sent = call.body.get("message") if isinstance(call.body, dict) else None
-    words = _MARKS.sub("", message.text).casefold()
-    heard = re.sub(r"\W+", "", str(sent or "")).casefold()
-    return bool(words and heard) and (words in heard or words.endswith(heard))
+def _tag(message: Message) -> Json:
+    """What the bridge wrote about its *message* for itself: the session, and the ``ts`` of the message it answers."""
+    return dict((message.metadata or {}).get("event_payload", {}))

@@ -55,12 +55,13 @@ async def steps_of(
     story = story_of(slack, viewer, message)
     recorded = await traces.of(viewer.workspace.messages.permalink(story.message))
     story = story.until(recorded)
-    calls = project.calls if project is not None else []
+    deliveries = list(deliveries_of(slack, story))
+    calls = service_calls_of(project.calls, viewer, story, recorded) if project is not None else []
     steps = [
-        *(_delivered(one) for one in deliveries_of(slack, story)),
+        *map(_delivered, deliveries),
         *(_recorded(one, before) for before, one in pairwise([None, *recorded]) if one),
-        *(_asked_of_service(one) for one in service_calls_of(calls, story, recorded)),
-        *(_asked_of_slack(one) for one in api_calls_of(slack, viewer, story)),
+        *map(_asked_of_service, calls),
+        *map(_asked_of_slack, api_calls_of(slack, viewer, story, deliveries)),
     ]
     return sorted(steps, key=lambda step: float(step["at"]))
 
@@ -107,12 +108,11 @@ def _recorded(step: Json, before: Json | None) -> Json:
 
 def _asked_of_service(call: ProjectCall) -> Json:
     outcome = "waiting or cut off" if call.status is None else "ok" if call.status < _REFUSED else f"HTTP {call.status}"
-    session = call.body.get("sessionId") if isinstance(call.body, dict) else None
     return _step(
         TO_SERVICE,
         call.at,
         f"{call.method} {call.path}",
-        detail=f"session {session}" if session is not None else "",
+        detail=f"session {call.session}" if call.session else "",
         ms=call.seconds * 1000 if call.status is not None else None,
         outcome=outcome,
         body=call.body,

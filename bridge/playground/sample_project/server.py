@@ -27,7 +27,10 @@ _PREFIX: Final = "/api/sdk"
 
 @dataclass
 class ProjectCall:
-    """One request: *body* is its JSON, if any; *status* is None until it is answered."""
+    """One request: *body* is its JSON, if any; *status* is None until it is answered.
+
+    *session* is the one that it names, or its answer; ``""`` if neither does.
+    """
 
     method: str
     path: str
@@ -36,6 +39,12 @@ class ProjectCall:
     key_ok: bool
     status: int | None = None
     seconds: float = 0.0
+    session: str = ""
+
+    def note_session(self, sent: Any) -> None:
+        """Note the session that a request or its answer names."""
+        if isinstance(sent, dict) and sent.get("sessionId") is not None:
+            self.session = str(sent["sessionId"])
 
 
 Operation = Callable[[Operations, str, Any], Any]
@@ -116,6 +125,7 @@ class SampleProject:
             call = ProjectCall(
                 request.method, request.url.path, _read(sent), self._clock(), self._is_signed_in(request)
             )
+            call.note_session(call.body)
             self.calls.append(call)
             started = time.perf_counter()
             answer = await self._planned(call, lambda: self._properly(operation, request, call))
@@ -153,7 +163,9 @@ class SampleProject:
             return JSONResponse({"error": "Invalid API key"}, status_code=401)
         try:
             answer = operation(self.operations, request.path_params.get("id", ""), call.body)
-            return JSONResponse(await answer if inspect.isawaitable(answer) else answer)
+            answer = await answer if inspect.isawaitable(answer) else answer
+            call.note_session(answer)
+            return JSONResponse(answer)
         except Refused as refused:
             return JSONResponse({"error": refused.message}, status_code=refused.status)
 
