@@ -139,6 +139,7 @@ class _Inbound(BaseModel, frozen=True):
     )
     named: ClassVar[str] = ""  # for the audit, if not by its kind
     starts_by: ClassVar[Starter] = "person"  # what starts a message that it has sent to an agent
+    in_words: ClassVar[str] = ""  # what it is, for people (`kind_in_words`)
     is_about_failures: ClassVar[bool] = False  # if it can't be posted, a dead letter would be the next one
 
     @classmethod
@@ -166,6 +167,12 @@ class _Inbound(BaseModel, frozen=True):
     def starters(self) -> tuple[tuple[str, Starter, str], ...]:
         """Those for whom what it starts is judged, each with what starts it, and the app's ID."""
         return ((self.user, "person", ""),)
+
+
+def kind_in_words(kind: str) -> str:
+    """Say what an input of a stored *kind*, perhaps a later version's, is: ``a slash command``."""
+    known = KINDS.get(kind)
+    return (known and known.in_words) or f"a {kind.replace('_', ' ')}"
 
 
 class Job(_Inbound):
@@ -204,6 +211,7 @@ class InboundMessage(_Inbound):
     is_request: ClassVar[bool] = True
     is_placed: ClassVar[bool] = True
     kind: Literal["message"] = "message"
+    in_words: ClassVar[str] = "a message"
     source: Literal["typed", "form", "app", "word"]
     text: str
     ts: str
@@ -286,6 +294,7 @@ class SlashCommand(Interaction):
 
     is_placed: ClassVar[bool] = True
     kind: Literal["command"] = "command"
+    in_words: ClassVar[str] = "a slash command"
     command: str
     text: str = ""
 
@@ -298,6 +307,7 @@ class Click(Interaction):
     """
 
     kind: Literal["click"] = "click"
+    in_words: ClassVar[str] = "a click"
     action_id: str
     value: str = ""
     message_ts: str = ""
@@ -321,6 +331,7 @@ class StopRequest(_Inbound):
     """
 
     kind: Literal["stop"] = "stop"
+    in_words: ClassVar[str] = "a request to stop"
     given: str
     thread_ts: str = ""
     message_ts: str = ""
@@ -339,6 +350,7 @@ class Submission(Interaction):
     """
 
     kind: Literal["submission"] = "submission"
+    in_words: ClassVar[str] = "a submitted form"
     form: str
     values: dict[str, Any] = Field(default_factory=dict)
     private_metadata: str = ""
@@ -355,6 +367,7 @@ class Notice(Respondable):
 
     version: ClassVar[int] = 2
     kind: Literal["notice"] = "notice"
+    in_words: ClassVar[str] = "a notice"
     what: str
     reply: dict[str, Any] = {}
     of: str = ""
@@ -389,6 +402,7 @@ class HomeOpened(_Inbound):
     is_unrequested: ClassVar[bool] = True
     is_placed: ClassVar[bool] = True
     kind: Literal["home"] = "home"
+    in_words: ClassVar[str] = "the Home tab was opened"
     view_hash: str = ""
     refusal: str = ""
 
@@ -418,6 +432,7 @@ class MessagesTabOpened(_Inbound):
     is_unrequested: ClassVar[bool] = True
     is_placed: ClassVar[bool] = True
     kind: Literal["messages_opened"] = "messages_opened"
+    in_words: ClassVar[str] = "the Messages tab was opened"
 
 
 class Shortcut(Interaction):
@@ -429,6 +444,7 @@ class Shortcut(Interaction):
 
     is_placed: ClassVar[bool] = True
     kind: Literal["shortcut"] = "shortcut"
+    in_words: ClassVar[str] = "a shortcut"
     name: str
     text: str = ""
     author: str = ""

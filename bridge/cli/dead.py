@@ -12,9 +12,8 @@ from bridge.cli.names import DisplayNames, opened_names
 from bridge.cli.printing import moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
-from bridge.cli.trace import KINDS
 from bridge.ids import TurnId
-from bridge.inbound import WAITING_LIMIT
+from bridge.inbound import WAITING_LIMIT, kind_in_words
 from bridge.queue.dead import DeadLetter, DeadLetters
 from bridge.queue.put import Queued
 from bridge.queue.scripting import Scripts
@@ -125,7 +124,7 @@ def table(letters: Sequence[DeadLetter], owner: Owner | None, names: DisplayName
             "when": moment(letter.died_at),
             "where": _permalink(letter, owner) or f"{names.channel(letter.channel)} {letter.ts}".strip() or "unknown",
             "who": names.person(letter.user) or "unknown",
-            "what": KINDS.get(letter.kind, letter.kind) or "unknown",
+            "what": kind_in_words(letter.kind) if letter.kind else "unknown",
             "why": letter.reason,
             "retry": _effect_of_retry(letter),
         }

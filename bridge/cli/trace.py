@@ -18,6 +18,7 @@ from bridge.cli.store import JsonOption, in_store
 from bridge.ends.decisions import explain
 from bridge.ends.messages import NOT_YET
 from bridge.ids import LinkedMessage, MessageKey
+from bridge.inbound import kind_in_words
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import MessageTrace, TurnTrace, owner_of, trace_of
 from bridge.queue.turn_log import Delivery
@@ -141,8 +142,7 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     queued += f", ahead of {counted(turn.overtakes, 'newer message')}" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
     queued += "" if turn.retries else _waiting(turn)
-    kind = KINDS.get(turn.kind, f"a {turn.kind.replace('_', ' ')}")
-    yield TraceStep(at, "received", (first and _arrival(first)) or kind, process)
+    yield TraceStep(at, "received", (first and _arrival(first)) or kind_in_words(turn.kind), process)
     yield TraceStep(at, "decided", (first and _reason(first.why)) or "accepted", process)
     yield TraceStep(at, "queued", queued, process)
     found = [other for other in turn.deliveries[1:] if not other.event]  # an outage may have it read again and again
@@ -241,27 +241,6 @@ def _next_try(turn: TurnTrace) -> str:
     """Say when a turn that waits for the service is tried again, if that isn't in a few seconds."""
     return f"; waiting for the project service until {moment(turn.next_try, 'seconds')}" if turn.next_try else ""
 
-
-KINDS: Final = {
-    "message": "a message",
-    "triggered_run": "an app's message that runs a workflow",
-    "command": "a slash command",
-    "click": "a click",
-    "stop": "a request to stop",
-    "home": "the Home tab was opened",
-    "messages_opened": "the Messages tab was opened",
-    "submission": "a submitted form",
-    "shortcut": "a shortcut",
-    "report": "a scheduled report",
-    "scheduled": "a scheduled question or run",
-    "scheduled_run": "a scheduled run",
-    "approved_run": "an approved run",
-    "approval": "a request for approval is due",
-    "alert": "an alert",
-    "incident": "an incident",
-    "notice": "a notice",
-}
-"""Kinds of input in words for people, by the stored name."""
 
 _NOT_SHOWN: Final = ("deleted", "stopped")
 _OUTCOMES: Final = {

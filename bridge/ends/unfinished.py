@@ -10,16 +10,12 @@ from bridge.ends import notices
 from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
 from bridge.ends.refusals import why_not_posted
 from bridge.ids import TurnId
-from bridge.inbound import KINDS, InboundMessage, Notice
+from bridge.inbound import KINDS, InboundMessage, Notice, kind_in_words
 from bridge.queue.records import OFF, Step, Unreadable, end_of
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
 
-_SCHEDULED: Final = {
-    "scheduled": "a scheduled question or run",
-    "scheduled_run": "a scheduled run",
-    "approved_run": "an approved run",
-}
+_SET_UP: Final = frozenset({"scheduled", "scheduled_run", "approved_run"})  # earlier, so it's no "last action"
 
 
 def unfinished(
@@ -44,7 +40,8 @@ def unfinished(
         text, small = State.RUN_UNKNOWN.value.said, UNKNOWN.cure
     else:
         why = "started several times, never finished" if is_readable else "written by another version of the bridge"
-        what = "this message" if is_message else command or _SCHEDULED.get(kind, "your last action")
+        did = kind_in_words(kind) if kind in _SET_UP else "your last action"
+        what = "this message" if is_message else command or did
         text, small = (GIVEN_UP["menu"] if error else DEATHS[why]).said, ""
         left = "it wasn't sent to the agent" if is_message else "nothing was done"
         text = f"{text.format(what=what, refused=why_not_posted(error))}, so {left}."

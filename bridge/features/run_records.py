@@ -19,6 +19,7 @@ class TriggeredRun(Job):
     is_of_owner: ClassVar[bool] = True
     is_public: ClassVar[bool] = True
     kind: Literal["triggered_run"] = "triggered_run"
+    in_words: ClassVar[str] = "an app's message that runs a workflow"
     named: ClassVar[str] = "app message"
     workflow: int
     message: InboundMessage
@@ -51,6 +52,7 @@ class ScheduledRun(Job):
     tells_owner: ClassVar[bool] = True
     is_public: ClassVar[bool] = True
     kind: Literal["scheduled_run"] = "scheduled_run"
+    in_words: ClassVar[str] = "a scheduled run"
     named: ClassVar[str] = "scheduled run"
     task: str
     slot: AwareDatetime
@@ -77,6 +79,7 @@ class ApprovedRun(Job):
     is_of_owner: ClassVar[bool] = True
     is_public: ClassVar[bool] = True
     kind: Literal["approved_run"] = "approved_run"
+    in_words: ClassVar[str] = "an approved run"
     named: ClassVar[str] = "approved run"
     approval: str
     digest: str

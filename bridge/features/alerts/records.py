@@ -21,6 +21,7 @@ class AlertEdge(Job):
     is_of_owner: ClassVar[bool] = True
     tells_owner: ClassVar[bool] = True
     kind: Literal["alert"] = "alert"
+    in_words: ClassVar[str] = "an alert"
     alert: str
     since: AwareDatetime
     ended: AwareDatetime | None = None

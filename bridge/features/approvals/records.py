@@ -17,6 +17,7 @@ class ApprovalDue(Job):
     is_unrequested: ClassVar[bool] = True
     is_public: ClassVar[bool] = True
     kind: Literal["approval"] = "approval"
+    in_words: ClassVar[str] = "a request for approval is due"
     approval: str
     what: Literal["reminder", "end", "wanted", "still wanted"]
     thread_ts: str = ""

@@ -19,6 +19,7 @@ class IncidentChange(Job):
     is_of_owner: ClassVar[bool] = True
     is_about_failures: ClassVar[bool] = True
     kind: Literal["incident"] = "incident"
+    in_words: ClassVar[str] = "an incident"
     incident: str
     does: Literal["begins", "changes", "again", "ends"]
     at: AwareDatetime

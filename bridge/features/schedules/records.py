@@ -19,6 +19,7 @@ class Report(Job):
     is_of_owner: ClassVar[bool] = True
     tells_owner: ClassVar[bool] = True
     kind: Literal["report"] = "report"
+    in_words: ClassVar[str] = "a scheduled report"
     report: str
     slot: AwareDatetime
     is_asked_for: bool = False
@@ -41,6 +42,7 @@ class ScheduledTask(Job):
     is_public: ClassVar[bool] = True
     starts_by: ClassVar[Starter] = "schedule"
     kind: Literal["scheduled"] = "scheduled"
+    in_words: ClassVar[str] = "a scheduled question or run"
     task: str
     does: str
     slot: AwareDatetime
