@@ -139,6 +139,23 @@ async def test_a_card_shows_the_command_that_it_came_from(
     assert of_the_line == ["command /workflows", "POST /api/sdk/workflows/1/run", "response_url"]
 
 
+async def test_a_late_card_shows_the_command_that_the_bridge_recorded(
+    alice: Window, slack: EmulatedSlack, supervisor: FakeSupervisor
+) -> None:
+    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="run 1 slow")
+    at = slack.deliveries[-1].at - 0.0009  # in milliseconds, rounded down
+    received = {"at": at, "what": "received", "detail": "a slash command", "process": "p1"}
+    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="list")
+    card = await calls(alice.http, "chat.postMessage", channel=sample.GENERAL, text="done")
+    supervisor.steps[slack.permalink(sample.GENERAL, card["ts"])] = [received]
+
+    _received, command, posted = await alice.wires(sample.GENERAL, card["ts"])
+
+    assert [delivery.payload["text"] for delivery in slack.deliveries] == ["run 1 slow", "list"]
+    assert command["body"]["text"] == "run 1 slow"
+    assert posted["what"] == "chat.postMessage"
+
+
 async def test_a_file_download_is_on_its_messages_wires(
     alice: Window, slack: EmulatedSlack, http: httpx.AsyncClient
 ) -> None:

@@ -140,6 +140,21 @@ async def test_the_story_of_each_message_has_its_own_chat(playground: Playground
     assert all(words in chat[0] for words, chat in zip(typed, chats, strict=True)), chats
 
 
+async def test_the_story_of_a_card_begins_with_its_command(playground: Playground) -> None:
+    for text in ("run 3 hello", "list"):
+        await playground.do("command", ALICE, channel=GENERAL, command="/workflows", text=text)
+
+    async def card() -> str | None:
+        messages = (await playground.state(ALICE, GENERAL))["messages"]
+        return next((one["ts"] for one in messages if "hello" in str(one) and "run" in str(one).lower()), None)
+
+    await wait_until(card, "the run's card is shown", 30)
+    story = await story_of(playground, await card() or "")
+
+    assert (story[0]["what"], story[0]["body"]["text"]) == ("command /workflows", "run 3 hello")
+    assert any(step["what"].endswith("/run") for step in story)
+
+
 async def test_commands_are_offered_with_their_usage(playground: Playground) -> None:
     commands = (await playground.state(ALICE))["commands"]
 

@@ -1,7 +1,8 @@
 """Finds the requests that belong to one message. Few say so themselves, hence these rules.
 
 - The story of a message starts when a person writes it. For the app's message that is the one that its metadata name,
-  else the last message of a person in the thread, or the last command or click in the channel.
+  else the last message of a person in the thread, or the last command or click in the channel before the bridge
+  received one, as it recorded.
 - It ends with the last step that the bridge recorded, else with the person's next message in the thread.
 - Its Web API calls are those in the thread, those about the message's files, and responses by the response URLs that
   its commands and clicks came with.
@@ -23,6 +24,7 @@ from bridge.playground.sample_project import ProjectCall
 
 _CLOCKS: Final = 0.25  # seconds of clock skew between two processes
 _AFTERWARDS: Final = 2.0  # seconds for what follows the last step: clearing a status, updating a card
+_ROUNDED: Final = 0.001  # seconds: the bridge records milliseconds
 _LED_TO: Final = 900.0  # seconds; no run takes longer
 
 
@@ -44,38 +46,37 @@ class Story:
         """Whether a moment is within the story."""
         return self.start - _CLOCKS <= at <= self.end
 
-    def until(self, steps: Sequence[Json]) -> Story:
-        """The same story, ending with the bridge's last step."""
-        last = max((float(step["at"]) for step in steps), default=self.end)
-        return replace(self, end=last + _AFTERWARDS)
+
+def told_by(viewer: Viewer, message: Message) -> Message:
+    """The message that the story of *message* is about: a person's, or *message* itself."""
+    thread = viewer.thread(message.channel, message.thread_ts) if message.is_reply else [message]
+    until = str(_tag(message).get("message", message.ts))
+    before = [said for said in _said(thread) if said.ts <= until]
+    return before[-1] if before else message
 
 
-def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message) -> Story:
-    """The story of *message*, as far as the person sees it."""
-    if message.is_reply:
-        said = [one for one in viewer.thread(message.channel, message.thread_ts) if not one.bot_id and not one.to]
-        before = [one for one in said if one.ts <= str(_tag(message).get("message", message.ts))]
-        if before:
-            return _of_a_person(before[-1], said)
-    if not message.bot_id and not message.to:
-        thread = viewer.thread(message.channel, message.ts)
-        return _of_a_person(message, [one for one in thread if not one.bot_id and not one.to])
-    return _of_the_app(slack, message)
-
-
-def _of_a_person(message: Message, said: Sequence[Message]) -> Story:
-    following = [float(one.ts) for one in said if one.ts > message.ts]
+def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, steps: Sequence[Json]) -> Story:
+    """The story of *message*, `told_by` another, as far as the person sees it; the bridge recorded its *steps*."""
     root = message.thread_ts or message.ts
-    return Story(message, message.user, root, float(message.ts), end=following[0] if following else float("inf"))
+    story = Story(message, message.to, root, float(message.ts))
+    if said := _said([message]):
+        following = [float(one.ts) for one in _said(viewer.thread(message.channel, root)) if one.ts > message.ts]
+        story = replace(story, user=said[0].user, end=min(following, default=story.end))
+    else:
+        received = [float(step["at"]) + _ROUNDED for step in steps if step.get("what") == "received"]
+        before = min(received, default=story.start)
+        for delivery in reversed(slack.deliveries):
+            user = _user_of(delivery, message.channel)
+            if user and user == (message.to or user) and before - _LED_TO <= delivery.at <= before:
+                story = replace(story, user=user, start=delivery.at, cause=delivery)
+                break
+    last = max((float(step["at"]) for step in steps), default=story.end)
+    return replace(story, end=last + _AFTERWARDS)
 
 
-def _of_the_app(slack: EmulatedSlack, message: Message) -> Story:
-    shown = float(message.ts)
-    for delivery in reversed(slack.deliveries):
-        user = _user_of(delivery, message.channel)
-        if user and user == (message.to or user) and shown - _LED_TO <= delivery.at <= shown:
-            return Story(message, user, message.thread_ts or message.ts, delivery.at, cause=delivery)
-    return Story(message, message.to, message.thread_ts or message.ts, shown)
+def _said(messages: Sequence[Message]) -> list[Message]:
+    """Those that people wrote."""
+    return [message for message in messages if not message.bot_id and not message.to]
 
 
 def _user_of(delivery: AppDelivery, channel: str) -> str:
@@ -133,7 +134,7 @@ def service_calls_of(
     """The bridge's calls of the project service for the story."""
     if story.cause is not None:
         shown = float((story.message.edited or {}).get("ts") or story.message.ts)
-        return [call for call in calls if story.start - _CLOCKS <= call.at <= shown + _CLOCKS]
+        return [call for call in calls if story.start <= call.at <= shown]
     asked = [float(step["at"]) for step in steps if step.get("what") == "sent"]
     answered = [float(step["at"]) for step in steps if step.get("what") in {"answered", "unknown"}]
     start = min(asked, default=story.start) - _CLOCKS

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
-from bridge.playground.page.story import api_calls_of, deliveries_of, service_calls_of, story_of
+from bridge.playground.page.story import api_calls_of, deliveries_of, service_calls_of, story_of, told_by
 from bridge.playground.page.supervisor import Trace
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall, SampleProject
@@ -52,9 +52,9 @@ async def steps_of(
     message: Message, viewer: Viewer, slack: EmulatedSlack, project: SampleProject | None, traces: Traces
 ) -> list[Json]:
     """Every step in the story of *message*, in order."""
-    story = story_of(slack, viewer, message)
-    recorded = await traces.of(viewer.workspace.messages.permalink(story.message))
-    story = story.until(recorded)
+    message = told_by(viewer, message)
+    recorded = await traces.of(viewer.workspace.messages.permalink(message))
+    story = story_of(slack, viewer, message, recorded)
     deliveries = list(deliveries_of(slack, story))
     calls = service_calls_of(project.calls, viewer, story, recorded) if project is not None else []
     steps = [
