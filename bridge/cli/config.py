@@ -160,29 +160,23 @@ def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[V
 def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
     """List the projects, each with the sources of its values."""
     known, file = {one.name: one.source for one in settings}, str(found.file or "")
+    variables = {"base_url": "PROJECT_BASE_URL", "api_key": "PROJECT_API_KEY"}
+    variables |= {name: f"BRIDGE_{name.upper()}" for name in OWN}
     listed = []
-    for one in found.projects:
-        is_default = one.id == DEFAULT
-        listed.append(
-            {
-                "id": one.id,
-                "name": one.name,
-                "base_url": one.base_url or None,
-                "api_key": "set" if one.api_key.get_secret_value() else None,
-                "channels": sorted(one.channels),
-                **{name: getattr(one, name) or None for name in OWN},
-                "sources": {
-                    "name": file if one.name != one.id else "default",
-                    "base_url": known["PROJECT_BASE_URL"] if is_default else file,
-                    "api_key": known["PROJECT_API_KEY"] if is_default else file,
-                    "channels": file if one.channels else "",
-                    **{
-                        name: known[f"BRIDGE_{name.upper()}"] if is_default else file if getattr(one, name) else ""
-                        for name in OWN
-                    },
-                },
-            }
-        )
+    for project in found.projects:
+        values = {
+            "name": project.name,
+            "base_url": project.base_url or None,
+            "api_key": "set" if project.api_key.get_secret_value() else None,
+            "channels": sorted(project.channels),
+            **{name: getattr(project, name) or None for name in OWN},
+        }
+        sources = {name: file if value else "" for name, value in values.items()}
+        if project.name == project.id:
+            sources["name"] = "default"
+        if project.id == DEFAULT:
+            sources |= {name: known[variable] for name, variable in variables.items()}
+        listed.append({"id": project.id, **values, "sources": sources})
     return listed
 
 
