@@ -173,8 +173,10 @@ class Access:
     def _asked(self, act: Act, user: str, channel: str, project: str, target: Target | None) -> Asked:
         if project == ASK:
             return Asked(act, user, channel, "", target=target)
-        id_ = base_of(project) or DEFAULT
-        return Asked(act, user, channel, id_, self.project_name(project), target, holders=self.holders(project))
+        asked = Asked(act, user, channel, project or DEFAULT, self.project_name(project), target)
+        if "+" in project:  # with a key of some people
+            return replace(asked, project=base_of(project) or DEFAULT, holders=self.holders(project))
+        return asked
 
     async def holds(self, holders: Sequence[str], user: str, *, if_unknown: bool = False) -> bool:
         """Whether *user* is one of those people, or in one of those user groups, now. Raises `SlackError`.

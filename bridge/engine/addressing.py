@@ -111,16 +111,16 @@ class Addressing:
 
         Raises `StoreUnavailable`, and `SlackError` if it's unknown who has which key.
         """
-        found = await self._assigned(inbound)
-        of_person = found.is_placed and found.user and not getattr(found, "app", "")
-        if found.project == ASK or not of_person or not self.projects.keyed(found.project):
-            return found
-        key = await self.access.key_for(self.projects, found.project, found.user)
-        return found if key == found.project else found.model_copy(update={"project": key})  # type: ignore[return-value] # a copy is of the same type
+        found: Inbound = inbound
+        if self.projects.is_several and inbound.is_placed and not inbound.names_project:
+            found = await self._of_several(inbound)
+        may_have_key = self.projects.has_keys and found.is_placed and found.project != ASK
+        if may_have_key and found.user and not getattr(found, "app", ""):
+            key = await self.access.key_for(self.projects, found.project, found.user)
+            found = found.model_copy(update={"project": key})
+        return found  # type: ignore[return-value] # a copy is of the same type
 
-    async def _assigned(self, inbound: I) -> I:
-        if not self.projects.is_several or inbound.names_project or not inbound.is_placed:
-            return inbound
+    async def _of_several(self, inbound: I) -> I:
         named: NamedProject | None = None
         changed: dict[str, str] = {}
         about: Inbound = inbound

@@ -15,12 +15,12 @@ from bridge.engine.turn import Turn
 _PLAIN: Final = re.compile(r"[\w.:; -]{1,200}", re.ASCII)
 
 
-def caller_headers(turn: Turn) -> Mapping[str, str]:
+def caller_headers(turn: Turn, request: str = "") -> Mapping[str, str]:
     """Return the headers of *turn*'s request.
 
     What nobody typed has its owner's ID in ``X-Slack-User``, and what started it in ``X-Slack-Cause``: ``schedule``,
     ``alert`` or ``app A…``; who had it done by hand follows. ``Idempotency-Key`` is the turn's ID, also if the request
-    is repeated.
+    is repeated; that of another *request* ends with its name.
     """
     body: Any = getattr(turn.body, "started_by", None) or turn.body
     person, by, app = body.starters[0]
@@ -35,6 +35,6 @@ def caller_headers(turn: Turn) -> Mapping[str, str]:
         "X-Slack-Channel": turn.channel,
         "X-Slack-Thread": thread,
         "X-Slack-Cause": cause,
-        "Idempotency-Key": turn.id,
+        "Idempotency-Key": f"{turn.id}.{request}" if request else turn.id,
     }
     return {name: value for name, value in found.items() if _PLAIN.fullmatch(value)}

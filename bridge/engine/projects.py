@@ -46,6 +46,7 @@ class ServedProjects:
         """
         self._all = projects
         self.connections = (*projects, *keyed)
+        self.has_keys = bool(keyed)
         self._by_key = {one.key: one for one in self.connections}
         self._by_channel = {channel: one for one in reversed(projects) for channel in one.channels}
         self.is_several = len(projects) > 1  # otherwise, people see nothing of projects

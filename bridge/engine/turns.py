@@ -216,7 +216,9 @@ class Turns:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
                 async with self._share(turn) if self.deps.projects.is_several else nullcontext():
-                    result = await self._refused(turn) or await self._without_key(turn)
+                    result = await self._refused(turn)
+                    if result is None and self.deps.projects.has_keys:
+                        result = await self._without_key(turn)
                     result = result or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 # Of settings that were never read, as the door shares their cache and mustn't wait.

@@ -152,7 +152,8 @@ def parts_of(reply: Reply) -> Iterator[Part]:
         yield _in_blocks("0", reply)
     else:
         yield from (Part(str(number), piece) for number, piece in enumerate(pieces(reply.text)))
-    yield from replies_of(reply)
+    if reply.replies:
+        yield from replies_of(reply)
 
 
 def replies_of(reply: Reply) -> Iterator[Part]:

@@ -176,7 +176,7 @@ class Poster:
         self._pace = Pace(monotonic=monotonic, sleep=sleep)
         self._fallback = BlockFallback()
         self._pages = Pages()
-        self._may_upload = "files:write" in identity.scopes
+        self.may_upload = "files:write" in identity.scopes
         self.directs: Latest[str, str] = Latest(_MOST_DIRECTS)  # with people, by user ID, to whom it has posted
         self.authorship = Authorship(identity)
 
@@ -190,7 +190,7 @@ class Poster:
         """
         most = _without_files(reply, MOST_MESSAGES)
         posting = _Posting(place, tag, existing, self._deadline(guard), reply.speaker)
-        may_be_a_file = not reply.blocks and self._may_upload and not (existing and has_later_parts(existing))
+        may_be_a_file = not reply.blocks and self.may_upload and not (existing and has_later_parts(existing))
         laid_out = await _laid_out(reply, most + 1 if may_be_a_file else None)
         whole = None
         if may_be_a_file and len(laid_out) > most:
@@ -218,11 +218,6 @@ class Poster:
         if reply.files:
             await self._attach(posting, reply.files)
         return first_of(existing)
-
-    @property
-    def may_upload(self) -> bool:
-        """Whether the app may post files."""
-        return self._may_upload
 
     def channel_of(self, place: Place) -> str:
         """Return the channel of posts in *place*, as Slack answered; a person whom only earlier processes wrote to."""
@@ -455,7 +450,7 @@ class Poster:
         """Upload a file; False if Slack doesn't allow it. An empty file counts as uploaded."""
         if name in posting.existing or not attachment.content:
             return True
-        if not self._may_upload:
+        if not self.may_upload:
             return False
         ts: str | None = ""  # Slack shares files asynchronously, and doesn't return the message's ts
         try:

@@ -96,7 +96,7 @@ class ChannelSettings(BaseModel, frozen=True):
         """Return the settings for *project*: the IDs of another one mean nothing there."""
         return (
             self
-            if base_of(self.project or "") == base_of(project)
+            if (self.project or "") == project or base_of(self.project or "") == base_of(project)
             else self.model_copy(update={"agent": None, "apps": {}})
         )
 

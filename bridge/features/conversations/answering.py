@@ -103,31 +103,20 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if not isinstance(question, _Question):
         return question
     agent, text, session = question.agent, question.text, question.conversation.session
-    is_limited = deps.limits.listed or has_file(deps.access.rules)  # else everyone may whom the door lets in
-    limits = await _limits(deps, turn, message, agent, text) if is_limited else ()
+    limits: tuple[Quota, ...] = ()
+    if deps.limits.listed or has_file(deps.access.rules):  # else everyone may whom the door lets in
+        limits = await _limits(deps, turn, message, agent, text)
     repeats = bool(turn.project.repeat) and await _only_reads(turn, agent)
-    if turn.record.is_repeated:
-        limits = ()  # it was counted
-        await _check_that_it_is_up(turn)
-
-    headers = caller_headers(turn) if deps.names_caller else {}
 
     async def send() -> tuple[ChatAnswer, bool]:
         try:
+            headers = caller_headers(turn) if deps.names_caller else None
             return await turn.project.client.send_message(agent, text, session_id=session, headers=headers), False
         except NotFound as exc:
             exc.has_item = not exc.is_page and await _agent_exists(turn, agent)
             if session is None or not exc.has_item:
                 raise
-            is_complete = message.is_root or text.startswith((BEFORE, SINCE))
-            full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
-            turn.lease.check()
-            try:
-                anew = {**headers, "Idempotency-Key": f"{turn.id}.2"} if headers else {}  # it's another request
-                return await turn.project.client.send_message(agent, full_text, headers=anew), True
-            except NotFound as again:
-                again.has_item = not again.is_page
-                raise
+            return await _send_anew(deps, turn, message, agent, text), True
 
     try:
         first = agent if question.conversation.agent is None else None
@@ -152,31 +141,22 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             root=question.conversation.root,
         )
     )
-    is_late = (
-        message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id)
-    )
-    notes = _notes(turn, found, is_new=is_new, has_session=known is not None, is_late=is_late)
+    facts = {answers.SESSION_GONE: is_new, answers.NO_SESSION: known is None, answers.REPEATED: turn.record.is_repeated}
+    notes = [note for note, is_so in facts.items() if is_so]
+    if found.is_cut:
+        notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
+    if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
+        notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
         answers.answer, found.message, found.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
         project=turn.project_name, speaker=question.speaker, has_files=deps.slack.may_upload,
     )  # fmt: skip
     reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
-    told = [await turn.project.catalog.agent_name(agent)] if question.status.is_told else []
-    after = tuple([AnswerShown(turn=turn.id, agent=name) for name in told])
+    after: tuple[AnswerShown, ...] = ()
+    if question.status.is_told:
+        after = (AnswerShown(turn=turn.id, agent=await turn.project.catalog.agent_name(agent)),)
     return Outcome(what="answered", reply=reply, agent=agent, session=known, after=after)
-
-
-def _notes(turn: Turn, found: ChatAnswer, *, is_new: bool, has_session: bool, is_late: bool) -> list[str]:
-    """Return what stands below an answer."""
-    facts = {
-        answers.SESSION_GONE: is_new,
-        answers.NO_SESSION: not has_session,
-        answers.CUT.format(size=size(found.size) or TOO_LARGE): found.is_cut,
-        answers.REPEATED: turn.record.is_repeated,
-        answers.LATE: is_late,
-    }
-    return [note for note, is_so in facts.items() if is_so]
 
 
 async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, text: str) -> tuple[Quota, ...]:
@@ -186,15 +166,30 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
     """
     access, owner = deps.access, message.owner if message.app else ""
     known = await turn.project.catalog.agent(agent)
-    limits = await deps.limits.of_question(turn, known, text, person=owner)
+    limits = () if turn.record.is_repeated else await deps.limits.of_question(turn, known, text, person=owner)
     if not has_file(access.rules):
         return limits
     await access.require_start(turn, "ask", target_of(known) or Target("agent", str(agent)))
     return limits
 
 
+async def _send_anew(deps: Deps, turn: Turn, message: InboundMessage, agent: int, text: str) -> ChatAnswer:
+    """Send a message in a new session, as its own is gone, with the thread's earlier messages."""
+    is_complete = message.is_root or text.startswith((BEFORE, SINCE))
+    full_text = text if is_complete else await deps.context.quote_thread(message.thread, message.ts, text)
+    turn.lease.check()
+    headers = caller_headers(turn, "2") if deps.names_caller else None
+    try:
+        return await turn.project.client.send_message(agent, full_text, headers=headers)
+    except NotFound as exc:
+        exc.has_item = not exc.is_page
+        raise
+
+
 async def _only_reads(turn: Turn, agent: int) -> bool:
-    """Whether *agent* is one of those that may be asked twice. Raises `ProjectError`."""
+    """Whether *agent* is one of those that may be asked twice. Raises `ProjectError`, also if that has to wait."""
+    if turn.record.is_repeated:
+        await _check_that_it_is_up(turn)
     known = await turn.project.catalog.agent(agent)
     return known is not None and any(is_called(key, known) for key in turn.project.repeat)
 

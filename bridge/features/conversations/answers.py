@@ -39,7 +39,9 @@ def answer(
     With *feedback*, people can vote on the answer. *by* is the agent's name, if it should be shown, *project* its
     project's. The message is from *speaker*. What it asks is below, and with *has_files*, the files it hands over.
     """
-    read = fences.read(message, has_files=has_files)
+    read = fences.Read(message)
+    if fences.MAY_HAVE.search(message):
+        read = fences.read(message, has_files=has_files)
     shown = legible(read.text)
     if is_blank(shown):
         shown = _CHOOSE if read.options else "_The agent sent an empty answer._"

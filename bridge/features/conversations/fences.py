@@ -25,6 +25,9 @@ CHOSEN: Final = tuple(f"option:{number}" for number in range(10))
 
 CHOSEN_IN_MENU: Final = "option:menu"
 
+MAY_HAVE: Final = re.compile(r"^ {0,3}(?:`{3,}+|~{3,}+)[ \t]*+(?:options[ \t\r]*$|[^`\n]*\.[A-Za-z])", re.MULTILINE)
+"""A line with which such a fence may begin."""
+
 _ASK: Final = "options"
 _MOST_FILES: Final = 5
 _LARGEST: Final = 1024 * 1024  # bytes
@@ -33,7 +36,6 @@ _FILE: Final = re.compile(r"(?:\S+[ \t]+)?+(?P<name>[^\s/\\][^/\\]*\.[A-Za-z][A-
 _LANGUAGES: Final = frozenset({"asp.net", "node.js", "vb.net", "vue.js"})  # look like a file's name
 _UNSAFE: Final = re.compile(r"[^\w .()+@=,-]")
 _LONGEST_NAME: Final = 100
-_MAY_HAVE: Final = re.compile(r"^ {0,3}(?:`{3,}+|~{3,}+)[ \t]*+(?:options[ \t\r]*$|[^`\n]*\.[A-Za-z])", re.MULTILINE)
 _BEGINNING: Final = 60
 
 
@@ -53,8 +55,6 @@ def _parser() -> MarkdownIt:
 
 def read(answer: str, *, has_files: bool) -> Read:
     """Find the fences in an agent's *answer*; without *has_files*, files stay fences."""
-    if not _MAY_HAVE.search(answer):
-        return Read(answer)
     answer = answer.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
     lines, options, files = answer.split("\n"), tuple[str, ...](), list[Attachment]()
     for token in reversed(_parser().parse(answer)):
