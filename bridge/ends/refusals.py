@@ -91,8 +91,8 @@ PERMISSIONS: Final[Mapping[str, End]] = {
         )
     },
     "key": End(
-        "This was begun with an access to the project that you don't have.", "Start a new thread, or ask your admin.",
-        no_longer="{who} no longer {has} the access to the project that this was set up with",
+        "This was started with access to the project that you don't have.", "Start a new thread, or ask your admin.",
+        no_longer="{who} no longer {has} the access to the project with which this was set up",
     ),
     "left": End(
         "", "", said="You aren't in that channel, so you can't do this there.",

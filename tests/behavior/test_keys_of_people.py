@@ -60,7 +60,7 @@ async def test_a_thread_with_a_key_is_for_those_who_have_it(harness: Harness, as
     await say(harness, CAROL, "and me, too", root)
 
     assert [key for key, _ in asked] == [KEY, KEY]
-    assert "an access to the project that you don't have" in harness.seen.ephemerals[-1].text
+    assert "access to the project that you don't have" in harness.seen.ephemerals[-1].text
 
 
 async def test_who_leaves_the_group_loses_the_key_at_once(harness: Harness, asked: list[tuple[str, str]]) -> None:
@@ -71,7 +71,7 @@ async def test_who_leaves_the_group_loses_the_key_at_once(harness: Harness, aske
     await say(harness, ALICE, "a new thread")
 
     assert [key for key, _ in asked] == [KEY, ""]
-    assert "an access to the project" in str([one.text for one in harness.seen.ephemerals])
+    assert "access to the project" in str([one.text for one in harness.seen.ephemerals])
 
 
 async def test_a_button_of_someone_elses_key_is_refused(harness: Harness, asked: list[tuple[str, str]]) -> None:
@@ -80,7 +80,7 @@ async def test_a_button_of_someone_elses_key_is_refused(harness: Harness, asked:
     await harness.press(AGAIN, user=CAROL)
 
     assert [key for key, _ in asked] == [KEY]
-    assert "an access to the project" in harness.seen.ephemerals[-1].text
+    assert "access to the project" in harness.seen.ephemerals[-1].text
 
 
 async def test_a_schedule_runs_with_its_owners_key(harness: Harness, asked: list[tuple[str, str]]) -> None:
@@ -104,7 +104,7 @@ async def test_if_slack_does_not_say_who_is_in_the_group_nothing_is_sent(
     await say(harness, ALICE, "hello")
 
     assert asked == []
-    assert "an access to the project" in harness.seen.ephemerals[-1].text
+    assert "access to the project" in harness.seen.ephemerals[-1].text
 
 
 @pytest.mark.usefixtures("asked")

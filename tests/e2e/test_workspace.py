@@ -82,6 +82,21 @@ async def test_the_default_agent_answers_a_direct_message(opens: Opens) -> None:
         await window.sees(window.in_thread("order_status"))
 
 
+async def test_an_agent_asks_with_buttons_and_hands_over_a_file(opens: Opens) -> None:
+    async with opens(CAROL, "dm-bridge") as window:
+        await window.ask("Support: cancel order 1042")
+        await window.sees(window.in_thread("Shall I cancel it?"))
+        await window.page.get_by_test_id("thread-panel").get_by_role("button", name="Yes, cancel order 1042").click()
+
+        await window.sees(window.in_thread("✓ Yes, cancel order 1042 · Carol Conti"))
+        await window.sees(window.in_thread("Order 1042 is cancelled."))
+
+    async with opens(CAROL, "dm-bridge") as window:
+        await window.ask("Writer: file")
+        await window.sees(window.in_thread("Here's what's in stock:"))
+        await window.sees(window.page.get_by_test_id("thread-panel").get_by_text("stock.csv").first)
+
+
 async def test_a_mention_in_a_channel_without_the_app_offers_an_invitation(opens: Opens) -> None:
     async with opens(BOB, "no-bot") as window:
         await window.write("@bridge Memory: my cat is called Tom")

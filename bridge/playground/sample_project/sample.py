@@ -261,7 +261,7 @@ def agents() -> list[SampleAgent]:
             "sample-small",
             conversation.reading(manual.look_up),
             temperature=0.0,
-            welcome_message="Ask me about shipping, returns, or an order, or to cancel order 1042.",
+            welcome_message="Ask me about shipping, returns or an order, or have one cancelled.",
             tools=[search, clock, orders],
         ),
         SampleAgent(5, "Grumpy", "Fails when you ask it to.", "sample-small", conversation.grumble),
