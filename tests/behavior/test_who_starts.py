@@ -38,7 +38,7 @@ from bridge.features.buttons import (
     STATISTICS,
     run_value,
 )
-from bridge.features.conversations import layout as conversations, menu, stops
+from bridge.features.conversations import fences, layout as conversations, menu, stops
 from bridge.features.registry import features
 from bridge.features.schedules import layout as schedules
 from bridge.features.workflows import layout as workflows, run_card
@@ -216,6 +216,23 @@ async def send_waiting(harness: Harness) -> Button:
     return shown(harness, stops.SEND_WAITING)
 
 
+def _asks(*options: str) -> list[httpx.Response]:
+    message = "```options\n" + "\n".join(options) + "\n```"
+    return [httpx.Response(200, json={"sessionId": 42, "message": message})]
+
+
+async def choose_option(harness: Harness) -> Button:
+    harness.service.chats = _asks("Yes", "No")
+    await harness.say(f"<@{BRIDGE}> Support: hello", user=CAROL)
+    return shown(harness, fences.CHOSEN[0])
+
+
+async def choose_in_menu(harness: Harness) -> Button:
+    harness.service.chats = _asks(*map(str, range(11)))
+    await harness.say(f"<@{BRIDGE}> Support: hello", user=CAROL)
+    return shown(harness, fences.CHOSEN_IN_MENU)._replace(value="1")
+
+
 async def choose(harness: Harness, channel: str = GENERAL) -> Button:
     harness.service.agents = [SUPPORT, SALES]
     await harness.say(f"<@{BRIDGE}> hello", user=ALICE, channel=channel)
@@ -259,6 +276,8 @@ STARTS: dict[str, tuple[Stage, ...]] = {
     notices.SEND_EDITED: (send_edited,),
     notices.SEND_REPLY: (send_reply,),
     stops.SEND_WAITING: (send_waiting,),
+    fences.CHOSEN[0]: (choose_option,),
+    fences.CHOSEN_IN_MENU: (choose_in_menu,),
     menu.CHOOSE: (choose,),
     menu.CHOOSE_MEANT: (choose_meant,),
     conversations.CONTINUE: (resume_session,),
@@ -275,7 +294,11 @@ OF_ITS_READER = {
 So do the buttons that the engine has itself, which carry out a command line that its person typed.
 """
 
-LIKE_ANOTHER = {notices.SEND_THEM: notices.SEND_AGAIN, approvals.REVIEW: approvals.APPROVE}
+LIKE_ANOTHER = {
+    notices.SEND_THEM: notices.SEND_AGAIN,
+    approvals.REVIEW: approvals.APPROVE,
+    **dict.fromkeys(fences.CHOSEN[1:], fences.CHOSEN[0]),
+}
 """These are judged like the other one."""
 
 ASKS_FIRST = {OPEN_ASK, ASK_ABOUT, REPORT_FORM, QUESTION_FORM, RUN_SCHEDULE_FORM, ALERT_FORM}

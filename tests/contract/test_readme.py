@@ -57,7 +57,7 @@ def test_the_readme_links_operators_questions() -> None:
     asked = re.findall(r"\]\(([^)]+\.md[^)]*)\)", questions)
     links = (ROOT / "README.md").read_text(encoding="utf-8").partition("**Quick links:**")[2].partition("\n\n")[0]
 
-    assert len(asked) == 11
+    assert len(asked) == 12
     assert [page for page in asked if f"](docs/{page})" not in links] == []
 
 
