@@ -271,3 +271,15 @@ def test_the_page_about_rotation_says_which_secrets_a_reload_takes() -> None:
     }
 
     assert {name: said[name] == "a restart" for name in restarted} == restarted
+
+
+def test_what_we_use_inside_libraries_was_read_in_the_locked_versions() -> None:
+    page = (docs_site.ROOT / "docs/contributing/libraries.md").read_text(encoding="utf-8")
+    locked = (docs_site.ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+
+    for _, library, _, places, tests, _ in rows:
+        assert library.strip(" `") in locked, "read what the page lists in the new version, and change the page"
+        for path in re.findall(r"`([\w/]+\.py)`", places + tests):
+            assert (docs_site.ROOT / path).exists() or (docs_site.ROOT / "bridge" / path).exists(), path
+    assert len(rows) > 4
