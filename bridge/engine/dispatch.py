@@ -25,7 +25,7 @@ from bridge.engine.feature import (
 )
 from bridge.engine.projects import ASK, CHOOSE, remember
 from bridge.engine.questions import Question
-from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown
+from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown, try_later
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BridgeError,
@@ -135,6 +135,9 @@ class Features:
         option = await Choices(deps.scripts).picked(turn, value)
         if option is None:
             return shown(COMMAND_GONE, "gone")
+        if is_project and deps.projects.has_keys:
+            with try_later():
+                turn.change_project(await deps.access.key_for(deps.projects, turn.project_key, turn.user))
         if is_project and turn.channel.startswith("D"):
             await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
         if option.line:

@@ -16,6 +16,7 @@ from typing import Any
 from bridge.engine.projects import ServedProjects
 from bridge.ids import PersonKey, ThreadKey, TurnId
 from bridge.inbound import HomeOpened
+from bridge.project.connection import DEFAULT
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import LOOKING, RECENT, milliseconds
 from bridge.queue.records import Write, only_if
@@ -109,12 +110,14 @@ class Homes:
         With a *project*, it's redrawn only if it shows that one.
         """
         key, writes = self._keys.looking(PersonKey(team, user)), list[Write]()
-        for shown in self._projects:
+        for shown in self._projects.connections:
             if project not in {None, shown.key}:
                 continue
             home = HomeOpened(team=team, channel="", user=user, project=shown.key)
             redraw = self._inbox.queues(home, why="what it shows has changed")
-            writes += only_if(key, {"project": shown.id, "queued": ""}, ("field", key, 0, "queued", "1"), redraw)
+            writes += only_if(
+                key, {"project": shown.key or DEFAULT, "queued": ""}, ("field", key, 0, "queued", "1"), redraw
+            )
         return tuple(writes)
 
     def thread(self, person: PersonKey, thread: ThreadKey, at: datetime) -> Write:

@@ -8,10 +8,11 @@ import pytest
 
 from bridge.config import default_project, read_config
 from bridge.errors import ConfigurationError
+from bridge.features.conversations.menu import CHOOSE
 from bridge.features.schedules.layout import NOW
 from bridge.features.workflows.run_card import AGAIN
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, FINANCE, GENERAL
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, FINANCE, GENERAL, TEAM
 from support.harness import Harness
 from support.store import PREFIX
 
@@ -94,6 +95,37 @@ async def test_a_schedule_runs_with_its_owners_key(harness: Harness, asked: list
     assert [key for key, _ in asked] == [KEY]
     [stored] = await harness.report_store().all()
     assert stored.paused == "key"
+
+
+async def test_home_shows_what_a_person_may_see_now(harness: Harness, asked: list[tuple[str, str]]) -> None:
+    read = harness.served_reads
+    await harness.slack.people.open_home(ALICE)
+    await harness.work()
+    assert {key for key, _ in read} == {KEY}
+    read.clear()
+
+    await leaves(harness, ALICE)
+    await harness.store.processes["a"].inbox.write(*harness.parts().turns.deps.homes.redraws(TEAM, ALICE))
+    await harness.work()
+
+    assert {key for key, _ in read} == {""}
+    assert asked == []
+
+
+async def test_a_menu_of_a_key_has_no_options_for_others(harness: Harness, asked: list[tuple[str, str]]) -> None:
+    query = {
+        "type": "block_suggestion", "team": {"id": TEAM}, "user": {"id": CAROL, "team_id": TEAM},
+        "channel": {"id": GENERAL},
+        "container": {"type": "message", "channel_id": GENERAL, "message_ts": "1700000000.000100"},
+        "action_id": CHOOSE, "block_id": "0@+FINANCE_KEY", "value": "",
+    }  # fmt: skip
+
+    theirs = await harness.interaction({**query, "user": {"id": ALICE, "team_id": TEAM}})
+    others = await harness.interaction(query)
+
+    assert "Support" in str(theirs.body)
+    assert "Support" not in str(others.body)
+    assert asked == []
 
 
 async def test_if_slack_does_not_say_who_is_in_the_group_nothing_is_sent(

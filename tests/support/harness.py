@@ -314,6 +314,7 @@ class Harness:
     served: ServedProjects | None = None
     config: Config | None = None
     draining: asyncio.Event = field(default_factory=asyncio.Event)
+    served_reads: list[tuple[str, str]] = field(default_factory=list)  # with which key, as `use_keys` returns
     monotonic: float = 1000.0
     slept: list[float] = field(default_factory=list)
     is_suspended: bool = False
@@ -409,8 +410,7 @@ class Harness:
 
         def client(key: str) -> ProjectClient:
             async def answer(request: httpx.Request) -> httpx.Response:
-                if request.method == "POST":
-                    asked.append((key, request.url.path))
+                (asked if request.method == "POST" else self.served_reads).append((key, request.url.path))
                 return await self.service.answer(request)
 
             return ProjectClient(

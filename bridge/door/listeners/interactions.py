@@ -235,8 +235,10 @@ class InteractionListeners:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 click = parse_click(body, self.identity)
                 project = self.projects.get(click.project)
-                if project and not await self.intake.access.refusal(click):
-                    access, catalog, faces = self.intake.access, project.catalog, partial(self.faces, project)
+                access = self.intake.access
+                has_key = project is not None and (not project.who or await access.holds(project.who, click.user))
+                if project and has_key and not await access.refusal(click):
+                    catalog, faces = project.catalog, partial(self.faces, project)
                     offered = partial(access.among, catalog, click.user, click.channel, project.key)
                     menu = MenuQuery(catalog, query, faces, offered)
                     options = await features.options(form, text(body, "action_id"), menu)

@@ -17,7 +17,7 @@ from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
-from bridge.engine.results import Done, HomeChanged, HomeView, Result
+from bridge.engine.results import Done, HomeChanged, HomeView, Result, try_later
 from bridge.engine.rules import ANY_WORKFLOW, Target
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
@@ -27,7 +27,7 @@ from bridge.features.home.recent import note_finished, recent_activity
 from bridge.features.home.seen import digest_of
 from bridge.features.statistics.layout import home_line
 from bridge.features.titles import title_of
-from bridge.ids import PersonKey
+from bridge.ids import PersonKey, base_of
 from bridge.inbound import Click, HomeOpened
 from bridge.slack.payloads import mapping, text
 
@@ -60,6 +60,9 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
 @home.kind(HomeOpened, label="Home tab")
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     """Show Home; for a person without access, only the reason."""
+    if deps.projects.has_keys:  # it may be another one by now, or was chosen in a menu
+        with try_later():
+            turn.change_project(await deps.access.key_for(deps.projects, base_of(turn.project_key), turn.user))
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
     is_opened = isinstance(turn.body, Click) or bool(turn.channel)

@@ -9,7 +9,7 @@ from typing import Any
 
 from bridge.engine.home import Reads
 from bridge.ids import PersonKey
-from bridge.project.connection import ProjectConnection
+from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.queue.keys import LOOKING, MOST_LOOKERS, RECENT, milliseconds
 from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
@@ -51,7 +51,7 @@ class SeenHomes:
         def commands(pipe: Any) -> None:
             pipe.hdel(looking, "queued")
             if opened:
-                pipe.hset(looking, "project", project.id)
+                pipe.hset(looking, "project", project.key or DEFAULT)
                 pipe.pexpire(looking, milliseconds(LOOKING))
                 pipe.zadd(lookers, {str(person): epoch_ms(opened)})
                 pipe.zremrangebyrank(lookers, 0, -MOST_LOOKERS - 1)
@@ -67,5 +67,5 @@ class SeenHomes:
         looking, home = self._keys.looking(person), self._keys.home(person)
         return (
             ("set", home, milliseconds(RECENT), view["private_metadata"]),
-            *only_if(looking, {"project": project.id}, ("field", looking, 0, "shown", digest_of(view))),
+            *only_if(looking, {"project": project.key or DEFAULT}, ("field", looking, 0, "shown", digest_of(view))),
         )
