@@ -37,13 +37,13 @@ from bridge.errors import ConfigurationError, SlackError, SlackRefused, StoreUna
 from bridge.features.registry import features
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
+from bridge.queue.lease import LEASE
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.redis.refusals import in_words
 from bridge.queue.reloads import InForce, Reloads
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import LEASE
 from bridge.queue.wipe import CURE
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings

@@ -26,11 +26,11 @@ from bridge.engine.clock import Clock
 from bridge.engine.events import Entries, FinishedTurns
 from bridge.engine.home import Homes
 from bridge.engine.limits import Limit, Limiter, limits_in_short, limits_of, of_arrival
+from bridge.engine.processor import TurnProcessor
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
 from bridge.engine.rules import rules_of
 from bridge.engine.said_once import SaidOnce
-from bridge.engine.turns import Turns
 from bridge.engine.unknown_names import GateCheck
 from bridge.features.agents.faces import Faces
 from bridge.features.agents.handles import Handles
@@ -51,11 +51,13 @@ from bridge.ids import ThreadKey
 from bridge.project import Catalog
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox
+from bridge.queue.journal import Journal
+from bridge.queue.lease import LEASE, Elapsed
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import LEASE, Elapsed, Journal, Watches
+from bridge.queue.watches import Watches
 from bridge.queue.worker import Shares, Slots, Worker
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
@@ -83,7 +85,7 @@ class Parts:
     receiver: Receiver
     stopping: Stopping
     worker: Worker
-    turns: Turns
+    turns: TurnProcessor
     queued_reactions: QueuedReactions
     clock: Clock
     events: FinishedTurns
@@ -241,10 +243,10 @@ def build(
     )
 
 
-def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> Turns:
+def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> TurnProcessor:
     """Build what answers the messages in the queue."""
     watches = Watches(deps.channels.heard, deps.handles.heard)
-    return Turns(
+    return TurnProcessor(
         deps=deps,
         features=features,
         journal=journal,

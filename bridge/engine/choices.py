@@ -14,8 +14,8 @@ from bridge.engine.turn import Turn
 from bridge.ids import PersonKey
 from bridge.inbound import InboundMessage
 from bridge.queue.keys import TYPED, milliseconds
-from bridge.queue.records import Write
 from bridge.queue.scripting import Scripts
+from bridge.queue.writes import Write
 
 
 class Option(BaseModel, frozen=True):

@@ -17,8 +17,8 @@ from bridge.errors import SlackRefused
 from bridge.ids import ThreadKey
 from bridge.inbound import Inbound
 from bridge.queue.inbox import Inbox
-from bridge.queue.records import Write
 from bridge.queue.scripting import Scripts
+from bridge.queue.writes import Write
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import Indicators
 from bridge.slack.parts import MessageTag

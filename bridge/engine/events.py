@@ -26,8 +26,9 @@ from bridge.names.folding import fold, may_have
 from bridge.queue.events import FACTS, REFUSED, page_of_events
 from bridge.queue.keys import AUDIT_LENGTH, CONSUMING, SNAPSHOTS, UNAUDITED, Keys, milliseconds
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.records import Append, Record, Step, Write, only_if
+from bridge.queue.records import Record, Step
 from bridge.queue.scripting import epoch_ms
+from bridge.queue.writes import Append, Write, only_if
 from bridge.slack.blockkit.mrkdwn import bang
 
 log = logging.getLogger(__name__)

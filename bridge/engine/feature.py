@@ -11,7 +11,7 @@
     @workflows.button(run_card.AGAIN, label="button: Run again")
     async def run_again(deps, turn, click): ...
 
-Every handler is a coroutine that may run again (`bridge.queue.turn`) and returns a `Result`. A usage line declares a
+Every handler is a coroutine that may run again (`bridge.queue.journal`) and returns a `Result`. A usage line declares a
 command, and its docstring's first line describes it: parsing, help, suggestions for typos, the ``!`` form, the manifest
 and audit names follow. ``<x>`` is required, ``[x]`` optional; the last takes the rest of the line, the others one word
 each. ``<workflow>``, ``<agent>`` and ``<project>`` are looked up by ID or name. ``<all|mentions>`` accepts one of these
@@ -39,7 +39,7 @@ from bridge.errors import BadUsage
 from bridge.inbound import Inbound
 from bridge.project import Agent, Catalog
 from bridge.queue.events import Event
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.reply import Block, Reply
 from bridge.slack.parts import Place

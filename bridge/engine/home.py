@@ -19,8 +19,8 @@ from bridge.inbound import HomeOpened
 from bridge.project.connection import DEFAULT
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import LOOKING, RECENT, milliseconds
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit.reply import Block
 
 _TICKS = 3  # of the event loop

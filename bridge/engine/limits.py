@@ -1,6 +1,6 @@
 """Limits of the operator's file, and of the settings that are limits in short: what a request counts for.
 
-They are checked and counted in the step that records a request as sent (`bridge.queue.turn.QueuedTurn.once`), or, per
+They are checked and counted in the step that records a request as sent (`QueuedTurn.once`), or, per
 minute, in the one that queues what arrives (`bridge.queue.inbox.Inbox.put_message`).
 """
 
@@ -25,7 +25,7 @@ from bridge.inbound import InboundMessage
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Arrival
-from bridge.queue.records import Quota
+from bridge.queue.quotas import Quota
 from bridge.slack.blockkit import kit
 from bridge.slack.people import Directory
 from bridge.slack.post import Poster

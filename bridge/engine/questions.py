@@ -20,7 +20,7 @@ from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click
 from bridge.project.models import Workflow
 from bridge.queue.keys import ANSWERED, milliseconds
-from bridge.queue.records import Write, only_if
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
 
 log = logging.getLogger(__name__)

@@ -22,8 +22,9 @@ from bridge.engine.turn import Turn
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, ThreadGone
 from bridge.ids import side_id
 from bridge.inbound import InboundMessage
+from bridge.queue.journal import SLACK_TIMEOUT, DeletedMeanwhile, Journal
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.turn import SLACK_TIMEOUT, DeletedMeanwhile, Journal, Watches
+from bridge.queue.watches import Watches
 from bridge.slack.api import RESPONSE_URL, Guard
 from bridge.slack.blockkit import kit
 from bridge.slack.in_project import mark_reply

@@ -15,8 +15,10 @@ from bridge.engine.results import RUN_MARK
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
 from bridge.ids import MessageKey, base_of
 from bridge.project.connection import ProjectConnection
+from bridge.queue.journal import Journal, QueuedTurn
+from bridge.queue.lease import Lease
 from bridge.queue.records import Taken
-from bridge.queue.turn import Journal, Lease, QueuedTurn, Watches
+from bridge.queue.watches import Watches
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import AfterAWhile
 from bridge.slack.parts import MessageTag

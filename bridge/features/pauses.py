@@ -22,7 +22,7 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
-from bridge.queue.records import Write, only_if
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 

@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json
+from bridge.queue.writes import Write, only_if
 
 
 class Owned(Protocol):

@@ -16,8 +16,8 @@ T = TypeVar("T")
 class CachedHash(Generic[T]):
     """The values of the hash *key* by field, which *parse* makes of what is stored.
 
-    Each process caches them while it's subscribed to changes (`bridge.queue.turn.Watches`), so a change costs one read
-    of the hash. While Redis is down, the last known values apply.
+    Each process caches them while it's subscribed to changes (`bridge.queue.watches`), so a change costs one read of
+    the hash. While Redis is down, the last known values apply.
     """
 
     def __init__(self, scripts: Scripts, key: str, parse: Callable[[str], T]) -> None:

@@ -17,8 +17,10 @@ from bridge.ids import MessageKey, ThreadKey, TurnId, new_turn_id
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, from_json, to_json
 from bridge.queue.keys import MARKED, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
-from bridge.queue.records import VERSION, Quota, Step, Write, counted, only_if
+from bridge.queue.quotas import Quota, counted
+from bridge.queue.records import VERSION, Step
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.writes import Write, only_if
 
 _MOST_OFFERED = 500
 

@@ -38,10 +38,12 @@ from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
-from bridge.queue.records import Head, Held, Offer, Quota, Write, counted, read_head
+from bridge.queue.quotas import Quota, counted
+from bridge.queue.records import Head, Held, Offer, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
 from bridge.queue.stops import Stops
 from bridge.queue.turn_log import Delivery
+from bridge.queue.writes import Write
 
 _BATCH = 64
 _ANSWER_WITHOUT_LANE = 3  # the length of put's answer if no lane is handed over

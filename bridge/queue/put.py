@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Literal
 
 from bridge.ids import TurnId
-from bridge.queue.records import Quota
+from bridge.queue.quotas import Quota
 
 How = Literal["queued", "showing", "asking"]
 

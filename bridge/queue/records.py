@@ -13,14 +13,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import Lane, TurnId, base_of
 from bridge.inbound import Inbound, InboundMessage, from_json
-from bridge.queue.keys import milliseconds
 
 VERSION = 1
 """The version of a conversation's record, and of others that aren't turns. From 1.0.0 on, a release reads its own and
@@ -36,7 +35,7 @@ here, `bridge.queue.turn_log`)."""
 
 
 class Step(StrEnum):
-    """How far a turn is. Each change is one script that checks the fence (`bridge.queue.turn`)."""
+    """How far a turn is. Each change is one script that checks the fence (`bridge.queue.journal`)."""
 
     QUEUED = "queued"  # nothing was sent; the text may be edited or withdrawn
     SENT = "sent"  # a request may have been sent
@@ -161,58 +160,6 @@ def end_of(fields: Mapping[str, str]) -> str:
     return end_in([fields.get(name) for name in END_FIELDS])
 
 
-Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
-Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
-Distinct = tuple[Literal["distinct"], str, int, *tuple[str, ...]]
-Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
-Queue = tuple[Literal["queue"], str, int, TurnId, Lane, int, str, str, str, int]
-Write = (
-    tuple[Literal["set"], str, int, str]
-    | tuple[Literal["delete"], str, int, *tuple[str, ...]]
-    | tuple[Literal["field"], str, int, str, str]
-    | tuple[Literal["field if"], str, int, str, str, str]
-    | Max
-    | tuple[Literal["give back"], str, int, str]
-    | tuple[Literal["push"], str, int, str, int]
-    | tuple[Literal["rank"], str, int, str, int, int]
-    | tuple[Literal["unrank"], str, int, str]
-    | tuple[Literal["count"], str, int, str, int]
-    | Distinct
-    | tuple[Literal["trim"], str, int, str]
-    | Append
-    | Queue
-    | Guard
-)
-"""A write that belongs to a step of a turn: made by the script that writes the step, or not at all. (`Inbox.write`
-makes writes that belong to no step.)
-
-A closed list, made by the scripts' prelude (`apply`), so that scripts depend on no feature. Each names its key, and the
-key's lifetime in ms from then on (0: unchanged). The other elements are, for
-
-* ``set``: the value;
-* ``delete``: more keys to delete;
-* ``field``: a hash's field and value;
-* ``field if``: the same, and the field's expected value (``""``: none); a mismatch changes nothing;
-* ``field max``: the same as for ``field``, and more fields and values; made if the new number is greater than the old;
-* ``push``: a value for the head of a list, and how many stay;
-* ``rank``: member, score, and how many of the highest stay (0: all); Redis answers ``1`` if the member is new;
-* ``unrank``: the member to remove;
-* ``count``: a hash's field, and by how much its number grows;
-* ``distinct``: values that a HyperLogLog counts;
-* ``trim``: a stream's first entry that stays;
-* ``queue``: a turn to queue once, in a lane of its own: its ID, lane, time, kind and body, and how it came
-  (`bridge.queue.inbox.Inbox.queues`);
-* ``append``: roughly how many entries of the stream stay, and the fields and values of the new one;
-* ``if``: how many of the following writes are made only if the hash has these fields and values (``""``: absent).
-"""
-
-
-def only_if(key: str, state: Mapping[str, str], *writes: Write) -> tuple[Write, ...]:
-    """Return the *writes* with an ``if`` before them: of the hash *key*, all fields are as in *state*."""
-    guard: Guard = ("if", key, 0, len(writes), *[part for one in state.items() for part in one])
-    return (guard, *writes)
-
-
 @dataclass(frozen=True, slots=True)
 class Held:
     """A lane that this process works on, with its pending *entry*."""
@@ -325,25 +272,3 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
         is_other = record.body.names_project and base_of(project) != base_of(bound.project)
         project = project if is_other else bound.project  # with the key with which the thread began
     return Taken(held, record, bound, project, token)
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """What a request or an arrival counts for: the counter *id*, of which *most* is allowed in a *window*.
-
-    The window begins with the first one. *words* name the limit; a setting's is *called* as `bridge.errors.TooOften`
-    and notices say it. With *in_project*, each project has its own counter.
-    """
-
-    id: str
-    most: int
-    window: timedelta
-    amount: int
-    words: str
-    called: str = ""
-    in_project: bool = False
-
-
-def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
-    """Return *limits* as scripts get them."""
-    return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]

@@ -5,7 +5,7 @@ it. The process that runs the turn also gets a pub/sub signal, to close its call
 is lost, the answer is recorded when it arrives, and not shown. Turns waiting after a stopped one are held until someone
 sends or discards them, or writes again.
 
-Each process has one subscription for all its turns (`bridge.queue.turn.Watches`). When it reopens after a break, it
+Each process has one subscription for all its turns (`bridge.queue.watches.Watches`). When it reopens after a break, it
 checks the marks, so a signal is at worst late.
 
 The deletion of a message stops its turn in the same way, without holding those after it (``withdraw.lua``).

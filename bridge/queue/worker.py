@@ -27,11 +27,13 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost, StoreUnavailable, StoreWiped
 from bridge.logs import facts, new_reference
 from bridge.queue.inbox import Inbox
+from bridge.queue.journal import Journal, WorkPaused
+from bridge.queue.lease import LEASE, Lease
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Draining
 from bridge.queue.records import Head, Held, Offer
 from bridge.queue.redis.connection import stop_if_cancelled
-from bridge.queue.turn import LEASE, Journal, Lease, Watches, WorkPaused
+from bridge.queue.watches import Watches
 
 log = logging.getLogger(__name__)
 
@@ -353,7 +355,7 @@ class Worker:
             log.warning("lost a lane to another worker", extra={"lane": str(exc)})
         except Exception:  # the only catch-all: an unexpected error ends one turn, not the process
             # Without renewal, the lane is taken over when its lease expires, and the turn is buried if it
-            # fails time after time (`bridge.engine.turns`).
+            # fails time after time (`bridge.engine.processor`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
             self._slots.release()

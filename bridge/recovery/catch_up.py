@@ -5,7 +5,7 @@ Slack retries a delivery at once, after one and after five minutes, then gives u
 threads and channels first. After a shorter one, it reads where messages were refused, so that they needn't wait for
 Slack's retries, which are duplicates then (`bridge.queue.deliveries`). Messages go through the same parser, receiver
 and deduplication as live ones, with their current text. Messages that are too old are offered in their thread, not sent
-(`bridge.engine.turns`); late commands aren't run.
+(`bridge.engine.processor`); late commands aren't run.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bridge.json_reader import Json
 from bridge.latest import Bucket
 from bridge.metrics import Metrics
 from bridge.queue.keys import MARKED
+from bridge.queue.lease import LEASE
 from bridge.queue.outages import BOUND, Outages, PastOutage, Unit
 from bridge.queue.patience import Draining, Patience
-from bridge.queue.turn import LEASE
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.mrkdwn import addressed, bang
 from bridge.slack.payloads import next_cursor, objects

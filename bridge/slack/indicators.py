@@ -35,8 +35,9 @@ from bridge.ids import TurnId
 from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
 from bridge.latest import Bucket, Latest
-from bridge.queue.records import Step, only_if
+from bridge.queue.records import Step
 from bridge.queue.scripting import Scripts, as_json
+from bridge.queue.writes import only_if
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title

@@ -17,7 +17,7 @@ from bridge.features.statistics.snapshots import hour_of
 from bridge.inbound import HomeOpened
 from bridge.queue.keys import CLAIMED
 from bridge.queue.patience import Patience
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from support.harness import Harness
 from support.real_redis import refused_commands
 from support.store import PREFIX, TEAM, USER

@@ -12,8 +12,8 @@ import pytest
 from bridge.errors import SlackTokenRefused
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BRIDGE, GENERAL
+from bridge.queue.lease import Lease
 from bridge.queue.records import Taken
-from bridge.queue.turn import Lease
 from support.dead_letters import letters
 from support.harness import POST, Harness, kill_task
 from support.secrecy import BOT_TOKEN

@@ -10,7 +10,7 @@ import pytest
 
 from bridge.errors import LaneLost
 from bridge.playground.emulator.faults import Error, RateLimited
-from bridge.queue.turn import LEASE
+from bridge.queue.lease import LEASE
 from support.harness import NOT_NOW, POST, READ, Harness, kill_task
 from support.store import message, ts
 from support.waiting import wait_until

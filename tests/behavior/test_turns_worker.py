@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.queue.turn import Lease
+from bridge.queue.lease import Lease
 from bridge.queue.worker import Work
 from support.harness import Harness
 from support.store import message

@@ -23,8 +23,8 @@ from bridge.features.approvals.request import Request, digest_of
 from bridge.features.approvals.store import ApprovalStore
 from bridge.features.run_records import ApprovedRun
 from bridge.inbound import Click, from_json
+from bridge.queue.journal import AlreadyUsed
 from bridge.queue.records import Held, Step, Taken
-from bridge.queue.turn import AlreadyUsed
 from model.approvals_model import SCENARIOS, Approvals, Place, World, begin
 from support.lifetimes import keys_without_lifetime
 from support.store import CHANNEL, PREFIX, START, TEAM, Store, open_store

@@ -25,10 +25,12 @@ from redis.asyncio import Redis
 from bridge.errors import LaneLost
 from bridge.ids import Lane, TurnId, thread_lane
 from bridge.inbound import InboundMessage
+from bridge.queue.journal import TurnChanged
+from bridge.queue.lease import LEASE
 from bridge.queue.put import NotQueued, Queued
 from bridge.queue.records import Held, Record, Step, Taken
 from bridge.queue.redis.connection import connect
-from bridge.queue.turn import LEASE, TurnChanged, TurnStopped
+from bridge.queue.watches import TurnStopped
 from support.lifetimes import keys_without_lifetime
 from support.real_redis import RealRedis
 from support.store import PREFIX, Process, Store, message, open_store

@@ -34,10 +34,10 @@ from bridge.door.guard import Guard
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import Sockets
 from bridge.ends.decisions import Received
+from bridge.engine.processor import TurnProcessor
 from bridge.engine.projects import ServedProjects
 from bridge.engine.results import Result
 from bridge.engine.turn import Turn
-from bridge.engine.turns import Turns
 from bridge.features.conversations.receive import Receiver
 from bridge.features.schedules.schedule import StoredTask
 from bridge.features.schedules.store import TaskStore
@@ -51,10 +51,11 @@ from bridge.playground.emulator.server import ApiCall
 from bridge.playground.local_server import LocalServer
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import ProjectConnection
+from bridge.queue.journal import WorkPaused
+from bridge.queue.lease import Lease
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Held
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import Lease, WorkPaused
 from bridge.queue.worker import Slots, Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
@@ -313,8 +314,8 @@ class Harness:
     others: dict[str, Service] = field(default_factory=dict)
     served: ServedProjects | None = None
     config: Config | None = None
-    draining: asyncio.Event = field(default_factory=asyncio.Event)
     served_reads: list[tuple[str, str]] = field(default_factory=list)  # with which key, as `use_keys` returns
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
     monotonic: float = 1000.0
     slept: list[float] = field(default_factory=list)
     is_suspended: bool = False
@@ -476,7 +477,7 @@ class Harness:
         turns = self.parts(name).turns
         return Process(name, self.store.redis, turns.deps.inbox, turns.journal)
 
-    def turns(self, process: Process) -> Turns:
+    def turns(self, process: Process) -> TurnProcessor:
         return self.parts(process.name).turns
 
     @property

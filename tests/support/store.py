@@ -19,12 +19,13 @@ from bridge.inbound import InboundMessage
 from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
 from bridge.queue.inbox import Arrival, Condition, Inbox
+from bridge.queue.journal import Journal
 from bridge.queue.namespace import Namespace
 from bridge.queue.patience import Patience
 from bridge.queue.put import Put, Queued
-from bridge.queue.records import Held, Offer, Quota, Taken
+from bridge.queue.quotas import Quota
+from bridge.queue.records import Held, Offer, Taken
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import Journal
 from bridge.queue.turn_log import read_log
 
 NAMESPACE = "test"

@@ -12,7 +12,7 @@ from bridge.features.channels.forms import ANSWERS, settings_form
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.playground.emulator.sample import RANDOM
 from bridge.queue.cached_hash import CachedHash
-from bridge.queue.turn import Watches
+from bridge.queue.watches import Watches
 from bridge.slack.blockkit.modals import Origin
 from support.real_redis import refused_commands
 from support.store import CHANNEL, PREFIX, TEAM, Store

@@ -14,7 +14,7 @@ from bridge import errors
 from bridge.ends import decisions, messages, refusals
 from bridge.ends.messages import DEATHS, DECISIONS, ENDS, REQUESTS, Decision, Reason, State
 from bridge.ends.refusals import ACCESS, ON_ARRIVAL
-from bridge.engine.turns import GIVEN_UP
+from bridge.engine.processor import GIVEN_UP
 from bridge.features.approvals import request
 from bridge.features.approvals.store import DRAFT
 from support.tables import each
@@ -107,7 +107,7 @@ def test_each_end_without_a_reply_has_its_meaning() -> None:
     }
     ends |= {
         text: where
-        for where, call in calls({"_done"}, "engine/turns.py")
+        for where, call in calls({"_done"}, "engine/processor.py")
         for text in literals(argument(call, 1, "what"))
     }
     ends.pop("refused")  # with the name of a refusal
@@ -118,7 +118,7 @@ def test_each_end_without_a_reply_has_its_meaning() -> None:
 
 def test_each_outcome_of_a_message_has_its_meaning() -> None:
     """Those of commands and buttons may be left out: they're a reply, which is shown."""
-    own = ("engine/turns.py", "engine/dispatch.py", "features/conversations/answering.py")
+    own = ("engine/processor.py", "engine/dispatch.py", "features/conversations/answering.py")
     outcomes = {
         text: where
         for where, call in calls({"Outcome", "shown"}, *own)
@@ -140,7 +140,7 @@ def test_each_failure_has_its_meaning() -> None:
 def test_each_death_has_its_meaning() -> None:
     deaths = {
         text: where
-        for where, call in calls({"_bury"}, "engine/turns.py")
+        for where, call in calls({"_bury"}, "engine/processor.py")
         for text in literals(argument(call, 2, "reason"))
     }
     deaths |= dict.fromkeys([*GIVEN_UP.values(), "Slack", "written by another version of the bridge"], "_give_up")

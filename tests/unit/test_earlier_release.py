@@ -13,10 +13,11 @@ from bridge.features.conversations.records import AnswerShown, QueuedAgain
 from bridge.features.registry import features
 from bridge.features.schedules.records import PostedReport
 from bridge.ids import TurnId
+from bridge.queue.journal import TurnChanged
 from bridge.queue.records import Taken
 from bridge.queue.stops import StopResult
 from bridge.queue.trace import trace_of
-from bridge.queue.turn import TurnChanged, TurnStopped
+from bridge.queue.watches import TurnStopped
 from bridge.slack.blockkit.kit import reply
 from support.store import LANE, PREFIX, ROOT, START, Process, Store, key_of, message, ts
 

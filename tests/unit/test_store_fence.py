@@ -10,8 +10,9 @@ from redis.asyncio import Redis
 
 from bridge.errors import LaneLost
 from bridge.ids import TurnId
+from bridge.queue.journal import Journal
+from bridge.queue.lease import Elapsed
 from bridge.queue.records import Taken
-from bridge.queue.turn import Elapsed, Journal
 from support.store import THREAD, Store, key_of, message, open_store, ts
 from support.tables import each
 

@@ -16,11 +16,13 @@ from bridge.inbound import HomeOpened, Notice, SlashCommand
 from bridge.metrics import Metrics
 from bridge.queue.events import events_since
 from bridge.queue.inbox import Arrival, Condition
+from bridge.queue.journal import AlreadyUsed, TurnChanged
 from bridge.queue.namespace import Namespace
 from bridge.queue.put import NotQueued, Put, Queued
-from bridge.queue.records import NEWEST, Conversation, Quota, Taken, Unreadable, Write
+from bridge.queue.quotas import Quota
+from bridge.queue.records import NEWEST, Conversation, Taken, Unreadable
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import AlreadyUsed, TurnChanged
+from bridge.queue.writes import Write
 from support.store import (
     BOT,
     CHANNEL,

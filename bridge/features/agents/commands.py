@@ -21,7 +21,7 @@ from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Su
 from bridge.names.folding import name_key
 from bridge.project.models import Agent
 from bridge.queue.events import named
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage

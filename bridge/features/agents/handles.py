@@ -21,9 +21,9 @@ from bridge.names.folding import fold
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json
 from bridge.queue.stops import signal_settings
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.user_groups import UserGroup, UserGroups
 

@@ -49,8 +49,8 @@ from bridge.names.matching import pick
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.keys import milliseconds
-from bridge.queue.records import Write
 from bridge.queue.scripting import epoch_ms
+from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.modals import FormErrors, Origin

@@ -12,8 +12,8 @@ from typing import Final
 from bridge.engine.standing import Standing, size
 from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
 from bridge.features.record_store import RecordStore, erase_of
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.writes import Write, only_if
 
 MOST_ALERTS: Final = 1000
 """How many alerts one bridge stores, about 500 bytes each."""

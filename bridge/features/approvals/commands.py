@@ -38,7 +38,7 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import origin_of
 from bridge.features.run_records import ApprovedRun
 from bridge.inbound import Click, Submission
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit.modals import Origin
 
 OVER: Final = "request over"

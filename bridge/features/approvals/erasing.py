@@ -13,8 +13,8 @@ from bridge.features.approvals.request import WAITING, StoredRequest
 from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import Notice
 from bridge.queue.inbox import Inbox
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.writes import Write, only_if
 
 _CHANGED: Final = ("body", "decisions", "said", "lost")
 

@@ -37,7 +37,7 @@ from bridge.ids import ERASED_PERSON, TurnId
 from bridge.inbound import InboundMessage, Notice
 from bridge.project.models import Workflow
 from bridge.queue.events import named
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.in_project import mark_reply

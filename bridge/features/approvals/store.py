@@ -17,8 +17,8 @@ from bridge.features.approvals.request import APPROVED, WAITING, Request, Stored
 from bridge.features.record_store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.writes import Write, only_if
 
 DRAFT: Final = "draft"
 """The state of a request whose asker has yet to say why."""

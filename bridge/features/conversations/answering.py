@@ -50,8 +50,9 @@ from bridge.names.matching import called, is_called, meant
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.events import named
-from bridge.queue.records import Conversation, Quota
-from bridge.queue.turn import TurnChanged
+from bridge.queue.journal import TurnChanged
+from bridge.queue.quotas import Quota
+from bridge.queue.records import Conversation
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import size
 from bridge.slack.blockkit.markdown import harmless_title

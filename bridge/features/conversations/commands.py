@@ -32,7 +32,7 @@ from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.names.folding import id_key, name_key
 from bridge.project.models import Agent
 from bridge.queue.events import Event, named
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.payloads import text
 

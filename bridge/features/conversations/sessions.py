@@ -8,8 +8,9 @@ from datetime import timedelta
 from bridge.ids import InProject, PersonKey, ThreadKey, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.keys import SEEN, TOLD, milliseconds
-from bridge.queue.records import VERSION, Conversation, Write, only_if
+from bridge.queue.records import VERSION, Conversation
 from bridge.queue.scripting import Scripts, or_empty
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import with_escapes
 

@@ -17,8 +17,9 @@ from bridge.features.deps import Deps
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
 from bridge.queue.events import Event
 from bridge.queue.keys import RECENT, milliseconds
-from bridge.queue.records import END_FIELDS, Conversation, Write, end_in
+from bridge.queue.records import END_FIELDS, Conversation, end_in
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
+from bridge.queue.writes import Write
 
 
 @dataclass(frozen=True, slots=True)

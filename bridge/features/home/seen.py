@@ -11,8 +11,8 @@ from bridge.engine.home import Reads
 from bridge.ids import PersonKey
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.queue.keys import LOOKING, MOST_LOOKERS, RECENT, milliseconds
-from bridge.queue.records import Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import View

@@ -15,8 +15,8 @@ from bridge.features.incidents.records import IncidentChange, PostedIncident
 from bridge.features.incidents.watching import measure, report_troubles, stored_incident, watch
 from bridge.ids import side_id
 from bridge.queue.keys import INCIDENT, milliseconds
-from bridge.queue.records import only_if
 from bridge.queue.scripting import epoch_ms
+from bridge.queue.writes import only_if
 from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)

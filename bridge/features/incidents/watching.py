@@ -31,11 +31,11 @@ from bridge.features.reach import statistics_now
 from bridge.features.record_store import asked
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
-from bridge.queue.records import Write, only_if
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
 from bridge.queue.status import oldest_message, processes_of, running
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit.kit import counted, first_of
 
 log = logging.getLogger(__name__)

@@ -55,7 +55,7 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Starter, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.modals import Origin

@@ -22,8 +22,9 @@ from bridge.features.schedules.records import PostedReport, Report, ScheduledTas
 from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.queue.keys import milliseconds
-from bridge.queue.records import VERSION, Max, Step, Write, only_if
+from bridge.queue.records import VERSION, Step
 from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.writes import Max, Write, only_if
 
 MOST_TASKS: Final = 1000
 """How many tasks one bridge stores, about 600 bytes each and the text of questions and inputs."""

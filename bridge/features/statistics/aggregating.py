@@ -28,8 +28,8 @@ from bridge.features.statistics.work import (
 from bridge.queue.events import Event
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import BY_DAY, ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
-from bridge.queue.records import Append, Distinct, Write, only_if
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
+from bridge.queue.writes import Append, Distinct, Write, only_if
 
 OUTAGES: Final = "outages"
 _SHORTEST_OUTAGE: Final = timedelta(minutes=1)

@@ -23,7 +23,7 @@ from bridge.inbound import Click, Notice
 from bridge.names.folding import name_key
 from bridge.project.connection import ProjectConnection
 from bridge.queue.events import Event
-from bridge.queue.records import Write
+from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 
 _USUALLY: Final = timedelta(days=7)

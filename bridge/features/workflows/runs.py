@@ -37,9 +37,9 @@ from bridge.features.workflows.records import RunEnded
 from bridge.ids import PersonKey, TurnId
 from bridge.inbound import Inbound
 from bridge.project.models import RunResult, Workflow
+from bridge.queue.journal import AlreadyUsed
 from bridge.queue.keys import RESULTS, milliseconds
 from bridge.queue.scripting import Scripts
-from bridge.queue.turn import AlreadyUsed
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 

@@ -119,7 +119,7 @@ end
 
 -- Find where a late message goes: before the first waiting turn that was written after it, but not before a turn queued at
 -- the end on purpose (it has no 'ts'), nor before a head that a worker holds or that was stopped. No worker holds a parked
--- head, nor one that waits until its thread has been read (`Turns`). Also returns how many turns the message overtakes.
+-- head, nor one that waits until its thread has been read (`TurnProcessor`). Also returns how many turns the message overtakes.
 local function overtaken_by(lane, written, is_unread)
   local first, count = nil, 0
   for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
@@ -406,7 +406,7 @@ local function give_back(key, limits)
   redis.call('HDEL', key, 'counted')
 end
 
--- Make one write (`Write` in bridge.queue.records).
+-- Make one write (`bridge.queue.writes`).
 local function make(write)
   local how, key, ms = write[1], write[2], write[3]
   local answer

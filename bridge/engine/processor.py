@@ -63,20 +63,15 @@ from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id
 from bridge.inbound import InboundMessage, Notice, SlashCommand
 from bridge.logs import facts
 from bridge.metrics import Metrics
+from bridge.queue.journal import DeletedMeanwhile, Journal, TurnChanged, WorkPaused
+from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
-from bridge.queue.records import OFF, Record, Step, Taken, Write, only_if
+from bridge.queue.records import OFF, Record, Step, Taken
 from bridge.queue.scripting import epoch_ms
-from bridge.queue.turn import (
-    DeletedMeanwhile,
-    Journal,
-    Lease,
-    TurnChanged,
-    TurnStopped,
-    Watches,
-    WorkPaused,
-)
 from bridge.queue.turn_log import OutcomeFacts
+from bridge.queue.watches import TurnStopped, Watches
 from bridge.queue.worker import Line, Shares, Slots
+from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply, mark_view
 from bridge.slack.indicators import Working
@@ -100,7 +95,7 @@ GIVEN_UP: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnProcessor:
     """Processes turns: the *features* decide what to show, and the *poster* shows it."""
 
     deps: EngineDeps

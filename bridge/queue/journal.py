@@ -20,48 +20,31 @@ The journal writes each step before the effect outside Redis that it stands for:
 Each step is one script behind a **fence**: the lane's entry is pending for this consumer, and the turn is its head;
 otherwise it raises `LaneLost`. Every step is repeatable, and is repeated if Redis's answer was lost.
 
-The fence protects Redis, but can't recall a request. So a worker also checks its lease, by its own clock (`Elapsed`),
-right before each outside effect: a process that was suspended for longer than the lease does nothing.
+The fence protects Redis, but can't recall a request; for that, there's the worker's lease (`bridge.queue.lease`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeVar
 
-from bridge.common_clock import since_boot
 from bridge.errors import DID_NOT_ARRIVE, LaneLost, ProjectError, TooOften
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondable
-from bridge.latest import Latest
 from bridge.queue.keys import DEAD, TRACE, milliseconds
+from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
-from bridge.queue.records import (
-    END_FIELDS,
-    Head,
-    Held,
-    Quota,
-    Step,
-    Taken,
-    Write,
-    counted,
-    end_in,
-    read_head,
-)
+from bridge.queue.quotas import Quota, counted
+from bridge.queue.records import END_FIELDS, Head, Held, Step, Taken, end_in, read_head
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
-from bridge.queue.stops import SETTINGS, Stops
 from bridge.queue.turn_log import OutcomeFacts
+from bridge.queue.watches import TurnStopped, Watches
+from bridge.queue.writes import Write
 
 T = TypeVar("T")
-
-LEASE = timedelta(seconds=15)
-"""How long a worker holds a lane without renewing its lease. Workers look for abandoned lanes every second, so another
-process takes over within 20 s."""
 
 SLACK_TIMEOUT = timedelta(seconds=10)
 """The longest a post may take. It starts only if the lease lasts longer, so it's over when a successor looks for it.
@@ -69,7 +52,6 @@ SLACK_TIMEOUT = timedelta(seconds=10)
 Of a lease with another length, a post needs two thirds at most."""
 
 _TRACE_MS = milliseconds(TRACE)
-_MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
 
 class WorkPaused(Exception):
@@ -82,10 +64,6 @@ class TurnChanged(Exception):
 
 class AlreadyUsed(Exception):
     """Something else had the effect that the writes with SENT allow only once; nothing was sent."""
-
-
-class TurnStopped(Exception):
-    """The turn was stopped: it's over, and shows nothing."""
 
 
 class DeletedMeanwhile(Exception):
@@ -202,78 +180,6 @@ class QueuedTurn:
         """Have the request made once more, although it may have arrived. Raises `TurnChanged`, so it's taken again."""
         await self.journal.repeat(self.taken)
         raise TurnChanged
-
-
-class Elapsed:
-    """The default clock of leases: seconds that also pass while the machine is suspended.
-
-    ``time.monotonic`` may stand still then. Linux' CLOCK_BOOTTIME doesn't, but in a virtual machine that its host
-    paused, only the wall clock jumps. So each call adds the largest advance of any of *clocks* since the last call;
-    setting one back adds nothing.
-    """
-
-    def __init__(self, *clocks: Callable[[], float]) -> None:
-        self._clocks = clocks or (since_boot, time.time)
-        self._read = [clock() for clock in self._clocks]
-        self._elapsed = 0.0
-
-    def __call__(self) -> float:
-        """Return the seconds so far."""
-        most = 0.0
-        for at, clock in enumerate(self._clocks):
-            before, now = self._read[at], clock()
-            self._read[at] = now
-            most = max(most, now - before)
-        self._elapsed += most
-        return self._elapsed
-
-
-class Lease:
-    """The lease of a *held* lane, last renewed at *renewed_at* (seconds of *monotonic*); *renew* renews it now.
-
-    *head* is the lane's head, if the lane was handed over with it. *length* is how long it lasts.
-    """
-
-    def __init__(
-        self,
-        held: Held,
-        *,
-        monotonic: Callable[[], float],
-        renewed_at: float,
-        renew: Callable[[], Awaitable[None]],
-        head: Head | None = None,
-        length: timedelta = LEASE,
-    ) -> None:
-        self.held = held
-        self.lane = held.lane
-        self.monotonic = monotonic
-        self.is_lost = False  # another worker has it
-        self.head = head
-        self._length = length.total_seconds()
-        self._until = renewed_at + self._length
-        self._renew = renew
-
-    def has_passed_since(self, since: float) -> bool:
-        """Whether more time than a lease has passed since *since* (seconds of *monotonic*)."""
-        return self.monotonic() - since > self._length
-
-    def renewed(self, at: float) -> None:
-        """Note that a command sent at *at* (seconds of *monotonic*) renewed the lease."""
-        self._until = max(self._until, at + self._length)
-
-    def check(self) -> None:
-        """Raise `LaneLost` if the lease is over; call this immediately before an outside effect."""
-        if self.is_lost or self.monotonic() > self._until:
-            raise LaneLost(self.lane)
-
-    async def ensure(self, needs: timedelta) -> None:
-        """Renew the lease if it doesn't last for *needs*. Raises `LaneLost` if it still doesn't."""
-        least, has_renewed = min(needs.total_seconds(), self._length * 2 / 3), False
-        while self.is_lost or self.monotonic() + least > self._until:
-            if has_renewed:
-                raise LaneLost(self.lane)
-            await self._renew()
-            has_renewed = True
 
 
 class Journal:
@@ -500,65 +406,3 @@ class Journal:
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
         return answer
-
-
-class Watches:
-    """The turns running here that a stop can end.
-
-    The subscription also covers settings (`bridge.queue.cached_hash`): *on_settings* are called with ``is_open=True``
-    when they may have changed, and with ``is_open=False`` when the subscription ends.
-    """
-
-    def __init__(self, *on_settings: Callable[..., None]) -> None:
-        self._on_settings = on_settings
-        self._limits: dict[TurnId, asyncio.Timeout] = {}
-        self._stopped: Latest[TurnId, None] = Latest(_MOST_REMEMBERED_STOPS)
-
-    @asynccontextmanager
-    async def ends_when_stopped(self, turn: TurnId) -> AsyncIterator[None]:
-        """End the block when *turn* is stopped. Raises `TurnStopped`."""
-        limit = asyncio.timeout(None)  # a time-out that only a stop triggers
-        self._limits[turn] = limit
-        try:
-            async with limit:
-                if turn in self._stopped:
-                    _end(limit)
-                yield
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise TurnStopped(turn) from None
-        finally:
-            self._limits.pop(turn, None)
-
-    def check(self, turn: TurnId) -> None:
-        """Raise `TurnStopped` if *turn* was stopped, as far as this process has heard."""
-        if turn in self._stopped:
-            raise TurnStopped(turn)
-
-    def stop(self, turn: TurnId) -> None:
-        """End the work on *turn* here, now or when it starts."""
-        self._stopped[turn] = None
-        limit = self._limits.get(turn)
-        if limit is not None and limit.when() is None:
-            _end(limit)
-
-    async def listen(self, stops: Stops) -> None:
-        """Listen for stops until Redis is down. Raises `StoreUnavailable`."""
-        try:
-            async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
-                async for turn in heard:
-                    if turn == SETTINGS:
-                        self._tell(is_open=True)
-                    else:
-                        self.stop(turn)
-        finally:
-            self._tell(is_open=False)
-
-    def _tell(self, *, is_open: bool) -> None:
-        for heard in self._on_settings:
-            heard(is_open=is_open)
-
-
-def _end(limit: asyncio.Timeout) -> None:
-    limit.reschedule(asyncio.get_running_loop().time())
