@@ -29,7 +29,6 @@ from bridge.engine.limits import Limit, Limiter, limits_in_short, limits_of, of_
 from bridge.engine.processor import TurnProcessor
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
-from bridge.engine.rules import rules_of
 from bridge.engine.said_once import SaidOnce
 from bridge.engine.unknown_names import GateCheck
 from bridge.features.agents.faces import Faces
@@ -48,6 +47,7 @@ from bridge.features.home.seen import SeenHomes
 from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
+from bridge.policy.rules import rules_of
 from bridge.project import Catalog
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox

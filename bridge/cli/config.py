@@ -20,11 +20,11 @@ from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, 
 from bridge.cli.store import JsonOption, in_store, opened
 from bridge.config import OWN, Config, Place, path_of
 from bridge.config_tables import RuleTable, TomlTable
-from bridge.engine.rule_words import in_words
-from bridge.engine.rules import Rule
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.features.alerts.conditions import in_units
 from bridge.logs import configure
+from bridge.policy.rules import Rule
+from bridge.policy.words import in_words
 from bridge.project.connection import DEFAULT
 from bridge.queue.reloads import InForce, Reloads
 from bridge.queue.scripting import Scripts

@@ -1,6 +1,6 @@
 """Whether people may do what they want, when any input arrives, and again when it's acted on later.
 
-The rules decide (`bridge.engine.rules`); this reads the facts that they need from Slack, only as far as they turn on
+The rules decide (`bridge.policy.rules`); this reads the facts that they need from Slack, only as far as they turn on
 them. A person about whom Slack says too little is refused, with the reason ``unknown``. Only if the app lacks
 ``users:read``, no one counts as a guest, unless ``BRIDGE_RUNNERS`` or the operator's file says who may run workflows.
 """
@@ -16,8 +16,12 @@ from typing import Any, Final
 from bridge.config_tables import Act
 from bridge.engine.projects import ASK, ServedProjects
 from bridge.engine.results import try_later
-from bridge.engine.rule_words import alternatives, ids_of, needs_of, refusal
-from bridge.engine.rules import (
+from bridge.engine.turn import Turn
+from bridge.errors import NotAllowed, SlackError, SlackRefused
+from bridge.ids import base_of
+from bridge.inbound import Inbound, Starter
+from bridge.names.listing import Listing
+from bridge.policy.rules import (
     ANY_AGENT,
     GUEST,
     PUBLIC,
@@ -31,11 +35,7 @@ from bridge.engine.rules import (
     decide,
     has_file,
 )
-from bridge.engine.turn import Turn
-from bridge.errors import NotAllowed, SlackError, SlackRefused
-from bridge.ids import base_of
-from bridge.inbound import Inbound, Starter
-from bridge.names.listing import Listing
+from bridge.policy.words import alternatives, ids_of, needs_of, refusal
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow

@@ -15,7 +15,6 @@ from bridge.engine.choices import Choices, Option
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
 from bridge.engine.results import Form, Outcome, Result, shown
-from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BadUsage,
@@ -31,6 +30,7 @@ from bridge.errors import (
 from bridge.inbound import InboundMessage
 from bridge.names.folding import fold, may_have, name_key, split, undecorated
 from bridge.names.matching import likeness, pick
+from bridge.policy.rules import ANY_WORKFLOW
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import (

@@ -6,12 +6,12 @@ from typing import Any
 
 from bridge.config_tables import Act
 from bridge.engine.access import target_of
-from bridge.engine.rules import Asked, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, ProjectError, SlackError
 from bridge.features.deps import Deps
 from bridge.ids import PersonKey
 from bridge.inbound import Starter
+from bridge.policy.rules import Asked, Target, has_file
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin

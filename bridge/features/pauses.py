@@ -15,13 +15,13 @@ from typing import Final, Literal, Protocol
 from bridge.ends.refusals import no_longer
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, TryLater, shown
-from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, SlackError
 from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
+from bridge.policy.rules import Asked
 from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Block, Reply

@@ -19,8 +19,6 @@ from bridge.ends import End, failures, messages as ends, notices, refusals
 from bridge.ends.failures import failure
 from bridge.ends.refusals import no_longer
 from bridge.ends.unfinished import unfinished
-from bridge.engine import rule_words, rules
-from bridge.engine.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.features import pauses
 from bridge.features.agents.layout import handle_changed
 from bridge.features.alerts.layout import KIND
@@ -32,6 +30,8 @@ from bridge.features.schedules.layout import REPORT, SCHEDULE
 from bridge.features.statistics.layout import csv_file
 from bridge.features.workflows.records import RunEnded
 from bridge.features.workflows.run_card import run_ended
+from bridge.policy import rules, words as rule_words
+from bridge.policy.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.queue.redis.refusals import in_words
 from bridge.slack.blockkit.reply import Attachment, Reply, View
 from support.failure_causes import NOTICES

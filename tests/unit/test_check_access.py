@@ -9,9 +9,9 @@ from pydantic import SecretStr
 from bridge.cli.check.access import Asking, access_of, access_rows
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.config import ProjectKey, default_project, no_file
-from bridge.engine.rules import Rules, rules_of
 from bridge.errors import ConfigurationError
 from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.policy.rules import Rules, rules_of
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb
 from support.secrecy import BOT_TOKEN

@@ -8,10 +8,10 @@ from bridge.cli.check.access import Asking, access_rows
 from bridge.cli.check.rules import rule_rows
 from bridge.cli.rows import FAILURE, OK, Row
 from bridge.config import Config, default_project, read_config
-from bridge.engine.rules import rules_of
 from bridge.engine.unknown_names import Lists
 from bridge.names.listing import Listing
 from bridge.playground.emulator.emulator import EmulatedSlack
+from bridge.policy.rules import rules_of
 from bridge.project.models import Agent, Workflow
 from bridge.settings import well_formed
 from bridge.slack.api import SlackWeb

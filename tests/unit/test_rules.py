@@ -13,7 +13,7 @@ from typing import Any
 from bridge.cli.check.rules import never_fits
 from bridge.config import Config, default_project, read_config
 from bridge.config_tables import ACTS, KINDS_OF_PEOPLE, KINDS_OF_PLACES, STARTERS, Act
-from bridge.engine.rules import (
+from bridge.policy.rules import (
     GUEST,
     PUBLIC,
     ApprovalTerms,

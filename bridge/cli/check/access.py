@@ -15,11 +15,11 @@ from bridge.config_tables import Act
 from bridge.ends.failures import sentence
 from bridge.ends.refusals import PERMISSIONS
 from bridge.engine.access import Access, target_of
-from bridge.engine.rule_words import ids_of, in_words
-from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, Verdict, has_file, rules_of
 from bridge.errors import CommandError, ConfigurationError, ProjectError, SlackError, SlackRefused
 from bridge.inbound import SlashCommand
 from bridge.names.matching import pick
+from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, Verdict, has_file, rules_of
+from bridge.policy.words import ids_of, in_words
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Workflow

@@ -10,9 +10,9 @@ from bridge.cli.running import slack_of
 from bridge.config import Config, Place, ProjectSettings, path_of
 from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act
 from bridge.engine.access import target_of
-from bridge.engine.rules import Rule, is_listed, names_some
 from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
 from bridge.errors import SlackError, SlackRefused
+from bridge.policy.rules import Rule, is_listed, names_some
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bridge.config_tables import AgentTable
-from bridge.engine.rules import Target
 from bridge.names.folding import looks_like
 from bridge.names.matching import is_called
+from bridge.policy.rules import Target
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit

@@ -15,7 +15,6 @@ from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.results import Done, Form, HomeChanged, Outcome, Result, shown
-from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BadAlert,
@@ -46,6 +45,7 @@ from bridge.features.run_records import TriggeredRun
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import Click, InboundMessage, Notice, Submission
 from bridge.names.matching import pick
+from bridge.policy.rules import has_file
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.keys import milliseconds

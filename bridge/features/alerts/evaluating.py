@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from bridge.engine.results import TryLater
-from bridge.engine.rules import Asked
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import UNKNOWN_FOR, AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
@@ -28,6 +27,7 @@ from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
+from bridge.policy.rules import Asked
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message

@@ -14,7 +14,6 @@ from typing import Any, Final
 from bridge.engine.deps import EngineDeps
 from bridge.engine.questions import Permit
 from bridge.engine.results import Form, Outcome
-from bridge.engine.rules import ApprovalTerms, Verdict
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError
 from bridge.features.approvals import layout
@@ -35,6 +34,7 @@ from bridge.features.approvals.store import DRAFT, ApprovalStore
 from bridge.features.run_records import ApprovedRun, PostedTask, ScheduledRun, TriggeredRun
 from bridge.ids import ERASED_PERSON, TurnId
 from bridge.inbound import InboundMessage, Notice
+from bridge.policy.rules import ApprovalTerms, Verdict
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.writes import Write

@@ -15,12 +15,12 @@ from typing import Final, NamedTuple
 from bridge.engine.access import starters_of, target_of
 from bridge.engine.deps import EngineDeps
 from bridge.engine.results import TryLater, try_later
-from bridge.engine.rules import ApprovalTerms, Asked, Rules, Target, Verdict, both, decide, may_approve
 from bridge.errors import NotAllowed, ProjectError, ProjectRemoved
 from bridge.features.approvals.layout import WORKFLOW
 from bridge.features.approvals.request import Request
 from bridge.features.run_records import ScheduledRun
 from bridge.ids import ERASED_PERSON
+from bridge.policy.rules import ApprovalTerms, Asked, Rules, Target, Verdict, both, decide, may_approve
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 

@@ -15,7 +15,6 @@ from bridge.ends.refusals import no_longer
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.projects import remember
 from bridge.engine.results import Form, Result, shown
-from bridge.engine.rules import has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, SlackError
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
@@ -37,6 +36,7 @@ from bridge.features.pauses import RULE_PAUSED
 from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
 from bridge.names.folding import name_key
+from bridge.policy.rules import has_file
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named

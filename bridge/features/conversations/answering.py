@@ -20,7 +20,6 @@ from bridge.engine.access import target_of
 from bridge.engine.caller import caller_headers
 from bridge.engine.limits import say_if_near
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
-from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import (
     DID_NOT_ARRIVE,
@@ -47,6 +46,7 @@ from bridge.inbound import InboundMessage, Notice
 from bridge.names.folding import fold, id_key, name_key, undecorated
 from bridge.names.listing import Listing
 from bridge.names.matching import called, is_called, meant
+from bridge.policy.rules import ANY_AGENT, Target, has_file
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.events import named

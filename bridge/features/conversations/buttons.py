@@ -16,7 +16,6 @@ from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, remove_notice
 from bridge.engine.results import HomeChanged, NewThread, Outcome, Result, shown, try_later
-from bridge.engine.rules import ANY_AGENT, Target, has_file
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError
 from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
@@ -27,6 +26,7 @@ from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by
 from bridge.features.run_records import TriggeredRun
 from bridge.ids import PersonKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
+from bridge.policy.rules import ANY_AGENT, Target, has_file
 from bridge.project.models import Agent
 from bridge.queue.drafts import Draft
 from bridge.queue.inbox import Arrival, Condition

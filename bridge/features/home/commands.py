@@ -18,7 +18,6 @@ from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.projects import OF_DIRECT, remember
 from bridge.engine.results import Done, HomeChanged, HomeView, Result, try_later
-from bridge.engine.rules import ANY_WORKFLOW, Target
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
@@ -29,6 +28,7 @@ from bridge.features.statistics.layout import home_line
 from bridge.features.titles import title_of
 from bridge.ids import PersonKey, base_of
 from bridge.inbound import Click, HomeOpened
+from bridge.policy.rules import ANY_WORKFLOW, Target
 from bridge.slack.payloads import mapping, text
 
 T = TypeVar("T")

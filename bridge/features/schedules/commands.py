@@ -13,7 +13,6 @@ from bridge.config_tables import Act
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.home import Reads
 from bridge.engine.results import Form, HomeChanged, Result, shown
-from bridge.engine.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch, NotAllowed
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
@@ -53,6 +52,7 @@ from bridge.features.schedules.store import MOST_TASKS, SCHEDULES, due_task, sto
 from bridge.features.schedules.tasks import start
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Notice, Starter, Submission
+from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
 from bridge.queue.writes import Write

@@ -17,7 +17,6 @@ from bridge.ends.failures import failure
 from bridge.engine.access import UNREACHABLE
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
-from bridge.engine.rules import Asked
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
@@ -37,6 +36,7 @@ from bridge.features.schedules.schedule import (
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice, Starter
+from bridge.policy.rules import Asked
 from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)

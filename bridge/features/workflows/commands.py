@@ -10,7 +10,6 @@ from bridge.engine.choices import Choices, Option
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.questions import Question
 from bridge.engine.results import Done, Form, Outcome, Result, TryLater, shown
-from bridge.engine.rules import ANY_WORKFLOW
 from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
@@ -25,6 +24,7 @@ from bridge.features.workflows.records import RunEnded
 from bridge.features.workflows.runs import notify_of_end, results_of, run, unknown_run
 from bridge.ids import InProject, PersonKey, TurnId
 from bridge.inbound import Click, Shortcut, Submission
+from bridge.policy.rules import ANY_WORKFLOW
 from bridge.project.models import Workflow
 from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage

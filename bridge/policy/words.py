@@ -8,8 +8,8 @@ from typing import Final
 
 from bridge.config_tables import ACTS, STARTERS
 from bridge.ends.refusals import ACCESS, ASK
-from bridge.engine.rules import GUEST, PUBLIC, ApprovalTerms, Asked, Rule, Verdict
 from bridge.inbound import Starter
+from bridge.policy.rules import GUEST, PUBLIC, ApprovalTerms, Asked, Rule, Verdict
 from bridge.slack.blockkit import kit
 
 _DOES: Final[Mapping[str, str]] = {
