@@ -470,6 +470,15 @@ Inbound = (
 )
 
 
+def starters_of(body: Inbound | None, causer: str) -> list[tuple[str, Starter, str]]:
+    """Return those for whom something that *body* starts is judged, each with what starts it, and the app's ID.
+
+    That's the owner of what starts it by itself, or the author of a message, and last the person who causes it now.
+    """
+    starters = [*body.starters] if body else []
+    return starters if any(person == causer for person, _, _ in starters) else [*starters, (causer, "person", "")]
+
+
 def to_json(inbound: Inbound) -> str:
     """Return the stored form."""
     try:

@@ -20,7 +20,6 @@ from bridge.door.listeners.interactions import InteractionListeners, answer_not_
 from bridge.door.listeners.messages import MessageListeners
 from bridge.door.listeners.token_watch import TokenWatch
 from bridge.ends import notices
-from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
 from bridge.engine.events import Entries, FinishedTurns
@@ -47,7 +46,8 @@ from bridge.features.home.seen import SeenHomes
 from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
-from bridge.policy.rules import rules_of
+from bridge.policy.policy import Policy
+from bridge.policy.rules import Rules, rules_of
 from bridge.project import Catalog
 from bridge.project.connection import ProjectConnection
 from bridge.queue.inbox import Inbox
@@ -150,7 +150,7 @@ def build(
     )
 
     def use(config: Config) -> None:
-        deps.access.rules = rules_of(
+        deps.policy.rules = rules_of(
             config,
             allowed_channels=settings.allowed_channels,
             allowed_users=settings.allowed_users,
@@ -173,12 +173,12 @@ def build(
 
     # Input
     addressing = Addressing(
-        deps.projects, features.commands, scripts, identity.bot_user, deps.access, deps.channels.project_of
+        deps.projects, features.commands, scripts, identity.bot_user, deps.policy, deps.channels.project_of
     )
     receiver = Receiver(
         inbox=inbox,
         sessions=deps.sessions,
-        access=deps.access,
+        policy=deps.policy,
         features=features,
         channels=deps.channels,
         bot_user=identity.bot_user,
@@ -188,7 +188,7 @@ def build(
         now=deps.now,
         on_queued=queued_reactions.on_queued,
     )
-    intake, stopping = Intake(inbox, deps.access, wires.metrics, addressing), Stopping(inbox, deps.access)
+    intake, stopping = Intake(inbox, deps.policy, wires.metrics, addressing), Stopping(inbox, deps.policy)
     messages = MessageListeners(receiver, inbox, identity, wires.metrics)
     if settings.catch_up == "on":
         inbox.refusals.on_unread = namespace.notice_outage
@@ -297,13 +297,6 @@ def _deps(
     slack = Poster(wires.web, identity, monotonic=monotonic, sleep=sleep)
     directory = Directory(wires.web, identity, monotonic=monotonic)
     channels = Channels(scripts, projects, replies=settings.thread_replies)
-    access = Access(
-        home=identity.home,
-        directory=directory,
-        rules=(),
-        project_name=projects.name_of,
-        holders=projects.holders,
-    )
     files = Files(wires.web, identity, settings.slack_api_url)
     return Deps(
         scripts=scripts,
@@ -318,7 +311,7 @@ def _deps(
         seen_homes=SeenHomes(scripts),
         first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),
-        access=access,
+        policy=Policy(identity.home, directory, Rules()),
         limits=Limiter(directory, projects, limits),
         slack=slack,
         indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),

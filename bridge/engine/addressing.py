@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
-from bridge.engine.access import Access
 from bridge.engine.command_line import CommandLine
 from bridge.engine.projects import ASK, ServedProjects, last_project, remember
 from bridge.ids import PersonKey
 from bridge.inbound import Inbound, InboundMessage, SlashCommand
 from bridge.names.folding import fold, name_key
 from bridge.names.matching import likeness
+from bridge.policy.policy import Policy
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import Scripts
 from bridge.slack.blockkit.mrkdwn import addressed
@@ -103,7 +103,7 @@ class Addressing:
     commands: CommandLine
     scripts: Scripts
     bot_user: str
-    access: Access
+    policy: Policy
     of_channel: Callable[[str, str], Awaitable[str | None]]
 
     async def assign(self, inbound: I) -> I:
@@ -116,7 +116,7 @@ class Addressing:
             found = await self._of_several(inbound)
         may_have_key = self.projects.has_keys and found.is_placed and found.project != ASK
         if may_have_key and found.user and not getattr(found, "app", ""):
-            key = await self.access.key_for(self.projects, found.project, found.user)
+            key = await self.projects.key_for(self.policy, found.project, found.user)
             found = found.model_copy(update={"project": key})
         return found  # type: ignore[return-value] # a copy is of the same type
 

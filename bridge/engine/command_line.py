@@ -145,7 +145,7 @@ class CommandLine:
             return await self._carry_out(await self._read(line, deps, turn, item), deps, turn)
         except CommandError as exc:
             needs = self._needs.get(exc.form["action_id"]) if exc.form is not None else None
-            if needs and not await deps.access.may(turn, needs, ANY_WORKFLOW if needs == "run" else None):
+            if needs and not await deps.policy.may(turn.asked(needs, ANY_WORKFLOW if needs == "run" else None)):
                 exc.form = None
                 if isinstance(exc, NotSure):
                     exc.buttons = ()
@@ -204,7 +204,7 @@ class CommandLine:
             if said == [HELP]:
                 is_direct = getattr(turn.body, "channel", "").startswith("D")
                 return self._overview(
-                    start, may_run=await deps.access.may(turn, "run", ANY_WORKFLOW), is_direct=is_direct
+                    start, may_run=await deps.policy.may(turn.asked("run", ANY_WORKFLOW)), is_direct=is_direct
                 )
             if HELP in said and (reply := self._help(said, start)):
                 return reply

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bridge.engine.access import Access
 from bridge.engine.home import Homes
 from bridge.engine.limits import Limiter
 from bridge.engine.projects import ServedProjects
@@ -16,6 +15,8 @@ from bridge.engine.said_once import SaidOnce
 from bridge.errors import SlackRefused
 from bridge.ids import ThreadKey
 from bridge.inbound import Inbound
+from bridge.policy.policy import Policy
+from bridge.policy.rules import Asked
 from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
 from bridge.queue.writes import Write
@@ -40,7 +41,7 @@ class EngineDeps:
     inbox: Inbox
     homes: Homes
     projects: ServedProjects
-    access: Access
+    policy: Policy
     limits: Limiter
     said_once: SaidOnce
     slack: Poster
@@ -60,6 +61,11 @@ class EngineDeps:
         if put.end == "duplicate":
             await self.inbox.write(*writes)
         return put.end
+
+    async def refusal_now(self, user: str, channel: str, *wanted: Asked) -> str | None:
+        """Return what `Policy.refusal_now` does. Raises `TryLater` if Slack doesn't answer right now."""
+        with try_later():
+            return await self.policy.refusal_now(user, channel, *wanted)
 
     async def edit(self, channel: str, ts: str, reply: Reply, tag: MessageTag, *, response_url: str = "") -> bool:
         """Edit a posted message; False if it can't be edited, as someone deleted it, for example. Raises `TryLater`.

@@ -137,7 +137,7 @@ class Features:
             return shown(COMMAND_GONE, "gone")
         if is_project and deps.projects.has_keys:
             with try_later():
-                turn.change_project(await deps.access.key_for(deps.projects, turn.project_key, turn.user))
+                turn.change_project(await deps.projects.key_for(deps.policy, turn.project_key, turn.user))
         if is_project and turn.channel.startswith("D"):
             await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
         if option.line:

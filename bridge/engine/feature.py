@@ -31,12 +31,12 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.config_tables import Act
-from bridge.engine.access import Offered
 from bridge.engine.home import Need
 from bridge.engine.results import Form, Outcome, Result
 from bridge.engine.standing import Standing
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
+from bridge.policy.policy import Offered
 from bridge.project import Agent, Catalog
 from bridge.queue.events import Event
 from bridge.queue.writes import Write

@@ -16,12 +16,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from bridge.config_tables import LimitTable
-from bridge.engine.access import target_of
 from bridge.engine.projects import ServedProjects
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError
 from bridge.inbound import InboundMessage
-from bridge.policy.rules import is_listed
+from bridge.policy.rules import is_listed, target_of
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.inbox import Arrival

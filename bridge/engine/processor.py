@@ -19,7 +19,6 @@ from typing import Final
 
 from bridge.ends import failures, notices
 from bridge.ends.unfinished import notice_left, notice_left_unread
-from bridge.engine.access import UNREACHABLE
 from bridge.engine.deps import EngineDeps
 from bridge.engine.destination import Destination
 from bridge.engine.dispatch import Features
@@ -63,6 +62,7 @@ from bridge.ids import MessageKey, PersonKey, ThreadKey, TurnId, side_id
 from bridge.inbound import InboundMessage, Notice, SlashCommand
 from bridge.logs import facts
 from bridge.metrics import Metrics
+from bridge.policy.policy import UNREACHABLE
 from bridge.queue.journal import DeletedMeanwhile, Journal, TurnChanged, WorkPaused
 from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
@@ -261,9 +261,9 @@ class TurnProcessor:
         if not body.is_request or (isinstance(body, InboundMessage) and body.app):
             return None
         if turn.record.is_again or self.deps.now() - turn.record.accepted_at > _RECENT:
-            reason = await self.deps.access.refusal_now(body.user, body.place)
+            reason = await self.deps.refusal_now(body.user, body.place)
         else:  # it was checked when it arrived, perhaps by a process with other settings
-            reason = self.deps.access.not_listed(body.user, body.place)
+            reason = self.deps.policy.rules.not_listed(body.user, body.place)
         if reason is None:
             return None
         if reason in UNREACHABLE or (turn.record.is_again and reason != "channel"):
@@ -284,7 +284,7 @@ class TurnProcessor:
             return None
         for user in {body.user, turn.causer}:
             with try_later():
-                if not await self.deps.access.holds(holders, user):
+                if not await self.deps.policy.holds(holders, user):
                     return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed("key")))
         return None
 

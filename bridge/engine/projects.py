@@ -6,9 +6,14 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from bridge.config_tables import Act
 from bridge.ids import PersonKey, base_of
+from bridge.inbound import Starter
 from bridge.names.matching import called
+from bridge.policy.policy import Policy
+from bridge.policy.rules import ApprovalTerms, Asked, Target, target_of
 from bridge.project.connection import DEFAULT, ProjectConnection
+from bridge.project.models import Agent, Workflow
 from bridge.queue.keys import RECENT, milliseconds
 from bridge.queue.scripting import Scripts
 
@@ -66,6 +71,16 @@ class ServedProjects:
         """Return the project with this key as those use it who have keys of their own; the first one counts."""
         return [one for one in self.connections if one.key_name and base_of(one.key) == base_of(key)]
 
+    async def key_for(self, policy: Policy, project: str, user: str) -> str:
+        """Return what records say about a *project* as *user* uses it: with a key of theirs, if they have one.
+
+        If that's unknown, it's a key that they're refused. Raises `SlackError`.
+        """
+        for keyed in self.keyed(project):
+            if await policy.holds(keyed.who, user, if_unknown=True):
+                return keyed.key
+        return project
+
     def holders(self, key: str) -> tuple[str, ...]:
         """Return the people and user groups that have the key which a record names; none if everybody uses it."""
         known = self.get(key)
@@ -85,6 +100,22 @@ class ServedProjects:
         """Return what people call a project; its ID if it's no longer served."""
         known = self.get(key) or self.get(base_of(key))
         return known.name if known else base_of(key) or DEFAULT
+
+    def asked(
+        self,
+        act: Act,
+        person: str,
+        channel: str,
+        key: str,
+        target: Workflow | Agent | Target | None = None,
+        *,
+        by: Starter = "person",
+        app: str = "",
+        terms: ApprovalTerms | None = None,
+    ) -> Asked:
+        """Return what *person* wants to do in *channel* with *target* of the project with this *key*; see `Asked`."""
+        id_, name = ("", "") if key == ASK else (base_of(key) or DEFAULT, self.name_of(key))
+        return Asked(act, person, channel, id_, name, target_of(target), by, app, terms, self.holders(key))
 
     def find(self, typed: str) -> ProjectConnection | None:
         """Return the project whose ID or name someone has *typed*."""

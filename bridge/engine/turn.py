@@ -5,16 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
+from bridge.config_tables import Act
 from bridge.ends.notices import other_project
 from bridge.engine.destination import Destination
 from bridge.engine.projects import ASK, ServedProjects
 from bridge.engine.results import RUN_MARK
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
 from bridge.ids import MessageKey, base_of
+from bridge.inbound import starters_of
+from bridge.policy.rules import Asked, Target
 from bridge.project.connection import ProjectConnection
+from bridge.project.models import Agent, Workflow
 from bridge.queue.journal import Journal, QueuedTurn
 from bridge.queue.lease import Lease
 from bridge.queue.records import Taken
@@ -71,6 +76,16 @@ class Turn(QueuedTurn):
     def project_name(self) -> str:
         """The project's name for people, ``""`` if there's only one project, or it's not known or no longer served."""
         return self.projects.name_of(self.project_key) if self.projects.is_several else ""
+
+    def asked(self, act: Act, target: Workflow | Agent | Target | None = None, *, channel: str | None = None) -> Asked:
+        """Return what its person wants to do, with *target*, there or in another *channel*."""
+        channel = self.channel if channel is None else channel
+        return self.projects.asked(act, self.user, channel, self.project_key, target)
+
+    def started(self, act: Act, target: Workflow | Agent | Target) -> list[Asked]:
+        """Return what it starts, as it's asked for each of `starters_of`."""
+        asked, starters = self.asked(act, target), starters_of(self.body, self.causer)
+        return [replace(asked, person=person, by=by, app=app) for person, by, app in starters]
 
     def change_project(self, key: str) -> None:
         """Continue about another project, such as that of a channel chosen in a menu."""

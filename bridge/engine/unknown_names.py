@@ -16,12 +16,11 @@ from typing import Final, Literal, NamedTuple
 
 from bridge.config import Config, Place, ProjectSettings
 from bridge.config_tables import RuleTable
-from bridge.engine.access import target_of
 from bridge.engine.projects import ServedProjects
 from bridge.errors import ProjectError, SlackError
 from bridge.names.listing import Listing
 from bridge.names.matching import similar
-from bridge.policy.rules import is_listed
+from bridge.policy.rules import is_listed, target_of
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.user_groups import UserGroups

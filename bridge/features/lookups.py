@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from bridge.config_tables import Act
-from bridge.engine.access import target_of
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, ProjectError, SlackError
 from bridge.features.deps import Deps
 from bridge.ids import PersonKey
 from bridge.inbound import Starter
-from bridge.policy.rules import Asked, Target, has_file
+from bridge.policy.rules import Asked, Target, target_of
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
@@ -20,7 +19,7 @@ from bridge.slack.blockkit.modals import Origin
 async def may_set(deps: Deps, turn: Turn, channel: str) -> bool:
     """Whether to offer a person a button that changes a channel's settings; their direct message is their own."""
     is_fixed = "agent" in deps.channels.fixed(channel)
-    return channel.startswith("D") or (not is_fixed and await deps.access.may(turn, "settings"))
+    return channel.startswith("D") or (not is_fixed and await deps.policy.may(turn.asked("settings")))
 
 
 async def workflow_by_id(turn: Turn, id_: int) -> Workflow:
@@ -67,8 +66,8 @@ async def before_each_run(
         return ""
     if not found.is_active:
         return f"⚠️ {kit.named(found.name, 80)} is inactive, so I'll ask each time before it runs."
-    asked = deps.access.asked_by("run", turn.user, channel, turn.project_key, by=by, app=app)
-    needs = (await deps.access.offered_to(asked, [found])).get(found.id)
+    asked = deps.projects.asked("run", turn.user, channel, turn.project_key, by=by, app=app)
+    needs = (await deps.policy.offered(asked, [found])).get(found.id)
     return f"⚠️ {kit.named(found.name, 80)} {needs} each time before it runs." if needs else ""
 
 
@@ -89,17 +88,17 @@ async def rights(
     That's a *workflow* or an *agent* of the *project* with this key. Raises `ProjectError` if only the service knows
     its name, which the rules may be about.
     """
-    access, target = deps.access, None
-    known = deps.projects.get(project) if has_file(access.rules) else None
+    target = None
+    known = deps.projects.get(project) if deps.policy.rules.has_file else None
     if known is not None and workflow is not None:
         target = target_of(await known.catalog.workflow(workflow)) or Target("workflow", str(workflow))
     elif known is not None and agent is not None:
         target = target_of(await known.catalog.agent(agent)) or Target("agent", str(agent))
     about = target if act in {"schedule", "alert"} else None
-    wanted = [access.asked_by(act, owner, channel, project, about)]
+    wanted = [deps.projects.asked(act, owner, channel, project, about)]
     if target is not None:
         does: Act = "run" if target.kind == "workflow" else "ask"
-        wanted.append(access.asked_by(does, owner, channel, project, target, by=by, app=app))
+        wanted.append(deps.projects.asked(does, owner, channel, project, target, by=by, app=app))
     return wanted
 
 

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final, Literal, Protocol
 
 from bridge.ends.refusals import no_longer
-from bridge.engine.access import UNREACHABLE
 from bridge.engine.results import Done, Outcome, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, SlackError
@@ -21,6 +20,7 @@ from bridge.features.channels.settings import AppRule
 from bridge.features.deps import Deps
 from bridge.features.lookups import rights
 from bridge.inbound import InboundMessage, Notice
+from bridge.policy.policy import UNREACHABLE
 from bridge.policy.rules import Asked
 from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
@@ -99,7 +99,7 @@ def paused_notice(
 ) -> Reply:
     """Tell its owner, in a direct message, or its channel, that what was set up is paused.
 
-    It's for a *reason* of `bridge.engine.access.Access.refusal_now`, or an error of Slack's.
+    It's for a *reason* of `bridge.policy.policy.Policy.refusal_now`, or an error of Slack's.
     """
     why = no_longer(reason, "" if is_owner else owner or _ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
@@ -153,7 +153,7 @@ async def refusal_to_continue(
     deps: Deps, turn: Turn, one: SetUp, what: str, about: str, *wanted: Asked
 ) -> Outcome | None:
     """Say why something that needs the rights *wanted* can't be resumed or started, if it can't. Raises `TryLater`."""
-    reason = await deps.access.refusal_now(one.owner, one.channel, *wanted)
+    reason = await deps.refusal_now(one.owner, one.channel, *wanted)
     if not reason and deps.projects.get(one.project) is None:
         reason = REMOVED
     if not reason:
@@ -170,14 +170,14 @@ async def why_not_start(deps: Deps, user: str, one: SetUp, *wanted: Asked) -> st
     """
     if one.channel.startswith("D") and user != one.owner:
         return "left"
-    return await deps.access.refusal_now(user, one.channel, *wanted)
+    return await deps.refusal_now(user, one.channel, *wanted)
 
 
 async def require_start(deps: Deps, turn: Turn, one: SetUp, *wanted: Asked) -> None:
     """Raise `NotAllowed` unless *turn*'s person may start what's set up; see `why_not_start`."""
     if reason := await why_not_start(deps, turn.user, one, *wanted):
-        for asked in wanted if reason == "rule" else ():
-            await deps.access.check(asked)  # says which rule refuses it
+        if reason == "rule":
+            await deps.policy.require(*wanted)  # says which rule refuses it
         raise NotAllowed(reason)
 
 
@@ -186,7 +186,7 @@ async def may_start(deps: Deps, turn: Turn, one: SetUp, rights: Awaitable[Sequen
     try:
         async with asyncio.timeout(_SOON):
             for asked in await rights:
-                if not (await deps.access.decide(asked)).is_allowed:
+                if not await deps.policy.may(asked):
                     return False
             if turn.user == one.owner or one.channel.startswith("D"):
                 return turn.user == one.owner
@@ -235,7 +235,7 @@ async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | 
             deps, "settings", rule.owner, turn.channel, turn.project_key, workflow=rule.workflow, agent=rule.agent,
             by="app", app=message.app,
         )  # fmt: skip
-        reason = await deps.access.refusal_now(rule.owner, turn.channel, *wanted)
+        reason = await deps.refusal_now(rule.owner, turn.channel, *wanted)
         if reason is None:
             return None
         hour = int(deps.now().timestamp()) // 3600  # it's paused at once: this only spares turns at the same moment
@@ -253,12 +253,12 @@ async def _check_fixed(deps: Deps, turn: Turn, rule: AppRule, app: str) -> Done 
     wanted = await rights(deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=app)
     for asked in (one for one in wanted if one.act != "settings"):
         try:
-            await deps.access.check(asked)
+            await deps.policy.require(asked)
         except NotAllowed as exc:
             if exc.reason == "unanswered":
                 raise TryLater from exc
             return Done(f"refused: {exc.reason}")
-    reason = deps.access.not_listed("", turn.channel)
+    reason = deps.policy.rules.not_listed("", turn.channel)
     return Done(f"refused: {reason}") if reason else None
 
 
@@ -273,7 +273,7 @@ async def notify_of_pause(
     event: str,
     writes: Sequence[Write] = (),
 ) -> None:
-    """Tell an *owner* and the channel, once per *event*, that what they set up is paused (`Access.refusal_now`).
+    """Tell an *owner* and the channel, once per *event*, that what they set up is paused (`Policy.refusal_now`).
 
     *what* names the notice, and *says* returns it: `paused_notice` or `rule_paused`. People who can't be reached aren't
     told, nor a channel where the bridge isn't enabled or that only the owner reads. *writes* are made with the notice.

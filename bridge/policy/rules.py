@@ -1,9 +1,8 @@
 """Who may do what: the rules of the operator's file, and of the settings that are rules in short. No I/O.
 
-`decide` walks lists of rules. Each list has to allow what's asked, and in each the first rule that fits decides; what
-no rule fits is refused. Facts that must be read from Slack (is a person in a user group?) are looked up only when a
-rule turns on them: the verdict then says which fact is missing, and `bridge.engine.access` asks again with it. A fact
-that Slack doesn't give refuses: it's not known which rule would decide.
+Facts that must be read from Slack (is a person in a user group?) are looked up only when a rule turns on them: the
+verdict then says which fact is missing, and `bridge.policy.policy` asks again with it. A fact that Slack doesn't give
+refuses: it's not known which rule would decide.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ from functools import lru_cache, reduce
 from typing import Final, Literal
 
 from bridge.config import Config
-from bridge.config_tables import Act, RuleTable
+from bridge.config_tables import ACTS, Act, RuleTable
 from bridge.inbound import Starter
 from bridge.names.folding import name_key
+from bridge.project.models import Agent, Workflow
 
 GUEST: Final = "guest"
 """The fact that the person is a guest."""
@@ -25,6 +25,8 @@ GUEST: Final = "guest"
 PUBLIC: Final = "public"
 """The fact that the place is a public channel."""
 
+_KINDS_OF_PEOPLE: Final = frozenset({"members", "guests"})
+_KINDS_OF_CHANNELS: Final = frozenset({"public", "private"})
 _ANYTHING: Final = "\u2042"  # for an asterisk, which folding takes for a mark of formatting
 
 
@@ -44,34 +46,23 @@ ANY_WORKFLOW: Final = Target("workflow", is_any=True)
 ANY_AGENT: Final = Target("agent", is_any=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What *person* wants to do (*act*), in *channel*, with *target* of the project with this ID and name.
-
-    *by* says what started it; *person* is then its owner, or ``""`` if the operator's file set it up. *app* is the
-    app's ID (``A…``). Without a *channel*, it's in Home, and without a *project*, that isn't chosen yet. *facts* are
-    what's known: whether the person is in a user group or a channel, by ID, `GUEST` and `PUBLIC`; None means that Slack
-    doesn't say.
-    """
-
-    act: Act
-    person: str
-    channel: str = ""
-    project: str = "default"
-    project_name: str = ""
-    target: Target | None = None
-    by: Starter = "person"
-    app: str = ""
-    holders: tuple[str, ...] = ()
-    facts: Mapping[str, bool | None] = field(default_factory=dict)
+def target_of(target: Workflow | Agent | Target | None) -> Target | None:
+    """Return a workflow or an agent as the rules see it."""
+    if target is None or isinstance(target, Target):
+        return target
+    category = (target.model_extra or {}).get("category")
+    category = category if isinstance(category, str) else ""
+    if isinstance(target, Agent):
+        return Target("agent", str(target.id), target.name, category=category)
+    return Target("workflow", str(target.id), target.name, target.trigger_type or "", category)
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalTerms:
     """Who has to agree: *count* of the people, user groups and channels in *by*, *within* a time.
 
-    Without *by*, those whom the rules let approve (`may_approve`). The person who asks may approve only with *self_*,
-    and has to say why with *reason*. These have to agree *also*, if that's for two people (`both`).
+    Without *by*, those whom the rules let approve (`Rules.judge_approver`). The person who asks may approve only with
+    *self_*, and has to say why with *reason*. These have to agree *also*, if that's for two people (`both`).
     """
 
     by: tuple[str, ...] = ()
@@ -88,8 +79,34 @@ class ApprovalTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What *person* wants to do (*act*), in *channel*, with *target* of the project with this ID and name.
+
+    *by* says what started it; *person* is then its owner, or ``""`` if the operator's file set it up. *app* is the
+    app's ID (``A…``), *terms* are those of the approval that it's about, and *holders* those who have the project's
+    key. Without a *channel*, it's in Home, and without a *project*, that isn't chosen yet. *facts* are what's known:
+    whether the person is in a user group or a channel, by ID, `GUEST` and `PUBLIC`; None means that Slack doesn't say.
+    """
+
+    act: Act
+    person: str
+    channel: str = ""
+    project: str = "default"
+    project_name: str = ""
+    target: Target | None = None
+    by: Starter = "person"
+    app: str = ""
+    terms: ApprovalTerms | None = None
+    holders: tuple[str, ...] = ()
+    facts: Mapping[str, bool | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule; what's empty doesn't restrict it. *index* counts from 1."""
+    """One rule; what's empty doesn't restrict it. *index* counts from 1.
+
+    If it *is_of_some*, it's about some workflows or agents only, so that others are left.
+    """
 
     index: int = 0
     who: frozenset[str] = frozenset()
@@ -103,6 +120,12 @@ class Rule:
     refuse: bool = False
     confirm: bool = False
     approval: ApprovalTerms | None = None
+    is_of_some: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Note what `needs` would ask each time."""
+        names = self.workflows or self.triggers or self.agents or self.categories
+        object.__setattr__(self, "is_of_some", bool(names))
 
     @classmethod
     def of(cls, table: RuleTable, index: int) -> Rule:
@@ -123,26 +146,40 @@ class Rule:
             ApprovalTerms(terms.by or (), terms.count, terms.self_, terms.within, terms.reason) if terms else None,
         )
 
-    def fits(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
-        """Whether the rule decides what's *asked*; None if that depends on facts that aren't known, which it names."""
-        if self.may and asked.act not in self.may:
-            return False, frozenset()
+    def needs(self, asked: Asked) -> frozenset[str] | None:
+        """Return the facts that have to be known to say whether the rule is about what's *asked*; none: it is.
+
+        None if it isn't, whatever they are. The act isn't looked at (`Rules`).
+        """
         if self.projects and asked.project and not is_listed(self.projects, asked.project, asked.project_name):
-            return False, frozenset()
-        if not self.is_about(asked.target):
-            return False, frozenset()
+            return None
+        if self.is_of_some and not self.is_about(asked.target):
+            return None
         missing: frozenset[str] = frozenset()
-        for one, unknown in (self._is_there(asked), self._is_for(asked)):
-            if one is False:
-                return False, frozenset()
-            missing |= unknown
-        return (None, missing) if missing else (True, missing)
+        if self.channels and asked.channel not in self.channels:
+            is_channel, is_public = asked.channel[:1] not in {"", "D"}, asked.facts.get(PUBLIC)
+            kinds = self.channels & (_KINDS_OF_CHANNELS if is_channel else {"direct"})
+            if not kinds or (len(kinds) == 1 and is_channel and is_public is ("public" not in kinds)):
+                return None
+            if len(kinds) == 1 and is_channel and is_public is None:
+                missing = frozenset({PUBLIC})
+        if not self.who or self.who & ({asked.person, asked.app, f"{asked.by}s"} - {""}):
+            return missing
+        if not asked.person:
+            return None
+        wanted = {one: True for one in self.who if one[0] in "SCG"}
+        if kinds := self.who & _KINDS_OF_PEOPLE:
+            wanted[GUEST] = kinds == {"guests"}
+        if kinds == _KINDS_OF_PEOPLE or any(asked.facts.get(one) is value for one, value in wanted.items()):
+            return missing
+        unknown = frozenset(one for one in wanted if asked.facts.get(one) is None)
+        return (missing | unknown) if unknown else None
 
     def is_about(self, target: Target | None) -> bool:
         """Whether the rule may be about this workflow or agent, or about none."""
-        of_workflows, of_agents = bool(self.workflows or self.triggers), bool(self.agents)
-        if not (of_workflows or of_agents or self.categories):
+        if not self.is_of_some:
             return True
+        of_workflows, of_agents = bool(self.workflows or self.triggers), bool(self.agents)
         if target is None:
             return False
         is_workflow = target.kind == "workflow"
@@ -157,32 +194,6 @@ class Rule:
             return False
         return not self.categories or is_listed(self.categories, target.category)
 
-    def _is_there(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
-        if not self.channels or asked.channel in self.channels:
-            return True, frozenset()
-        if not asked.channel or asked.channel.startswith("D"):
-            return "direct" in self.channels, frozenset()
-        kinds = self.channels & {"public", "private"}
-        if len(kinds) != 1:
-            return bool(kinds), frozenset()
-        fact = asked.facts.get(PUBLIC)
-        return (None, frozenset({PUBLIC})) if fact is None else (fact is (kinds == {"public"}), frozenset())
-
-    def _is_for(self, asked: Asked) -> tuple[bool | None, frozenset[str]]:
-        if not self.who or (self.who & {asked.person, asked.app, f"{asked.by}s"} - {""}):
-            return True, frozenset()
-        if not asked.person:
-            return False, frozenset()
-        wanted = {one: True for one in self.who if one[0] in "SCG"}
-        if kinds := self.who & {"members", "guests"}:
-            if len(kinds) > 1:
-                return True, frozenset()
-            wanted[GUEST] = kinds == {"guests"}
-        missing = frozenset(one for one in wanted if asked.facts.get(one) is None)
-        if any(asked.facts.get(one) is value for one, value in wanted.items()):
-            return True, frozenset()
-        return (None, missing) if missing else (False, missing)
-
 
 @dataclass(frozen=True, slots=True)
 class RuleList:
@@ -193,8 +204,10 @@ class RuleList:
     reason: Literal["rule", "user", "channel", "runner", "key"] = "rule"
 
 
-Rules = Sequence[RuleList]
-"""All lists of rules, each of which has to allow what's asked."""
+_SETTINGS: Final = {
+    "channel": RuleList("BRIDGE_ALLOWED_CHANNELS", (), "channel"),
+    "user": RuleList("BRIDGE_ALLOWED_USERS", (), "user"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,39 +226,72 @@ class Verdict:
     missing: frozenset[str] = frozenset()
 
 
-def decide(rules: Rules, asked: Asked) -> Verdict:
-    """Decide what's *asked* by the *rules*; without any list, it's allowed."""
-    verdict = Verdict(True, None, None)
-    for listed in rules:
-        found = _first(listed, asked)
-        if not found.is_allowed:
-            return found
-        if found.approval or found.confirm or not (verdict.approval or verdict.confirm):
-            verdict = found
-    return verdict
+class Rules:
+    """All *lists* of rules, each of which has to allow what's asked; *users* and *channels* are all, if there are none.
 
+    They're compiled once, for each file that's loaded: of the rules, each act has those that may be about it.
+    """
 
-def _first(listed: RuleList, asked: Asked) -> Verdict:
-    is_any = asked.target is not None and asked.target.is_any
-    for rule in listed.rules:
-        fits, missing = rule.fits(asked)
-        if fits is None:
-            return Verdict(False, rule, listed, missing=missing)
-        # Of workflows, agents or projects of which none is chosen yet, one that refuses some leaves the others.
-        leaves_some = (is_any and names_some(rule)) or (not asked.project and rule.projects)
-        if not fits or (rule.refuse and leaves_some):
-            continue
-        if rule.refuse:
-            return Verdict(False, rule, listed)
-        runs = asked.act == "run"
-        return Verdict(
-            True,
-            rule,
-            listed,
-            confirm=runs and rule.confirm and asked.by == "person",
-            approval=rule.approval if runs else None,
-        )
-    return Verdict(False, None, listed)
+    def __init__(
+        self, *lists: RuleList, users: frozenset[str] = frozenset(), channels: frozenset[str] = frozenset()
+    ) -> None:
+        self.lists, self.users, self.channels = lists, users, channels
+        self.has_file = any(one.reason == "rule" for one in lists)
+        self._by_act = {
+            act: [(one, tuple(rule for rule in one.rules if not rule.may or act in rule.may)) for one in lists]
+            for act in ACTS
+        }
+
+    def not_listed(self, user: str, channel: str) -> Literal["user", "channel"] | None:
+        """Return the reason if the settings' lists lack this *user* or *channel*; ``""`` is no one or no channel.
+
+        Direct messages count as channels.
+        """
+        if channel and self.channels and channel not in self.channels:
+            return "channel"
+        return "user" if user and self.users and user not in self.users else None
+
+    def judge(self, asked: Asked) -> Verdict:
+        """Judge what's *asked*. In each list, the first rule that fits decides; what no rule fits is refused."""
+        if reason := self.not_listed(asked.person, asked.channel):
+            return Verdict(False, None, _SETTINGS[reason])
+        verdict, runs = Verdict(True, None, None), asked.act == "run"
+        is_any = asked.target is not None and asked.target.is_any
+        for listed, rules in self._by_act[asked.act]:
+            if listed.reason == "runner" and not asked.person:  # what the operator's file sets up is nobody's
+                continue
+            for rule in rules:
+                missing = rule.needs(asked)
+                if missing is None:
+                    continue
+                if missing:
+                    return Verdict(False, rule, listed, missing=missing)
+                # Of workflows, agents or projects of which none is chosen yet, one that refuses some leaves the others.
+                if rule.refuse and ((is_any and rule.is_of_some) or (rule.projects and not asked.project)):
+                    continue
+                break
+            else:
+                return Verdict(False, None, listed)
+            if rule.refuse:
+                return Verdict(False, rule, listed)
+            confirm, approval = runs and rule.confirm and asked.by == "person", rule.approval if runs else None
+            if approval or confirm or not (verdict.approval or verdict.confirm):
+                verdict = Verdict(True, rule, listed, confirm, approval)
+        return verdict
+
+    def judge_approver(self, asked: Asked) -> Verdict:
+        """Judge whether ``asked.person`` may approve by ``asked.terms``.
+
+        Someone whom these name needs no rule besides; but a rule that refuses decides.
+        """
+        verdict = self.judge(asked)
+        by = asked.terms.by if asked.terms else ()
+        if not by or verdict.missing or (verdict.rule is not None and verdict.rule.refuse):
+            return verdict
+        if verdict.of in _SETTINGS.values():
+            return verdict
+        named = RuleList(verdict.of.origin if verdict.of else "", (Rule(who=frozenset(by)),))
+        return Rules(named).judge(replace(asked, by="person", app=""))
 
 
 def both(verdicts: Sequence[Verdict]) -> Verdict:
@@ -270,25 +316,6 @@ def _and(earlier: ApprovalTerms, later: ApprovalTerms) -> ApprovalTerms:
     )
 
 
-def names_some(rule: Rule) -> bool:
-    """Whether a rule is about some workflows or agents only, so that others are left."""
-    return bool(rule.workflows or rule.triggers or rule.agents or rule.categories)
-
-
-def may_approve(rules: Rules, terms: ApprovalTerms, asked: Asked) -> Verdict:
-    """Decide whether ``asked.person`` may approve by *terms*, with *asked* for the act ``approve``.
-
-    Someone in *terms.by* needs no rule besides; but a rule that refuses decides.
-    """
-    verdict = decide(rules, asked)
-    if not terms.by or verdict.missing or (verdict.rule is not None and verdict.rule.refuse):
-        return verdict
-    if not verdict.is_allowed and verdict.of is not None and verdict.of.reason in {"user", "channel"}:
-        return verdict
-    listed = RuleList(verdict.of.origin if verdict.of else "", (Rule(who=frozenset(terms.by)),))
-    return decide([listed], replace(asked, by="person", app=""))
-
-
 def rules_of(
     config: Config,
     *,
@@ -298,11 +325,6 @@ def rules_of(
 ) -> Rules:
     """Return the rules of the operator's file and of the settings, which are rules in short."""
     lists = []
-    if allowed_channels:
-        places = allowed_channels | {""}  # Home isn't in a channel
-        lists.append(RuleList("BRIDGE_ALLOWED_CHANNELS", (Rule(1, channels=places),), "channel"))
-    if allowed_users:
-        lists.append(RuleList("BRIDGE_ALLOWED_USERS", (Rule(1, who=allowed_users),), "user"))
     for_all = Rule(1, may=frozenset({"ask", "trace", "approve"}))
     if runners:
         lists.append(RuleList("BRIDGE_RUNNERS", (for_all, Rule(2, who=runners)), "runner"))
@@ -311,12 +333,7 @@ def rules_of(
         lists.append(RuleList(str(config.file or ""), tuple(listed)))
     elif not runners:
         lists.append(RuleList("", (for_all, Rule(2, who=frozenset({"members"}))), "runner"))
-    return lists
-
-
-def has_file(rules: Rules) -> bool:
-    """Whether the operator's file has rules."""
-    return any(one.reason == "rule" for one in rules)
+    return Rules(*lists, users=allowed_users, channels=allowed_channels)
 
 
 def is_listed(entries: Iterable[str], *names: str) -> bool:

@@ -54,8 +54,12 @@ def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
     listed = verdict.of.rules if verdict.of else ()
     if verdict.rule is not None:
         listed = () if verdict.rule.who else listed[: listed.index(verdict.rule)]
-    everywhere = [replace(rule, who=frozenset(), channels=frozenset()) for rule in listed]
-    fitting = [rule for rule, free in zip(listed, everywhere, strict=True) if free.fits(asked)[0] and not rule.refuse]
+    fitting = [
+        rule for rule in listed
+        if not rule.refuse
+        and (not rule.may or asked.act in rule.may)
+        and replace(rule, who=frozenset(), channels=frozenset()).needs(asked) is not None
+    ]  # fmt: skip
     if asked.by == "person":
         fitting = [one for one in fitting if not one.who or any(n[0] != "A" and n not in STARTERS for n in one.who)]
     return fitting[:_MOST_WORDS]

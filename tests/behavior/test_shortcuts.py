@@ -339,7 +339,7 @@ async def test_paging_a_public_list_leaves_it_unchanged(
 )
 async def test_home_ignores_allowed_channels(harness: Harness, inbound: Inbound) -> None:
     harness.configure(BRIDGE_ALLOWED_CHANNELS=RANDOM)
-    rules = harness.parts().turns.deps.access
+    rules = harness.parts().turns.deps.policy
 
     assert await rules.refusal(inbound.model_copy(update={"user_team": TEAM})) is None
     assert await rules.refusal(SlashCommand(**FIELDS, channel=CHANNEL, user_team=TEAM, command="/stats")) == "channel"
@@ -351,4 +351,4 @@ async def test_a_person_who_opens_home_is_looked_up(harness: Harness, user: str,
     """Slack doesn't include the person's workspace in this event."""
     opened = HomeOpened(team=TEAM, channel=DIRECT, user=user, is_shared=True)
 
-    assert await harness.parts().turns.deps.access.refusal(opened) == refusal
+    assert await harness.parts().turns.deps.policy.refusal(opened) == refusal

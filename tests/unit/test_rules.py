@@ -20,9 +20,8 @@ from bridge.policy.rules import (
     Asked,
     Rule,
     RuleList,
+    Rules,
     Target,
-    decide,
-    may_approve,
     rules_of,
 )
 from support.tables import each
@@ -138,7 +137,7 @@ def test_rules_decide_like_the_reference() -> None:
     for _ in range(10_000):
         listed, asked = [a_rule(random, at) for at in range(random.choice([0, 1, 2, 3, 4]))], a_request(random)
 
-        verdict = decide([RuleList("bridge.toml", tuple(listed))], asked)
+        verdict = Rules(RuleList("bridge.toml", tuple(listed))).judge(asked)
 
         how = "unknown" if verdict.missing else "allowed" if verdict.is_allowed else "refused"
         assert (how, verdict.rule) == expected(listed, asked), (listed, asked)
@@ -160,7 +159,7 @@ def test_a_rule_that_is_covered_never_decides() -> None:
             asked = a_request(random)
             known = replace(asked, facts={name: bool(fact) for name, fact in asked.facts.items()})
 
-            verdict = decide([RuleList("bridge.toml", tuple(listed))], known)
+            verdict = Rules(RuleList("bridge.toml", tuple(listed))).judge(known)
 
             assert verdict.rule is None or verdict.rule.index not in never, (listed, asked)
     assert covered > 100
@@ -178,7 +177,7 @@ def test_a_file_says_what_its_rules_do(tmp_path: Path) -> None:
         ]
         (tmp_path / "bridge.toml").write_text("\n".join(map(as_toml, listed)), encoding="utf-8")
 
-        (read,) = rules_of(read_config(tmp_path / "bridge.toml", {}, default_project({})))
+        (read,) = rules_of(read_config(tmp_path / "bridge.toml", {}, default_project({}))).lists
 
         assert list(read.rules) == [replace(one, who=one.who - {""}) for one in listed]
 
@@ -207,9 +206,9 @@ def as_toml(rule: Rule) -> str:
 def test_approvers_are_those_of_the_terms_or_of_the_rules(
     terms: ApprovalTerms, rules: list[Rule], person: str, *, may: bool
 ) -> None:
-    asked = Asked("approve", person, facts={"S0LEADS": False})
+    asked = Asked("approve", person, terms=terms, facts={"S0LEADS": False})
 
-    verdict = may_approve([RuleList("bridge.toml", tuple(rules))], terms, asked)
+    verdict = Rules(RuleList("bridge.toml", tuple(rules))).judge_approver(asked)
 
     assert verdict.is_allowed is may
 
@@ -218,6 +217,24 @@ def test_approvers_are_those_of_the_terms_or_of_the_rules(
 def test_settings_are_lists_of_rules_that_all_must_allow(lists: str, person: str, *, may: bool) -> None:
     rules = rules_of(Config(()), allowed_users=frozenset(["U0AMY", "U0BOB"]), runners=frozenset([lists]))
 
-    assert decide(rules, Asked("run", person)).is_allowed is may
-    assert decide(rules, Asked("ask", person)).is_allowed
-    assert not decide(rules, Asked("ask", "U0CAT")).is_allowed
+    assert rules.judge(Asked("run", person)).is_allowed is may
+    assert rules.judge(Asked("ask", person)).is_allowed
+    assert not rules.judge(Asked("ask", "U0CAT")).is_allowed
+
+
+@each(
+    ("person", "channel", "reason"),
+    [("U0AMY", "C0TEAM", None), ("U0BOB", "C0TEAM", "user"), ("U0BOB", "D0BOB", "channel"), ("", "", None)],
+)
+def test_nobody_and_no_channel_are_always_listed(person: str, channel: str, reason: str | None) -> None:
+    rules = Rules(users=frozenset({"U0AMY"}), channels=frozenset({"C0TEAM"}))
+
+    assert rules.not_listed(person, channel) == reason
+    assert rules.judge(Asked("run", person, channel)).is_allowed is (reason is None)
+
+
+def test_what_the_file_sets_up_needs_no_runner() -> None:
+    rules = rules_of(Config(()), runners=frozenset({"U0AMY"}))
+
+    assert rules.judge(Asked("run", "")).is_allowed
+    assert not rules.judge(Asked("run", "U0BOB")).is_allowed

@@ -14,11 +14,11 @@ from bridge.config import Config, ProjectKey, ProjectSettings
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
 from bridge.ends.refusals import PERMISSIONS
-from bridge.engine.access import Access, target_of
 from bridge.errors import CommandError, ConfigurationError, ProjectError, SlackError, SlackRefused
 from bridge.inbound import SlashCommand
 from bridge.names.matching import pick
-from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, Verdict, has_file, rules_of
+from bridge.policy.policy import Policy
+from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Rules, Verdict, rules_of, target_of
 from bridge.policy.words import ids_of, in_words
 from bridge.project import Catalog, ProjectClient
 from bridge.project.connection import DEFAULT
@@ -128,7 +128,7 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
     except SlackError as exc:
         return [slack_trouble("bot token", exc, CURE_OF_BOT)]
     directory = Directory(web, identity)
-    access = Access(identity.home, directory, rules)
+    policy = Policy(identity.home, directory, rules)
     person, person_row, is_unknown = await _person(directory, user)
     channel_row, hears, is_shared = await _channel(web, channel)
     if is_unknown:
@@ -137,7 +137,7 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
     is_shared = is_shared or person is not None
     command = SlashCommand(team=identity.team, channel=channel, user=user, is_shared=is_shared, command="/check")
     try:
-        refusal = await access.refusal(command)
+        refusal = await policy.refusal(command)
     except SlackError:
         refusal = "unknown"
     if refusal == "stranger" and person is not None and person.kind in PERMISSIONS:
@@ -145,28 +145,27 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
     if refusal is not None:
         actions = ("talk", "use commands", *(label for label, _act in _TO_DO))
         return [person_row, channel_row, *_refused(actions, refusal, person_row)]
-    listed = any(one.reason == "user" for one in rules)
-    who = "listed in BRIDGE_ALLOWED_USERS" if listed else _EVERYONE
-    talk = await _row(access, asking, "talk", "ask", person_row) if has_file(rules) else Row(AREA, "talk", OK, who)
+    who = "listed in BRIDGE_ALLOWED_USERS" if rules.users else _EVERYONE
+    talk = await _row(policy, asking, "talk", "ask", person_row) if rules.has_file else Row(AREA, "talk", OK, who)
     if not hears and talk.state == OK:
         detail = "allowed, but the bot isn't in this channel and doesn't receive its messages"
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
-    rows = [person_row, channel_row, *(await _key_row(access, asking)), talk]
+    rows = [person_row, channel_row, *(await _key_row(policy, asking)), talk]
     if not channel.startswith("D"):
         detail = f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless /agents channel says otherwise)"
         rows.append(Row(AREA, "reply without a mention", OK, detail))
     rows.append(Row(AREA, "use commands", OK, who))
     if asking.workflow is not None:
-        return [*rows, await _row(access, asking, f"run {asking.workflow.name}", "run", person_row)]
-    todo = [*_TO_DO, *(_TO_DO_BY_RULES if has_file(rules) else ())]
-    return rows + [await _row(access, asking, label, act, person_row) for label, act in todo]
+        return [*rows, await _row(policy, asking, f"run {asking.workflow.name}", "run", person_row)]
+    todo = [*_TO_DO, *(_TO_DO_BY_RULES if rules.has_file else ())]
+    return rows + [await _row(policy, asking, label, act, person_row) for label, act in todo]
 
 
-async def _key_row(access: Access, asking: Asking) -> list[Row]:
+async def _key_row(policy: Policy, asking: Asking) -> list[Row]:
     """Return the key of the project that the person uses, if there are several."""
     try:
         for key in asking.keys:
-            if await access.holds(key.who, asking.user):
+            if await policy.holds(key.who, asking.user):
                 return [Row(AREA, "project's key", OK, f"{key.name}, as keys in the file says")]
     except SlackError as exc:
         return [slack_trouble("project's key", exc, _CURE_OF_READING)]
@@ -222,25 +221,25 @@ def _refused(actions: Sequence[str], reason: str, person_row: Row) -> list[Row]:
     return [Row(AREA, action, FAILURE, row.checked, cure) for action in actions]
 
 
-async def _row(access: Access, asking: Asking, label: str, act: Act, person_row: Row) -> Row:
+async def _row(policy: Policy, asking: Asking, label: str, act: Act, person_row: Row) -> Row:
     """Return whether the person may do this, and which rule says so."""
     target = ANY_AGENT if act == "ask" else None
     if act == "run":
         target = target_of(asking.workflow) or ANY_WORKFLOW
     asked = Asked(act, asking.user, asking.channel, asking.project, asking.project_name, target)
     try:
-        verdict = await access.decide(asked)
+        verdict = await policy.judge(asked)
     except SlackError:
         return _refused([label], "unknown", person_row)[0]
     if verdict.of is None or verdict.of.reason == "rule":
-        detail = explained(verdict, asked, await access.names(ids_of(verdict.rule) if verdict.rule else ()))
-        if act == "run" and asking.workflow is None and has_file(access.rules):
+        detail = explained(verdict, asked, await policy.names(ids_of(verdict.rule) if verdict.rule else ()))
+        if act == "run" and asking.workflow is None and policy.rules.has_file:
             detail += "; to ask about one workflow, add --run WORKFLOW"
         cure = "" if verdict.is_allowed else _CURE_OF_READING if verdict.missing else "change the rules in the file"
         return Row(AREA, label, OK if verdict.is_allowed else FAILURE, detail, cure)
     if verdict.missing:
         return _refused([label], "unknown", person_row)[0]
-    if not any(one.origin == "BRIDGE_RUNNERS" for one in access.rules):
+    if not any(one.origin == "BRIDGE_RUNNERS" for one in policy.rules.lists):
         detail = "every member of the workspace can" if verdict.is_allowed else _NO_GUESTS
     elif verdict.is_allowed:
         is_listed = verdict.rule is not None and asking.user in verdict.rule.who

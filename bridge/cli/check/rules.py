@@ -9,10 +9,9 @@ from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.running import slack_of
 from bridge.config import Config, Place, ProjectSettings, path_of
 from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act
-from bridge.engine.access import target_of
 from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
 from bridge.errors import SlackError, SlackRefused
-from bridge.policy.rules import Rule, is_listed, names_some
+from bridge.policy.rules import Rule, is_listed, target_of
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
@@ -171,7 +170,7 @@ def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
         possible = (_OF_WORKFLOWS if of_workflows or not of_agents else frozenset()) | (
             _OF_AGENTS if of_agents or not of_workflows else frozenset()
         )
-        is_about_nothing = names_some(rule) and not possible & (rule.may or frozenset(ACTS))
+        is_about_nothing = rule.is_of_some and not possible & (rule.may or frozenset(ACTS))
         if over is not None or is_about_nothing:
             found.append((rule, over))
     return found
@@ -191,10 +190,10 @@ def _covers(earlier: Rule, later: Rule) -> bool:
             return False
     if earlier.projects and not _includes(earlier.projects, later.projects):
         return False
-    if not names_some(earlier):
+    if not earlier.is_of_some:
         return True
     names = ("workflows", "triggers", "agents", "categories")
-    if not names_some(later) or any(
+    if not later.is_of_some or any(
         getattr(later, one) and not getattr(earlier, one) for one in ("agents", "workflows")
     ):
         return False

@@ -32,7 +32,6 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
 from bridge.ends.failures import failure
-from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.events import action_name
 from bridge.errors import NotAllowed, SlackError, StoreUnavailable
@@ -41,6 +40,7 @@ from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, to_json
 from bridge.json_reader import Json
 from bridge.logs import new_reference
 from bridge.metrics import Metrics
+from bridge.policy.policy import Policy
 from bridge.queue.inbox import Inbox
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.payloads import ABOUT_ANOTHER, MESSAGES, Dispatch, mapping
@@ -77,7 +77,7 @@ class Intake:
     """Stores commands, clicks, forms and opened tabs in the inbox, each with its project."""
 
     inbox: Inbox
-    access: Access
+    policy: Policy
     metrics: Metrics
     addressing: Addressing
 
@@ -97,7 +97,7 @@ class Intake:
             identity = f"contents:{hashlib.sha256(to_json(inbound).encode()).hexdigest()}"
         async with in_time(inbound.kind, self.metrics):
             inbound = await self.addressing.assign(inbound)
-            refusal = await self.access.refusal(inbound)
+            refusal = await self.policy.refusal(inbound)
             if refusal is not None and inbound.is_greeting:
                 self.metrics.event(inbound.kind, "ignored")  # the person gets a notice when they write
                 return

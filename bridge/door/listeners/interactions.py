@@ -27,6 +27,7 @@ from bridge.errors import BridgeError, SlackError
 from bridge.features.registry import features
 from bridge.inbound import Click, Shortcut, SlashCommand, Submission
 from bridge.json_reader import Json
+from bridge.policy.policy import Offered
 from bridge.project import Agent
 from bridge.project.connection import ProjectConnection
 from bridge.slack import contents, in_project
@@ -235,12 +236,16 @@ class InteractionListeners:
             async with asyncio.timeout(IN_TIME.total_seconds()):
                 click = parse_click(body, self.identity)
                 project = self.projects.get(click.project)
-                access = self.intake.access
-                has_key = project is not None and (not project.who or await access.holds(project.who, click.user))
-                if project and has_key and not await access.refusal(click):
-                    catalog, faces = project.catalog, partial(self.faces, project)
-                    offered = partial(access.among, catalog, click.user, click.channel, project.key)
-                    menu = MenuQuery(catalog, query, faces, offered)
+                policy = self.intake.policy
+                has_key = project is not None and (not project.who or await policy.holds(project.who, click.user))
+                if project and has_key and not await policy.refusal(click):
+                    catalog, of = project.catalog, (click.user, click.channel, project.key)
+                    menu = MenuQuery(
+                        catalog,
+                        query,
+                        partial(self.faces, project),
+                        lambda act: Offered(policy, catalog, self.projects.asked(act, *of)),
+                    )
                     options = await features.options(form, text(body, "action_id"), menu)
         except (BridgeError, TimeoutError) as exc:
             log.warning("can't load a menu's options", extra={"why": type(exc).__name__})

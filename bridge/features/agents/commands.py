@@ -54,7 +54,7 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     url, project = turn.project.agent_url, turn.project_name
     known = (await deps.handles.of(turn.project_key)).get(agent.id)
     handle = layout.written(known.handle, known.trouble) if known else ""
-    may_ask = await deps.access.may(turn, "ask", agent)
+    may_ask = await deps.policy.may(turn.asked("ask", agent))
     return layout.agent_card(agent, detail, url, project, face=face, handle=handle, may_ask=may_ask)
 
 
@@ -70,7 +70,7 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
     if agent is None or not message:
         here = Origin(channel=turn.channel, response_url=turn.response_url)
         return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
-    await deps.access.require(turn, "ask", agent)
+    await deps.policy.require(turn.asked("ask", agent))
     root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
     return _thread_started(agent, root, message)
 
@@ -78,7 +78,7 @@ async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None,
 @agents.command("/agents handle <agent> <handle>")
 async def set_handle(deps: Deps, turn: Turn, *, agent: Agent, handle: str) -> Result:
     """Give an agent a handle that completes as people type it, such as @support, or none."""
-    await deps.access.require(turn, "settings", agent)
+    await deps.policy.require(turn.asked("settings", agent))
     about = named("agent", agent.id, agent.name)
     if name_key(handle) in _NONE:
         known = (await deps.handles.all()).items()
@@ -192,7 +192,7 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
         conversation = await deps.sessions.thread(ThreadKey(turn.team, submission.channel, submission.thread_ts))
         chosen = conversation.agent if conversation and conversation.agent is not None else chosen
     agent = await agent_by_id(turn, chosen)
-    await deps.access.require(turn, "ask", agent)
+    await deps.policy.require(turn.asked("ask", agent))
     author = await deps.directory.user_name(origin.author) if origin.author else ""
     text = asking.question_text(question, author)
     if origin.thread_ts != origin.message_ts and not submission.thread_ts:  # asked outside the message's thread
@@ -235,7 +235,7 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
     found = await turn.project.catalog.get_agents()
-    offered = await deps.access.offered(turn, "ask", found)
+    offered = await deps.policy.offered(turn.asked("ask"), found)
     are_hidden = len(offered) < len(found)
     found = found.only(one for one in found if one.id in offered)
     faces, handles = deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)

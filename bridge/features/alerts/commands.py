@@ -45,7 +45,6 @@ from bridge.features.run_records import TriggeredRun
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import Click, InboundMessage, Notice, Submission
 from bridge.names.matching import pick
-from bridge.policy.rules import has_file
 from bridge.project.models import Workflow
 from bridge.queue.events import named
 from bridge.queue.keys import milliseconds
@@ -81,7 +80,7 @@ alerts.outcomes |= {
 @alerts.command("/stats alert [condition]")
 async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result:
     """Post when something happens, such as runs < 1 in 24h. Leave it out to get a form."""
-    await deps.access.require(turn, "alert")
+    await deps.policy.require(turn.asked("alert"))
     if not condition:
         return await _form(deps, turn)
     try:
@@ -121,7 +120,7 @@ def read_form(values: Mapping[str, Any]) -> TypedAlert | FormErrors:
 @alerts.form(layout.FORM, label="form: Set up an alert", reader=read_form)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: TypedAlert) -> Result:
     """Show the preview of the alert described in the form."""
-    await deps.access.require(turn, "alert")
+    await deps.policy.require(turn.asked("alert"))
     chosen = str(submission.values.get(layout.RUN) or "")
     workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
     channel = str(submission.values.get(layout.CHANNEL) or turn.channel)
@@ -179,9 +178,9 @@ async def _preview(
 
 async def _may_post(deps: Deps, turn: Turn, channel: str) -> bool:
     """Whether alerts can be posted in a channel that the person sees."""
-    if not channel or deps.access.not_listed("", channel) or not await deps.directory.may_post(channel):
+    if not channel or deps.policy.rules.not_listed("", channel) or not await deps.directory.may_post(channel):
         return False
-    return await deps.access.refusal_now(turn.user, channel, deps.access.asked(turn, "alert")) != "left"
+    return await deps.refusal_now(turn.user, channel, turn.asked("alert")) != "left"
 
 
 async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
@@ -196,7 +195,7 @@ async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
 @alerts.button(layout.SAVE, label="button: Create alert")
 async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     """Set up the previewed alert, once, or change the one that was edited; who changes it owns it from then on."""
-    await deps.access.require(turn, "alert")
+    await deps.policy.require(turn.asked("alert"))
     try:
         spec = AlertSpec.model_validate_json(click.value)
         condition, editing = spec.parsed, str(json.loads(click.value).get(_EDITS) or "")
@@ -208,8 +207,8 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     spec = spec.model_copy(update={"team": turn.team, "owner": turn.user, "project": turn.project.key})
     if not await _may_post(deps, turn, spec.channel):
         return shown(layout.cannot_post(""), what="BadAlert")
-    for one in await rights_for(deps, spec) if has_file(deps.access.rules) else ():
-        await deps.access.check(one)
+    if deps.policy.rules.has_file:
+        await deps.policy.require(*await rights_for(deps, spec))
     if (same := await _same(deps, spec, editing or turn.id)) is not None:
         return same
     store = AlertStore(deps.scripts)
@@ -233,7 +232,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
 @alerts.button(ALERT_FORM, label="button: Set up an alert")
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form, with a previewed condition."""
-    await deps.access.require(turn, "alert")
+    await deps.policy.require(turn.asked("alert"))
     return await _form(deps, turn, "" if click.value == "-" else click.value)
 
 
@@ -313,7 +312,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
     """Return an alert that the person may change; None if it was deleted. Raises `NotAllowed`."""
     stored = await AlertStore(deps.scripts).get(id_)
-    if stored and turn.user != stored.spec.owner and not await deps.access.may(turn, "alert"):
+    if stored and turn.user != stored.spec.owner and not await deps.policy.may(turn.asked("alert")):
         raise NotAllowed("not_your_alert")
     return stored
 
@@ -350,7 +349,7 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
         owner = await deps.directory.user_name(one.spec.owner)
         project = deps.projects.name_of(one.spec.project) if deps.projects.is_several else ""
         listed[place] = layout.ShownAlert(one, owner, project, await _offers(deps, turn, one))
-    may_add = await deps.access.may(turn, "alert")
+    may_add = await deps.policy.may(turn.asked("alert"))
     return layout.alert_list(
         listed, deps.now(), page_of(page), replaces_original=replaces_original, above=above, may_add=may_add
     )
@@ -359,7 +358,7 @@ async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bo
 async def _offers(deps: Deps, turn: Turn, stored: StoredAlert) -> frozenset[str]:
     """Return the buttons of an alert to show to *turn*'s person: those that they may press, as far as it's known."""
     is_own = turn.user == stored.spec.owner
-    if not is_own and not await deps.access.may(turn, "alert"):
+    if not is_own and not await deps.policy.may(turn.asked("alert")):
         return frozenset()
     if stored.paused == UNREADABLE:
         return frozenset({layout.DELETE})

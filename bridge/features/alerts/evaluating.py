@@ -170,7 +170,7 @@ async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
         wanted = await rights_for(deps, spec)
     except ProjectError as exc:
         raise TryLater from exc
-    return await deps.access.refusal_now(spec.owner, spec.channel, *wanted)
+    return await deps.refusal_now(spec.owner, spec.channel, *wanted)
 
 
 async def rights_for(deps: Deps, spec: AlertSpec, *, user: str = "") -> list[Asked]:

@@ -293,8 +293,7 @@ async def reason_given(deps: Deps, turn: Turn, submission: Submission, reason: s
     now = await judged(deps, draft.request.model_copy(update={"terms": ""}))  # which nobody has seen
     verdict = now.verdict
     if not verdict.is_allowed:
-        for asked in asked_for(deps, now.request):
-            await deps.access.check(asked)  # says which rule refuses it
+        await deps.policy.require(*asked_for(deps, now.request))  # says which rule refuses it
         raise NotAllowed("rule")
     if verdict.approval is None:
         raise ControlNotUnderstood(layout.REASON_FORM)

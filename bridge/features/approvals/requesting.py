@@ -134,7 +134,7 @@ class Approvals:
 
     async def _name(self, deps: EngineDeps, id_: str) -> str:
         if id_.startswith("S") or kit.is_channel(id_):
-            named = (await deps.access.names([id_])).get(id_)  # its card may be where nobody knows a private channel
+            named = (await deps.policy.names([id_])).get(id_)  # its card may be where nobody knows a private channel
             return named or "a user group" if id_.startswith("S") else f"members of {named or 'a private channel'}"
         return kit.named(await deps.directory.user_name(id_), 80)
 
@@ -229,7 +229,7 @@ class Approvals:
     async def lost_by_asker(self, deps: EngineDeps, request: Request) -> str:
         """Return which right the asker has lost, or the owner of what they started, or ``""``. Raises `TryLater`."""
         for asked in asked_for(deps, request):
-            if refused := await deps.access.refusal_now(asked.person, request.channel, asked):
+            if refused := await deps.refusal_now(asked.person, request.channel, asked):
                 return f"{refused} {asked.person}"
         return ""
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from bridge.engine.access import starters_of, target_of
 from bridge.engine.deps import EngineDeps
 from bridge.engine.results import TryLater, try_later
 from bridge.errors import NotAllowed, ProjectError, ProjectRemoved
@@ -20,7 +18,8 @@ from bridge.features.approvals.layout import WORKFLOW
 from bridge.features.approvals.request import Request
 from bridge.features.run_records import ScheduledRun
 from bridge.ids import ERASED_PERSON
-from bridge.policy.rules import ApprovalTerms, Asked, Rules, Target, Verdict, both, decide, may_approve
+from bridge.inbound import starters_of
+from bridge.policy.rules import ApprovalTerms, Asked, Target, Verdict, both, target_of
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 
@@ -61,7 +60,7 @@ def asked_for(deps: EngineDeps, request: Request) -> list[Asked]:
     """Return what a request is for, as the rules are asked about it: the run of all who start it, its asker last."""
     of = (request.channel, request.project, _target(request))
     starters = starters_of(request.started_by, request.asker)
-    return [deps.access.asked_by("run", person, *of, by=by, app=app) for person, by, app in starters]
+    return [deps.projects.asked("run", person, *of, by=by, app=app) for person, by, app in starters]
 
 
 def _target(request: Request) -> Target:
@@ -73,7 +72,7 @@ async def judge_run(deps: EngineDeps, request: Request) -> Verdict:
 
     Raises `NotAllowed` with ``unknown`` if Slack doesn't say enough, and `TryLater`.
     """
-    verdict = both([await _decided(deps, asked, decide) for asked in asked_for(deps, request)])
+    verdict = both([await _judged(deps, asked) for asked in asked_for(deps, request)])
     if verdict.missing:
         raise NotAllowed("unknown")
     return verdict
@@ -157,19 +156,19 @@ async def refusals_of_approver(deps: EngineDeps, request: Request, terms: Approv
 async def _refusal_by(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> str | None:
     if user == request.asker and not terms.self_:
         return "own_approval"
-    if refusal := await deps.access.refusal_now(user, request.channel):
+    if refusal := await deps.refusal_now(user, request.channel):
         return refusal
-    asked = deps.access.asked_by("approve", user, request.channel, request.project, _target(request))
-    verdict = await _decided(deps, asked, lambda rules, known: may_approve(rules, terms, known))
+    asked = deps.projects.asked("approve", user, request.channel, request.project, _target(request), terms=terms)
+    verdict = await _judged(deps, asked)
     if verdict.missing:
         return "unknown"
     return None if verdict.is_allowed else "approve"
 
 
-async def _decided(deps: EngineDeps, asked: Asked, how: Callable[[Rules, Asked], Verdict]) -> Verdict:
-    """Decide with facts from Slack that are fresh. Raises `TryLater`."""
+async def _judged(deps: EngineDeps, asked: Asked) -> Verdict:
+    """Judge with facts from Slack that are fresh. Raises `TryLater`."""
     with try_later():
-        return await deps.access.decide(asked, at_most=_FRESH, how=how)
+        return await deps.policy.judge(asked, at_most=_FRESH)
 
 
 async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:

@@ -36,7 +36,6 @@ from bridge.features.pauses import RULE_PAUSED
 from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
 from bridge.names.folding import name_key
-from bridge.policy.rules import has_file
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
@@ -79,7 +78,7 @@ async def show_settings(deps: Deps, turn: Turn) -> Result:
     is_set = bool(deps.projects.of_channel(turn.channel)) and project is not None
     what = layout.ShownSettings(agent, settings.answers == "all", replies, apps, project, fixed, is_set)
     title = layout.settings_title(await _name(deps, turn.channel))
-    may_change = await deps.access.may(turn, "settings")
+    may_change = await deps.policy.may(turn.asked("settings"))
     return layout.settings_card(what, title, may_change=may_change, is_direct=_is_direct(turn.channel))
 
 
@@ -147,7 +146,7 @@ async def ask_agent(deps: Deps, turn: Turn, *, agent: Agent, app: str) -> Result
 @channels.command("/agents channel run <workflow> <app>", form=settings_button(), needs="settings")
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, app: str) -> Result:
     """Run a workflow on each of an app's posts in this channel, on your behalf."""
-    await deps.access.require(turn, "run", workflow)
+    await deps.policy.require(turn.asked("run", workflow))
     return await _set_app(deps, turn, app, AppRule(workflow=workflow.id, owner=turn.user))
 
 
@@ -164,7 +163,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     """
     if _is_direct(turn.channel):
         return layout.not_in_direct_messages()
-    await deps.access.require(turn, "settings")
+    await deps.policy.require(turn.asked("settings"))
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
     seen = await _senders(deps, turn.channel)
     key = await _meant(deps, turn, typed, seen, rules)
@@ -288,7 +287,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     """Open the settings form of *channel*, if the person may change them."""
     is_direct = _is_direct(channel)
     if not is_direct:
-        await deps.access.require(turn, "settings", channel=channel)
+        await deps.policy.require(turn.asked("settings", channel=channel))
     stored = await deps.channels.in_force(channel, (await deps.channels.stored(turn.team, channel)).settings)
     known = _known_project(deps, channel, stored)
     if known is not None and not is_direct:
@@ -404,7 +403,7 @@ async def change_settings(
     """
     is_own = _is_direct(turn.channel)
     if not is_own:
-        await deps.access.require(turn, "settings")
+        await deps.policy.require(turn.asked("settings"))
     while True:
         stored = await deps.channels.stored(turn.team, turn.channel)
         now = stored.settings if moves else stored.settings.of(turn.project_key)
@@ -422,13 +421,13 @@ async def change_settings(
         changes = await _changes(deps, turn, now, settings, warning)
         if not changes:
             break
-        if has_file(deps.access.rules):
+        if deps.policy.rules.has_file:
             for app, rule in settings.apps.items() - now.apps.items():
                 of = (turn.user, turn.channel, turn.project_key)
                 for one in await rights(
                     deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=sender_id(app)
                 ):
-                    await deps.access.check(one)
+                    await deps.policy.require(one)
         if not is_own:
             name = await deps.directory.user_name(turn.user)
             reply = layout.changed_notice(changes, SOMEONE if name == turn.user else name)

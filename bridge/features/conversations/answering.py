@@ -16,7 +16,6 @@ from functools import partial
 
 from bridge.ends import notices
 from bridge.ends.failures import failure
-from bridge.engine.access import target_of
 from bridge.engine.caller import caller_headers
 from bridge.engine.limits import say_if_near
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
@@ -46,7 +45,7 @@ from bridge.inbound import InboundMessage, Notice
 from bridge.names.folding import fold, id_key, name_key, undecorated
 from bridge.names.listing import Listing
 from bridge.names.matching import called, is_called, meant
-from bridge.policy.rules import ANY_AGENT, Target, has_file
+from bridge.policy.rules import ANY_AGENT, Target, target_of
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
 from bridge.queue.events import named
@@ -105,7 +104,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         return question
     agent, text, session = question.agent, question.text, question.conversation.session
     limits: tuple[Quota, ...] = ()
-    if deps.limits.listed or has_file(deps.access.rules):  # else everyone may whom the door lets in
+    if deps.limits.listed or deps.policy.rules.has_file:  # else everyone may whom the door lets in
         limits = await _limits(deps, turn, message, agent, text)
     repeats = bool(turn.project.repeat) and await _only_reads(turn, agent)
 
@@ -165,12 +164,12 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
 
     Raises `NotAllowed` unless the person, or the owner of the rule for their app, may ask this agent now.
     """
-    access, owner = deps.access, message.owner if message.app else ""
+    owner = message.owner if message.app else ""
     known = await turn.project.catalog.agent(agent)
     limits = () if turn.record.is_repeated else await deps.limits.of_question(turn, known, text, person=owner)
-    if not has_file(access.rules):
+    if not deps.policy.rules.has_file:
         return limits
-    await access.require_start(turn, "ask", target_of(known) or Target("agent", str(agent)))
+    await deps.policy.require(*turn.started("ask", target_of(known) or Target("agent", str(agent))))
     return limits
 
 
@@ -329,9 +328,9 @@ async def _candidates(turn: Turn, *named: str) -> Listing[Agent]:
 
 async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Listing[Agent]) -> Wait:
     """Ask which of the agents that the person may talk to should answer. Raises `NotAllowed` if there's none."""
-    offered = await deps.access.offered(turn, "ask", agents)
+    offered = await deps.policy.offered(turn.asked("ask"), agents)
     if not offered:
-        await deps.access.require(turn, "ask", ANY_AGENT)
+        await deps.policy.require(turn.asked("ask", ANY_AGENT))
     agents = agents.only(one for one in agents if one.id in offered)
     meant, may_set_default = addressee(said, agents), await may_set(deps, turn, turn.channel)
     faces = deps.faces.of(turn.project, agents)

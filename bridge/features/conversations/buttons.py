@@ -26,7 +26,7 @@ from bridge.features.lookups import agent_name, find_agent, may_set, workflow_by
 from bridge.features.run_records import TriggeredRun
 from bridge.ids import PersonKey, ThreadKey, TurnId, side_id, thread_lane
 from bridge.inbound import Click, InboundMessage, Notice
-from bridge.policy.rules import ANY_AGENT, Target, has_file
+from bridge.policy.rules import ANY_AGENT, Target
 from bridge.project.models import Agent
 from bridge.queue.drafts import Draft
 from bridge.queue.inbox import Arrival, Condition
@@ -109,14 +109,14 @@ async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
         await _check_sees(deps, turn, said.channel)
         return
     if said.channel != turn.channel:
-        wanted = deps.access.asked(turn, "ask", ANY_AGENT, channel=said.channel)
-        reason = await deps.access.refusal_now(turn.user, said.channel, wanted)
+        wanted = turn.asked("ask", ANY_AGENT, channel=said.channel)
+        reason = await deps.refusal_now(turn.user, said.channel, wanted)
         if reason or said.channel.startswith("D"):
             raise NotAllowed(reason or "left")
     if isinstance(said, InboundMessage):
         await check_may_ask(deps, turn, said.thread)
     elif isinstance(said, TriggeredRun):
-        await deps.access.require(turn, "run", await workflow_by_id(turn, said.workflow), channel=said.channel)
+        await deps.policy.require(turn.asked("run", await workflow_by_id(turn, said.workflow), channel=said.channel))
 
 
 async def _check_sees(deps: Deps, turn: Turn, channel: str) -> None:
@@ -129,12 +129,12 @@ async def _check_sees(deps: Deps, turn: Turn, channel: str) -> None:
 
 async def check_may_ask(deps: Deps, turn: Turn, thread: ThreadKey, agent: int | None = None) -> None:
     """Raise `NotAllowed` unless *turn*'s person may ask this *agent* in a *thread*, or the one that answers there."""
-    if not has_file(deps.access.rules):  # else everyone may whom the door lets in
+    if not deps.policy.rules.has_file:  # else everyone may whom the door lets in
         return
     if agent is None and (conversation := await deps.sessions.thread(thread)):
         agent = conversation.agent
     target: Target | Agent = ANY_AGENT if agent is None else Target("agent", str(agent))
-    await deps.access.require(turn, "ask", await find_agent(turn, agent) or target, channel=thread.channel)
+    await deps.policy.require(turn.asked("ask", await find_agent(turn, agent) or target, channel=thread.channel))
 
 
 @conversations.once_posted(QueuedAgain)

@@ -82,7 +82,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
         agents = await turn.project.catalog.get_agents()
     except ProjectError:
         return Done("the service is down")
-    offered = await deps.access.offered(turn, "ask", agents)
+    offered = await deps.policy.offered(turn.asked("ask"), agents)
     agents = agents.only(one for one in agents if one.id in offered)
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     default = default_of(turn, settings.agent, agents)
@@ -163,7 +163,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
         return _no_conversation()
     if conversation.agent == agent.id:
         return shown(layout.answers_already(agent.name))
-    await deps.access.require(turn, "ask", agent)
+    await deps.policy.require(turn.asked("ask", agent))
     before = await agent_name(turn, conversation.agent) if conversation.agent is not None else ""
     await deps.sessions.choose_agent(
         thread, agent.id, project=turn.project_key

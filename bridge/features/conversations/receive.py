@@ -16,7 +16,6 @@ from bridge.ends import notices
 from bridge.ends.decisions import NOT_QUEUED, Received, told_of
 from bridge.ends.failures import failure
 from bridge.ends.messages import Reason
-from bridge.engine.access import Access
 from bridge.engine.addressing import Addressing
 from bridge.engine.command_line import STOP
 from bridge.engine.dispatch import Features
@@ -29,6 +28,8 @@ from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice
 from bridge.names.folding import fold, may_have, name_key
 from bridge.names.matching import is_called
+from bridge.policy.policy import Policy
+from bridge.policy.rules import ANY_AGENT
 from bridge.queue.inbox import Arrival, Condition, Inbox
 from bridge.queue.keys import TRACE
 from bridge.queue.put import NotQueued, Put, Queued
@@ -90,7 +91,7 @@ class Receiver:
 
     inbox: Inbox
     sessions: Sessions
-    access: Access
+    policy: Policy
     features: Features
     channels: Channels
     bot_user: str
@@ -135,12 +136,15 @@ class Receiver:
         if not needs_no_mention and replies == "mentions":
             return Received("ignored", Reason.NEEDS_MENTION)
         # Some apps post without a `bot_id`, so authors are looked up, unless Slack's client marks the message as typed.
-        if not message.is_typed and await self.access.directory.is_bot(message.user):
+        if not message.is_typed and await self.policy.directory.is_bot(message.user):
             return Received("ignored", Reason.OF_OTHER_BOT)
         if is_for_others:
             await self.inbox.overhear(message)
             return _FOR_OTHERS
-        if refusal := await self.access.refusal(message, asks=line is None):
+        of = (message.user, message.channel, message.project)
+        is_judged = line is None and self.policy.rules.has_file  # else everyone may ask whom the door lets in
+        asked = self.addressing.projects.asked("ask", *of, ANY_AGENT) if is_judged else None
+        if refusal := await self.policy.refusal(message, asked):
             if message.is_root and not is_addressed:  # it wasn't addressed to the bot
                 return Received("ignored", Reason.NO_ACCESS.about(refusal))
             condition = Condition.NONE if is_addressed else Condition.BOUND
@@ -159,7 +163,7 @@ class Receiver:
         Only ``users.info`` tells it from a post of the app's bot user: both have a ``user``, a ``bot_id`` and a
         ``bot_profile``. Raises `SlackUnreachable`, and Slack sends it again.
         """
-        if not (message.may_be_a_persons and await self.access.directory.is_human(message.user)):
+        if not (message.may_be_a_persons and await self.policy.directory.is_human(message.user)):
             return message
         return message.model_copy(update={"app": "", "app_name": "", "bot": "", "via": message.app, "source": "typed"})
 
@@ -185,7 +189,7 @@ class Receiver:
         message = await self._by_its_author(message)
         if message.app and not message.user_team:
             # History doesn't say of a webhook's post whether the channel is shared.
-            is_shared = await self.access.directory.is_shared(message.channel)
+            is_shared = await self.policy.directory.is_shared(message.channel)
             message = message.model_copy(update={"is_shared": is_shared})
         if message.edited_ts and (not is_late or message.app):  # an app's post may have been read before its edit
             return await self.edited(message, may_be_new=True)
@@ -215,7 +219,7 @@ class Receiver:
         rules = settings.apps
         app = "" if message.app.startswith("B") else message.app
         sender = Sender(app, message.bot or ("" if app else message.app), message.app_name)
-        sender = await self.access.directory.sender(sender) if rules else sender
+        sender = await self.policy.directory.sender(sender) if rules else sender
         found = settings.rule_for(sender)
         app = sender.app or message.app
         if found is None:
@@ -226,7 +230,7 @@ class Receiver:
             return Reason.OTHER_NAME.about(app)
         if not message.is_root:
             return Reason.APP_IN_THREAD
-        if message.is_shared and message.user_team not in self.access.home:
+        if message.is_shared and message.user_team not in self.policy.home:
             return Reason.APP_FROM_ELSEWHERE
         if rule.paused:
             return Reason.RULE_PAUSED.about(rule.paused)
@@ -316,7 +320,7 @@ class Receiver:
         message = await self._by_its_author(message)
         if message.app:
             return Received("ignored", Reason.NO_RULE.about(message.app))
-        refusal = await self.access.refusal(message)
+        refusal = await self.policy.refusal(message)
         reply = failure(NotAllowed(refusal)) if refusal else notices.IN_CANVAS
         return await self._notify(message, refusal or "canvas", reply, "refused")
 

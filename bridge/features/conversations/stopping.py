@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bridge.ends.failures import failure
-from bridge.engine.access import Access
 from bridge.engine.events import action_name
 from bridge.engine.results import Outcome, shown
 from bridge.engine.turn import Turn
@@ -20,6 +19,7 @@ from bridge.features.conversations import stops
 from bridge.features.deps import Deps
 from bridge.ids import MessageKey, ThreadKey, thread_lane
 from bridge.inbound import Notice, StopRequest
+from bridge.policy.policy import Policy
 from bridge.queue.inbox import Inbox
 from bridge.queue.put import Queued
 from bridge.queue.stops import StopResult
@@ -33,13 +33,13 @@ class Stopping:
     """Stops running turns. May raise `StoreUnavailable` and `SlackError`; Slack then retries the event."""
 
     inbox: Inbox
-    access: Access
+    policy: Policy
 
     async def stop(self, request: StopRequest, *, event: str) -> Decision:
         """Stop what *request* names, a thread or one message; it may be repeated."""
         if request.message_ts:
             return await self._stop_message(request, event)
-        refusal = await self.access.refusal(request)
+        refusal = await self.policy.refusal(request)
         if refusal is not None:
             reply = failure(NotAllowed(refusal)).stored()
             notice = Notice.about(request, refusal, reply, of=action_name(request, {}))
@@ -56,7 +56,7 @@ class Stopping:
 
         Most messages that people react to with a ❌ aren't for the bridge, and are ignored.
         """
-        if await self.access.refusal(request) is not None:
+        if await self.policy.refusal(request) is not None:
             return "ignored"
         only = MessageKey(request.team, request.channel, request.message_ts)
         stopped = await self.inbox.stops.stop(thread_lane(request.thread), request.given, only=only)

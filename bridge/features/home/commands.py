@@ -62,11 +62,11 @@ async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     """Show Home; for a person without access, only the reason."""
     if deps.projects.has_keys:  # it may be another one by now, or was chosen in a menu
         with try_later():
-            turn.change_project(await deps.access.key_for(deps.projects, base_of(turn.project_key), turn.user))
+            turn.change_project(await deps.projects.key_for(deps.policy, base_of(turn.project_key), turn.user))
     if tab.refusal:
         return HomeView(layout.refused_view(sentence(NotAllowed(tab.refusal))), tab.view_hash)
     is_opened = isinstance(turn.body, Click) or bool(turn.channel)
-    if not is_opened and (reason := await deps.access.refusal_now(turn.user, "")):  # they've lost access since
+    if not is_opened and (reason := await deps.refusal_now(turn.user, "")):  # they've lost access since
         return HomeView(layout.refused_view(sentence(NotAllowed(reason))))
     return await _draw(deps, turn, tab.view_hash, is_opened=is_opened)
 
@@ -101,8 +101,8 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
             recent_activity(reads, PersonKey(turn.team, turn.user, turn.project_key)),
             deps.statistics(turn.project).store.lately(reads, deps.now()),
         ),
-        deps.access.may(turn, "run", ANY_WORKFLOW),
-        deps.access.may(turn, "settings"),
+        deps.policy.may(turn.asked("run", ANY_WORKFLOW)),
+        deps.policy.may(turn.asked("settings")),
         asyncio.gather(*(needs(deps, turn, reads) for needs in deps.needs)),
         asyncio.gather(*(section(deps, turn, reads) for section in deps.home_sections)),
     )
@@ -118,7 +118,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         is_named = bool(name) and text_.casefold().startswith(f"{name.casefold()}:")
         words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)
     unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
-    offered = await deps.access.offered(turn, "ask", agents or ())
+    offered = await deps.policy.offered(turn.asked("ask"), agents or ())
     listed = {one.id: one for one in catalog.get_workflows.last or ()}
     ran = {
         one.workflow: listed.get(one.workflow) or Target("workflow", str(one.workflow), one.name) for one in recent.runs
@@ -133,7 +133,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         of_features=sections,
         numbers=home_line(stats, past, deps.now()) if stats else (),
         may_run=may_run,
-        may_not_run=[id_ for id_, target in ran.items() if not await deps.access.may(turn, "run", target)],
+        may_not_run=[id_ for id_, target in ran.items() if not await deps.policy.may(turn.asked("run", target))],
         may_set=may_set,
         workspace=deps.workspace,
         faces=deps.faces.of(turn.project, agents or ()),

@@ -96,7 +96,7 @@ schedules.outcomes |= {
 @schedules.command("/stats report [schedule]")
 async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
     """Post the statistics on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
-    await deps.access.require(turn, "report")
+    await deps.policy.require(turn.asked("report"))
     if not schedule:
         return await _open_form(deps, turn, "report")
     return await _schedule(deps, turn, "report", lambda: read_report(schedule))
@@ -138,7 +138,7 @@ async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow | None = No
 async def _schedule_typed(deps: Deps, turn: Turn, does: str, target: Agent | Workflow | None, schedule: str) -> Result:
     """Schedule what an agent or workflow *does*, as typed, or open the form."""
     act, anything = _NEEDS[does]
-    await deps.access.require(turn, act, target or anything)
+    await deps.policy.require(turn.asked(act, target or anything))
     if target is None or not schedule:
         return await _open_form(deps, turn, does, target)
     id_ = target.id
@@ -169,7 +169,7 @@ async def _open_form(
 ) -> Form:
     """Open the form to schedule what a task *does*, or to change it, for people who may."""
     if not editing:
-        await deps.access.require(turn, *_NEEDS[does])
+        await deps.policy.require(turn.asked(*_NEEDS[does]))
     zone = await _zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = await origin_of(deps, turn, thread_ts=thread_ts, editing=editing)
@@ -194,7 +194,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec
     editing = Origin.parse(submission.private_metadata).editing
     channel = str(submission.values.get(forms.CHANNEL) or "")
     if not editing:
-        await deps.access.require(turn, *_NEEDS[wanted.does])
+        await deps.policy.require(turn.asked(*_NEEDS[wanted.does]))
     return await _schedule(deps, turn, wanted.does, lambda: wanted, channel=channel, editing=editing)
 
 
@@ -294,7 +294,7 @@ def _thread_of(deps: Deps, task: StoredTask) -> str:
 async def _check_may_change(deps: Deps, turn: Turn, stored: StoredTask) -> None:
     """Raise `NotAllowed` unless *turn*'s person may change the task."""
     act, _anything = _NEEDS[stored.spec.does]
-    if turn.user != stored.spec.owner and not await deps.access.may(turn, act):
+    if turn.user != stored.spec.owner and not await deps.policy.may(turn.asked(act)):
         raise NotAllowed("not_yours" if act == "report" else "not_your_schedule")
 
 
@@ -307,7 +307,7 @@ async def _needed(deps: Deps, turn: Turn, stored: StoredTask, button: str) -> li
 async def _offers(deps: Deps, turn: Turn, stored: StoredTask) -> frozenset[str]:
     """Return the buttons of a task to show to *turn*'s person: those that they may press, as far as it's known soon."""
     is_own = turn.user == stored.spec.owner
-    if not is_own and not await deps.access.may(turn, _NEEDS[stored.spec.does][0]):
+    if not is_own and not await deps.policy.may(turn.asked(_NEEDS[stored.spec.does][0])):
         return frozenset()
     offered = {layout.PAUSE, layout.DELETE} | ({layout.EDIT} if is_own else set())
     if await may_start(deps, turn, stored.spec, _needed(deps, turn, stored, layout.NOW)):
@@ -369,19 +369,19 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
         if before is None or before.spec.does != spec.does:
             return shown(layout.task_gone())
         await _check_may_change(deps, turn, before)
-    if deps.access.not_listed("", channel):
+    if deps.policy.rules.not_listed("", channel):
         raise BadSchedule("disabled", spec.channel)
     if not channel or not await deps.directory.may_post(channel):  # as far as Slack says
         raise BadSchedule("channel", spec.channel)
-    wanted = deps.access.asked(turn, _NEEDS[spec.does][0], channel=channel)
-    if await deps.access.refusal_now(turn.user, channel, wanted) == "left":
+    wanted = turn.asked(_NEEDS[spec.does][0], channel=channel)
+    if await deps.refusal_now(turn.user, channel, wanted) == "left":
         raise BadSchedule("name", spec.channel)
     known_zone = spec.zone or await _zone_of(deps, turn.user)
     spec = _owned(spec, turn, channel, known_zone or "UTC")
     if before is not None:
         spec = spec.model_copy(update={"project": before.spec.project})
     for one in await rights_for(deps, spec):
-        await deps.access.check(one)
+        await deps.policy.require(one)
     for known in await store.all():
         if known.id not in {turn.id, editing} and known.spec.identity == spec.identity:
             owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)
@@ -456,7 +456,7 @@ async def _list(
         said, offers = await _words_for(deps, turn, task), await _offers(deps, turn, task)
         thread = _thread_of(deps, task)
         listed[place] = ShownTask(task, owner, target, *answers[task.id], link, project, said, thread, offers)
-    may_add = [does for does, needs in _NEEDS.items() if await deps.access.may(turn, *needs)]
+    may_add = [does for does, needs in _NEEDS.items() if await deps.policy.may(turn.asked(*needs))]
     return layout.task_list(
         listed, page, is_all=is_all, replaces_original=replaces_original, above=above, may_add=may_add
     )

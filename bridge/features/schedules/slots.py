@@ -14,7 +14,6 @@ from functools import partial
 from typing import Final, Literal
 
 from bridge.ends.failures import failure
-from bridge.engine.access import UNREACHABLE
 from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
 from bridge.engine.turn import Turn
@@ -36,6 +35,7 @@ from bridge.features.schedules.schedule import (
 from bridge.features.schedules.store import due_task, store_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Notice, Starter
+from bridge.policy.policy import UNREACHABLE
 from bridge.policy.rules import Asked
 from bridge.queue.scripting import epoch_ms
 
@@ -113,7 +113,7 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
 
 async def may_have(deps: Deps, spec: Spec) -> str | None:
     """Return why a task's owner may no longer have it, or None if they may. Raises `TryLater` and `ProjectError`."""
-    return await deps.access.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
+    return await deps.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
 
 
 async def _refusal_of_asker(deps: Deps, slot: Report | ScheduledTask, spec: Spec) -> str | None:

@@ -118,5 +118,5 @@ async def _card(deps: Deps, turn: Turn, since: datetime | None) -> Result:
         ("report", "Schedule a report…", REPORT_FORM),
         ("alert", "Set up an alert…", ALERT_FORM),
     ]
-    buttons = [kit.button(label, opens, "-") for act, label, opens in offers if await deps.access.may(turn, act)]
+    buttons = [kit.button(label, opens, "-") for act, label, opens in offers if await deps.policy.may(turn.asked(act))]
     return with_below(card, kit.actions(*buttons)) if buttons else card

@@ -51,7 +51,7 @@ _LONGEST: Final = 200  # characters of a message that may be a command
 )  # fmt: skip
 async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Explain the message that the shortcut was used on."""
-    await deps.access.require(turn, "trace")
+    await deps.policy.require(turn.asked("trace"))
     if not timestamp({"ts": shortcut.message_ts}, "ts"):
         return _shown(deps, State.NOT_FOUND.value)
     message = InboundMessage(
@@ -65,7 +65,7 @@ async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
 @why.command("!why [link]")
 async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
     """Say why a message got no answer: your last one here, or the one you link to."""
-    await deps.access.require(turn, "trace")
+    await deps.policy.require(turn.asked("trace"))
     said = turn.body
     linked = LinkedMessage.parse(link)
     if not isinstance(said, InboundMessage) or (link and linked is None):
@@ -164,10 +164,10 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     elif found is None:
         found = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
-    if found.meaning is NOT_ALLOWED and (rule := deps.access.not_listed(message.user, message.channel)):
+    if found.meaning is NOT_ALLOWED and (rule := deps.policy.rules.not_listed(message.user, message.channel)):
         found = replace(found, meaning=ON_ARRIVAL[rule], refusal=rule)
     reference = ""
-    if await deps.access.may(turn, "settings"):
+    if await deps.policy.may(turn.asked("settings")):
         words = [f"ID {found.turn.id}"] if found.turn else []
         words += [found.meaning.word] if found.refusal and found.is_public | is_own else []
         reference = " · ".join(words)
@@ -215,7 +215,7 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
     outage = await Outages(deps.scripts).latest()
     if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
         return Explanation(State.CATCHING_UP.value)
-    is_admin = await deps.access.may(turn, "settings")
+    is_admin = await deps.policy.may(turn.asked("settings"))
     return Explanation((State.NEVER_ARRIVED_ADMIN if is_admin else State.NEVER_ARRIVED).value)
 
 

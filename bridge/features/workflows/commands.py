@@ -51,7 +51,7 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
 
 async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
     """Open the form to run *workflow*, with the *typed* input filled in."""
-    await deps.access.require(turn, "run", workflow)
+    await deps.policy.require(turn.asked("run", workflow))
     view = forms.run_form(workflow, opened_here(turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(workflow))
 
@@ -60,12 +60,12 @@ async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> For
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow. Leave out the input to get a form."""
     if workflow is None or not input:
-        await deps.access.require(turn, "run", workflow or ANY_WORKFLOW)
+        await deps.policy.require(turn.asked("run", workflow or ANY_WORKFLOW))
         return await _ask_for_input(deps, turn, workflow)
     try:
         given = typed_input(input)
     except BadInput as exc:
-        await deps.access.require(turn, "run", workflow)
+        await deps.policy.require(turn.asked("run", workflow))
         await Choices(deps.scripts).ask(turn, Option(text=input))
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
     return await run(deps, turn, workflow, given)
@@ -78,7 +78,7 @@ async def run_triggered(deps: Deps, turn: Turn, triggered: TriggeredRun) -> Resu
         wanted = await rights(
             deps, "alert", turn.user, turn.channel, turn.project_key, workflow=triggered.workflow, by="alert"
         )
-        if refusal := await deps.access.refusal_now(turn.user, turn.channel, *wanted):
+        if refusal := await deps.refusal_now(turn.user, turn.channel, *wanted):
             return Done(f"refused: {refusal}")
     elif stopped := await check_rule(deps, turn, triggered.message):
         return stopped
@@ -114,7 +114,7 @@ async def run_approved(deps: Deps, turn: Turn, approved: ApprovedRun) -> Result:
 async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run a workflow again, or run an inactive one anyway."""
     is_sure = click.action_id == run_card.CONFIRM
-    await deps.access.require(turn, "run", ANY_WORKFLOW)
+    await deps.policy.require(turn.asked("run", ANY_WORKFLOW))
     value, question = _ButtonValue.parse(click.value), Question(deps, turn, click) if is_sure else None
     if question and (answered := await question.answered()):
         return answered
@@ -131,7 +131,7 @@ async def run_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 @workflows.button(run_card.AS_TEXT, label="button: Run as text")
 async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
     """Run with malformed JSON as text, or open the form to fix it."""
-    await deps.access.require(turn, "run", ANY_WORKFLOW)
+    await deps.policy.require(turn.asked("run", ANY_WORKFLOW))
     value, is_text = _ButtonValue.parse(click.value), click.action_id == run_card.AS_TEXT
     if value.workflow is None:
         raise ControlNotUnderstood(click.action_id)
@@ -158,7 +158,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form offered by a button."""
     value = _ButtonValue.parse(click.value)
     workflow = await workflow_by_id(turn, value.workflow) if value.workflow is not None else None
-    await deps.access.require(turn, "run", workflow or ANY_WORKFLOW)
+    await deps.policy.require(turn.asked("run", workflow or ANY_WORKFLOW))
     return await _ask_for_input(deps, turn, workflow)
 
 
@@ -166,7 +166,7 @@ async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
 async def run_chosen(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form for a workflow chosen in a list."""
     workflow = await workflow_by_id(turn, id_of(click.value))
-    await deps.access.require(turn, "run", workflow)
+    await deps.policy.require(turn.asked("run", workflow))
     return await _ask_for_input(deps, turn, workflow)
 
 
@@ -222,7 +222,7 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
     workflow = await workflow_by_id(turn, request.workflow)
-    await deps.access.require(turn, "run", workflow)
+    await deps.policy.require(turn.asked("run", workflow))
     remembered = Remembered(kind=request.kind, typed=request.typed) if request.is_remembered else None
     person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
     await remember(deps.scripts, person, where, remembered)
@@ -236,7 +236,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: for
 )
 async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Open the form to run a workflow."""
-    await deps.access.require(turn, "run", ANY_WORKFLOW)
+    await deps.policy.require(turn.asked("run", ANY_WORKFLOW))
     typed = plain_command_text(shortcut.text)
     if shortcut.parts:
         typed = await deps.parts.described_below(typed, shortcut.parts)
@@ -266,8 +266,8 @@ class _ButtonValue(Carried):
 
 async def _card(deps: Deps, turn: Turn, workflow: Workflow, *, is_whole: bool = False) -> Reply:
     detail = await turn.project.client.get_workflow(workflow.id)
-    may_run, url = await deps.access.may(turn, "run", workflow), turn.project.workflow_url
-    needs = (await deps.access.offered(turn, "run", [workflow])).get(workflow.id, "")
+    may_run, url = await deps.policy.may(turn.asked("run", workflow)), turn.project.workflow_url
+    needs = (await deps.policy.offered(turn.asked("run"), [workflow])).get(workflow.id, "")
     return layout.workflow_card(
         workflow, detail, is_whole=is_whole, may_run=may_run, needs=needs, url=url, project=turn.project_name
     )
@@ -276,8 +276,8 @@ async def _card(deps: Deps, turn: Turn, workflow: Workflow, *, is_whole: bool = 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     found = await turn.project.catalog.get_workflows()
     may_run, offered = (
-        await deps.access.may(turn, "run", ANY_WORKFLOW),
-        await deps.access.offered(turn, "run", found),
+        await deps.policy.may(turn.asked("run", ANY_WORKFLOW)),
+        await deps.policy.offered(turn.asked("run"), found),
     )
     shown = found.only(one for one in found if one.id in offered)
     return layout.workflow_list(

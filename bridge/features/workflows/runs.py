@@ -67,7 +67,7 @@ async def run(
     others have to approve only asks them, unless they did: then there's a *permit*.
     """
     if permit is None:
-        verdict = await deps.access.require_start(turn, "run", workflow)
+        verdict = await deps.policy.require(*turn.started("run", workflow))
         if not is_sure and (verdict.confirm or not workflow.is_active):
             return run_card.confirm(workflow, given, shows_input=verdict.confirm)
         try:
