@@ -24,7 +24,6 @@ from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
 from bridge.engine.events import Entries, FinishedTurns
 from bridge.engine.home import Homes
-from bridge.engine.limits import Limit, Limiter, limits_in_short, limits_of, of_arrival
 from bridge.engine.processor import TurnProcessor
 from bridge.engine.projects import ServedProjects
 from bridge.engine.reply_poster import ReplyPoster
@@ -46,6 +45,7 @@ from bridge.features.home.seen import SeenHomes
 from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
+from bridge.policy.limits import ARRIVALS, Limits, limits_in_short, limits_of, of_arrival
 from bridge.policy.policy import Policy
 from bridge.policy.rules import Rules, rules_of
 from bridge.project import Catalog
@@ -125,7 +125,7 @@ def build(
     of_settings = ("thread_turns", "app_turns", "user_turns", "user_runs")
     in_short = limits_in_short(**{name: getattr(settings, name) for name in of_settings})
     how: Any = {"consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now}
-    inbox = Inbox(scripts, **how, limits=partial(of_arrival, in_short))
+    inbox = Inbox(scripts, **how, limits=partial(of_arrival, [one for one in in_short if one.unit == ARRIVALS]))
     journal = Journal(scripts, patience, **how)
 
     async def ensure_caught_up(thread: ThreadKey) -> None:
@@ -140,7 +140,6 @@ def build(
         identity,
         namespace,
         inbox=inbox,
-        limits=in_short,
         ensure_caught_up=ensure_caught_up,
         projects=served,
         troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity, gates)}),
@@ -157,7 +156,7 @@ def build(
             runners=settings.runners,
         )
         deps.channels.file, deps.faces.file = config.channels, config.agents
-        deps.limits.listed = limits_of(config.limits)
+        deps.policy.limits = Limits(limits_of(config.limits), in_short)
         gates.use(config)
 
     use(config or Config(()))
@@ -285,7 +284,6 @@ def _deps(
     namespace: Namespace,
     *,
     inbox: Inbox,
-    limits: tuple[Limit, ...],
     ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
     projects: ServedProjects,
     troubles: Troubles,
@@ -312,7 +310,6 @@ def _deps(
         first_words=FirstWords(slack, monotonic=monotonic),
         said_once=SaidOnce(scripts),
         policy=Policy(identity.home, directory, Rules()),
-        limits=Limiter(directory, projects, limits),
         slack=slack,
         indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),
         directory=directory,

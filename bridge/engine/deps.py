@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bridge.engine.home import Homes
-from bridge.engine.limits import Limiter
 from bridge.engine.projects import ServedProjects
 from bridge.engine.results import try_later
 from bridge.engine.said_once import SaidOnce
@@ -42,7 +41,6 @@ class EngineDeps:
     homes: Homes
     projects: ServedProjects
     policy: Policy
-    limits: Limiter
     said_once: SaidOnce
     slack: Poster
     indicators: Indicators

@@ -16,7 +16,7 @@ from bridge.engine.projects import ASK, ServedProjects
 from bridge.engine.results import RUN_MARK
 from bridge.errors import ProjectNotChosen, ProjectRemoved, SlackAmbiguous, SlackError
 from bridge.ids import MessageKey, base_of
-from bridge.inbound import starters_of
+from bridge.inbound import InboundMessage, starters_of
 from bridge.policy.rules import Asked, Target
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent, Workflow
@@ -24,6 +24,7 @@ from bridge.queue.journal import Journal, QueuedTurn
 from bridge.queue.lease import Lease
 from bridge.queue.records import Taken
 from bridge.queue.watches import Watches
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.indicators import AfterAWhile
 from bridge.slack.parts import MessageTag
@@ -97,6 +98,21 @@ class Turn(QueuedTurn):
         if of_thread is None or base_of(of_thread) == base_of(self.project_key):
             return None
         return other_project(self.projects.name_of(of_thread), self.projects.name_of(self.project_key))
+
+    async def say_if_near(self) -> None:
+        """Tell its person in private, once per period, that they're near a limit of the operator's file."""
+        body = self.body
+        if self.near is None or not body.is_request or (isinstance(body, InboundMessage) and body.app):
+            return
+        quota, left, wait = self.near
+        if quota.called:  # a setting's
+            return
+        start = f"You're near {quota.words}: {left:,} left." if left > 0 else f"This used up {quota.words}."
+        text = f"{start} It starts again in {kit.spoken(wait)}."
+        try:
+            await self._slack.whisper(self.destination.recipient, kit.reply(text))
+        except SlackError as exc:
+            log.info("a notice about a limit can't be shown", extra={"detail": exc.detail})
 
     @asynccontextmanager
     async def progress(self, shown: Reply, *, later: Reply, after: timedelta) -> AsyncIterator[None]:

@@ -1,4 +1,5 @@
-"""Who may do what: the rules of the operator's file, and the settings that are rules in short.
+"""Who may do what, and how often: the tables of the operator's file, and the settings that are these in short.
 
-`rules` decides, without I/O, and `words` says what rules do.
+`rules` judges and `limits` says what counts, without I/O; `policy` reads the facts that they turn on. `words` says what
+rules do.
 """

@@ -10,17 +10,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Final
 
 from bridge.config_tables import Act
 from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound
 from bridge.names.listing import Listing
+from bridge.policy.limits import Limit, Limits
 from bridge.policy.rules import GUEST, PUBLIC, Asked, Rule, RuleList, Rules, Verdict, both, target_of
 from bridge.policy.words import alternatives, ids_of, needs_of, refusal
 from bridge.project import Catalog
+from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
+from bridge.queue.quotas import Quota
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
@@ -38,7 +42,9 @@ _REASONS: Final[Mapping[Act, str]] = {
 
 @dataclass(slots=True)
 class Policy:
-    """Judges by the *rules*, which change when the operator's file is read again, with facts from the *directory*.
+    """Judges by the *rules*, and counts for the *limits*, with facts from the *directory*.
+
+    Both change when the operator's file is read again.
 
     *home* are the IDs of the workspace and its organization, if any.
     """
@@ -46,6 +52,7 @@ class Policy:
     home: frozenset[str]
     directory: Directory
     rules: Rules
+    limits: Limits = field(default_factory=Limits)
 
     async def refusal(self, inbound: Inbound, asked: Asked | None = None) -> str | None:
         """Return why this person may not talk to the bridge here, or do what's *asked*; None if they may.
@@ -193,6 +200,41 @@ class Policy:
         return {
             id_: needs_of(verdict.approval, confirm=verdict.confirm, names=names) for id_, verdict in allowed.items()
         }
+
+    async def quotas(self, asked: Asked, given: Any, *, team: str = "") -> tuple[Quota, ...]:
+        """Return what a request with this input counts for once it's sent: a question, or a run in a *team*.
+
+        Limits on the same thing share a counter, which counts once, for the strictest.
+        """
+        quotas: dict[str, Quota] = {}
+        for limit in self.limits.asks if asked.act == "ask" else self.limits.runs:
+            if limit.called:  # a setting's
+                project = "" if asked.project == DEFAULT else asked.project
+                counted = [limit.quota(1, team, asked.person, project)]
+            elif limit.per in {"person", "group"}:
+                counted = [limit.quota(limit.amount(given), one) for one in await self._people(limit, asked.person)]
+            else:
+                counted = [limit.quota(limit.amount(given), one) for one in [limit.subject(asked)] if one]
+            for quota in counted:
+                quotas[quota.id] = min(quotas.get(quota.id, quota), quota, key=attrgetter("most"))
+        return tuple(quotas.values())
+
+    async def _people(self, limit: Limit, person: str) -> list[str]:
+        """Return the *person* if a limit per person is theirs, or their groups among those of a limit per group."""
+        only = limit.only or ()
+        if not person or (limit.per == "person" and (limit.only is None or person in only)):
+            return [person] if person else []
+        groups = []
+        for group in (one for one in only if one.startswith("S")):
+            try:
+                is_in = await self.directory.in_group(person, group)
+            except SlackError as exc:  # they count as if they were
+                log.warning("Slack doesn't list a limit's user group", extra={"detail": exc.detail})
+                is_in = True
+            if is_in and limit.per == "person":
+                return [person]
+            groups += [group] if is_in else []
+        return groups
 
     async def _reason(self, verdict: Verdict, asked: Asked) -> str:
         """Return the reason of a refusal (`bridge.errors.NotAllowed`)."""

@@ -47,6 +47,16 @@ async def test_a_person_of_the_group_has_its_key(harness: Harness, asked: list[t
     assert [key for key, _ in asked] == [KEY, "", KEY, ""]
 
 
+async def test_a_projects_limit_counts_for_all_its_keys(harness: Harness) -> None:
+    limit = '[[limits]]\nper = "project"\nonly = ["default"]\nruns = 1\n'
+    asked = harness.use_keys(f"{FILE}{limit}", FINANCE_KEY=KEY)
+
+    await harness.type_command("/workflows run 3 hers", ALICE)
+    await harness.type_command("/workflows run 3 not hers", CAROL)
+
+    assert [key for key, _ in asked] == [KEY]
+
+
 async def test_a_thread_keeps_the_key_with_which_it_began(harness: Harness, asked: list[tuple[str, str]]) -> None:
     root = await say(harness, CAROL, "hello")
     await say(harness, ALICE, "and me", root)

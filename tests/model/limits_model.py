@@ -1,4 +1,4 @@
-"""Model of limits (`bridge.engine.limits`): what is counted with SENT, and taken back if it surely didn't arrive.
+"""Model of limits (`bridge.policy.limits`): what is counted with SENT, and taken back if it surely didn't arrive.
 
 Two workers send requests that count for one limit. SENT and the count are one script: a request beyond the limit is
 refused and waits for the next window, which begins with its first count. A request that surely didn't arrive is taken

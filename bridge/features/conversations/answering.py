@@ -17,7 +17,6 @@ from functools import partial
 from bridge.ends import notices
 from bridge.ends.failures import failure
 from bridge.engine.caller import caller_headers
-from bridge.engine.limits import say_if_near
 from bridge.engine.results import Done, Outcome, Result, TryLater, Wait
 from bridge.engine.turn import Turn
 from bridge.errors import (
@@ -103,9 +102,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if not isinstance(question, _Question):
         return question
     agent, text, session = question.agent, question.text, question.conversation.session
-    limits: tuple[Quota, ...] = ()
-    if deps.limits.listed or deps.policy.rules.has_file:  # else everyone may whom the door lets in
-        limits = await _limits(deps, turn, message, agent, text)
+    is_open = not (deps.policy.limits.asks or deps.policy.rules.has_file)  # to everyone whom the door lets in
+    limits = () if is_open else await _limits(deps, turn, message, agent, text)
     repeats = bool(turn.project.repeat) and await _only_reads(turn, agent)
 
     async def send() -> tuple[ChatAnswer, bool]:
@@ -121,7 +119,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     try:
         first = agent if question.conversation.agent is None else None
         found, is_new = await turn.once(send, first_agent=first, limits=limits, repeats=repeats)
-        await say_if_near(deps.slack, turn)
+        if turn.near:
+            await turn.say_if_near()
     except DID_NOT_ARRIVE:
         raise
     except ProjectError as exc:
@@ -129,7 +128,6 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, turn.destination.place, question.title)
     known = session if found.sessionId is None and not is_new else found.sessionId
-    is_news = question.names_agent and not turn.conversation.names_agent
     turn.stage(
         *deps.sessions.answered(
             message,
@@ -137,7 +135,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             project=turn.project_key,
             expected=session,
             agent=agent,
-            names_agent=is_news,
+            names_agent=question.names_agent and not turn.conversation.names_agent,
             root=question.conversation.root,
         )
     )
@@ -166,11 +164,10 @@ async def _limits(deps: Deps, turn: Turn, message: InboundMessage, agent: int, t
     """
     owner = message.owner if message.app else ""
     known = await turn.project.catalog.agent(agent)
-    limits = () if turn.record.is_repeated else await deps.limits.of_question(turn, known, text, person=owner)
-    if not deps.policy.rules.has_file:
-        return limits
-    await deps.policy.require(*turn.started("ask", target_of(known) or Target("agent", str(agent))))
-    return limits
+    if deps.policy.rules.has_file:
+        await deps.policy.require(*turn.started("ask", target_of(known) or Target("agent", str(agent))))
+    asked = deps.projects.asked("ask", owner or turn.user, turn.channel, turn.project_key, known)
+    return () if turn.record.is_repeated else await deps.policy.quotas(asked, text)
 
 
 async def _send_anew(deps: Deps, turn: Turn, message: InboundMessage, agent: int, text: str) -> ChatAnswer:

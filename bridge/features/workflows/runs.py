@@ -15,7 +15,6 @@ from typing import Any
 
 from bridge.ends import notices
 from bridge.engine.caller import caller_headers
-from bridge.engine.limits import say_if_near
 from bridge.engine.questions import Permit, Question
 from bridge.engine.results import RUN_MARK, Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -97,13 +96,16 @@ async def run(
 
     try:
         note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
-        uses, undo = (question.uses(), question.undo()) if question else ((), ())
-        if permit:
-            uses, undo = permit.uses, permit.undo
+        of_question = (question.uses(), question.undo()) if question else ((), ())
+        uses, undo = (permit.uses, permit.undo) if permit else of_question
         person = PersonKey(turn.team, turn.user, turn.project_key)
         listed = (deps.homes.unsettled(person, turn.id, deps.now()), *deps.homes.redraws(turn.team, turn.user))
         undo = (*undo, deps.homes.settled(person, turn.id))
-        limits = await deps.limits.of_run(turn, workflow, given)
+        limits = (
+            await deps.policy.quotas(turn.asked("run", workflow), given, team=turn.team)
+            if deps.policy.limits.runs
+            else ()
+        )
         result, took = await turn.once(start, note=note, uses=(*uses, *listed), undo=undo, limits=limits)
     except AlreadyUsed:
         if permit:
@@ -115,7 +117,8 @@ async def run(
     if not has_started:
         turn.stage(*undo)
         turn.give_back(limits)
-    await say_if_near(deps.slack, turn)
+    if turn.near:
+        await turn.say_if_near()
     if has_started and replaces is not None:
         try:
             await deps.slack.whisper(turn.destination.recipient, replaces)
