@@ -19,7 +19,7 @@ from bridge.errors import NotAllowed, SlackError, SlackRefused
 from bridge.inbound import Inbound
 from bridge.names.listing import Listing
 from bridge.policy.limits import Limit, Limits
-from bridge.policy.rules import GUEST, PUBLIC, Asked, Rule, RuleList, Rules, Verdict, both, target_of
+from bridge.policy.rules import GUEST, PUBLIC, Asked, RuleList, Rules, Verdict, both, target_of
 from bridge.policy.words import alternatives, ids_of, needs_of, refusal
 from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
@@ -195,8 +195,7 @@ class Policy:
                     facts[one] = await self._fact(one, asked, None, [])
             if verdict.is_allowed:
                 allowed[item.id] = verdict
-        rules = [verdict.rule for verdict in allowed.values() if verdict.rule]
-        names = await self._names(rules)
+        names = await self.names(ids_of(*[verdict.rule for verdict in allowed.values() if verdict.rule]))
         return {
             id_: needs_of(verdict.approval, confirm=verdict.confirm, names=names) for id_, verdict in allowed.items()
         }
@@ -240,16 +239,13 @@ class Policy:
         """Return the reason of a refusal (`bridge.errors.NotAllowed`)."""
         if verdict.of is None or verdict.of.reason == "rule":
             rules = [*([verdict.rule] if verdict.rule else ()), *alternatives(verdict, asked)]
-            return f"rule:{refusal(verdict, asked, await self._names(rules, verdict.missing))}"
+            names = await self.names(ids_of(*rules) | verdict.missing - {GUEST, PUBLIC})
+            return f"rule:{refusal(verdict, asked, names)}"
         if verdict.missing:
             return "unknown"
         if verdict.of.reason != "runner":
             return verdict.of.reason
         return "handle" if asked.target is not None and asked.act == "settings" else _REASONS.get(asked.act, "runner")
-
-    async def _names(self, rules: Sequence[Rule], more: frozenset[str] = frozenset()) -> dict[str, str]:
-        """Return the names of user groups and public channels that *rules* name."""
-        return await self.names({*more, *(id_ for rule in rules for id_ in ids_of(rule))} - {GUEST, PUBLIC})
 
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the names of user groups and public channels by their *ids*; private channels stay unnamed."""

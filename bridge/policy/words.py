@@ -34,10 +34,10 @@ _PLACES: Final = {"public": "public channels", "private": "private channels", "d
 _MOST_WORDS: Final = 3  # rules that a refusal names
 
 
-def ids_of(rule: Rule) -> frozenset[str]:
-    """Return the IDs of user groups and channels that a rule's words name."""
-    by = rule.approval.by if rule.approval else ()
-    return frozenset(one for one in (*rule.who, *rule.channels, *by) if one[:1] in {"S", "C", "G"})
+def ids_of(*rules: Rule) -> frozenset[str]:
+    """Return the IDs of user groups and channels that the words of *rules* name."""
+    named = [one for rule in rules for one in (*rule.who, *rule.channels, *(rule.approval.by if rule.approval else ()))]
+    return frozenset(one for one in named if one[:1] in {"S", "C", "G"})
 
 
 _SUBJECTS: Final[Mapping[Starter, str]] = {

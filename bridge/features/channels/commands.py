@@ -424,10 +424,10 @@ async def change_settings(
         if deps.policy.rules.has_file:
             for app, rule in settings.apps.items() - now.apps.items():
                 of = (turn.user, turn.channel, turn.project_key)
-                for one in await rights(
+                wanted = await rights(
                     deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=sender_id(app)
-                ):
-                    await deps.policy.require(one)
+                )
+                await deps.policy.require(*wanted)
         if not is_own:
             name = await deps.directory.user_name(turn.user)
             reply = layout.changed_notice(changes, SOMEONE if name == turn.user else name)

@@ -380,8 +380,7 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
     spec = _owned(spec, turn, channel, known_zone or "UTC")
     if before is not None:
         spec = spec.model_copy(update={"project": before.spec.project})
-    for one in await rights_for(deps, spec):
-        await deps.policy.require(one)
+    await deps.policy.require(*await rights_for(deps, spec))
     for known in await store.all():
         if known.id not in {turn.id, editing} and known.spec.identity == spec.identity:
             owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)
