@@ -252,7 +252,7 @@ def discarded(why: str, count: int) -> Reply:
 
 
 def author_refused(reason: str, author: str) -> Reply:
-    """Say in its thread that a message's *author* lost access while it waited (`Access.refusal_now`)."""
+    """Say in its thread that a message's *author* lost access while it waited (`Policy.refusal_now`)."""
     return kit.note(f"{no_longer(reason, author)}, so I didn't act on their message.", audience=Audience.THREAD)
 
 

@@ -37,7 +37,7 @@ async def notify_waiters(
     waiting = sorted(map(str, await deps.scripts.redis.hkeys(deps.scripts.keys.waiters(ended))))
     for user in waiting:
         try:
-            refusal = await deps.refusal_now(user, "")
+            refusal = await deps.policy.refusal_now(user, "")
         except SlackError:  # what the settings say is known all the same
             refusal = deps.policy.rules.not_listed(user, "")
         if refusal:

@@ -404,6 +404,16 @@ async def test_the_end_of_a_run_is_not_told_to_someone_without_access(harness: H
     assert notices(harness) == []
 
 
+async def test_the_end_of_a_run_is_told_while_slack_does_not_say_who_has_access(harness: Harness) -> None:
+    async with long_run(harness):
+        await harness.press(NOTIFY, user=BOB, works=False)
+        await harness.work("b")
+        harness.slack.faults.on("users.info", RateLimited(30), times=None)
+        harness.monotonic += 120
+
+    assert [one.place.channel for one in notices(harness)] == [DM_BOB]
+
+
 async def test_a_short_run_offers_no_notice(harness: Harness) -> None:
     await harness.type_command("/workflows run 3 hello")
 
