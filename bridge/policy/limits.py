@@ -1,6 +1,6 @@
 """Limits of the operator's file, and of the settings that are limits in short: what a request counts for.
 
-They are checked and counted in the step that records a request as sent (`bridge.queue.turn.QueuedTurn.once`), or, per
+They are checked and counted in the step that records a request as sent (`QueuedTurn.once`), or, per
 minute, in the one that queues what arrives (`bridge.queue.inbox.Inbox.put_message`).
 """
 

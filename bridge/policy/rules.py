@@ -7,7 +7,6 @@ refuses: it's not known which rule would decide.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -340,14 +339,26 @@ def rules_of(
 def is_listed(entries: Iterable[str], *names: str) -> bool:
     """Whether one of *names* is one of the *entries*: an ID, a name in any spelling, or a pattern with ``*``."""
     keys = [name_key(name) for name in names if name]
-    return any(_pattern(entry).fullmatch(key) for entry in entries for key in keys)
+    return any(_is_like(key, *_parts(entry)) for entry in entries for key in keys)
 
 
 @lru_cache(maxsize=4096)
-def _pattern(entry: str) -> re.Pattern[str]:
-    """Return what matches folded names like *entry*, whose asterisks stand for anything; in linear time."""
-    first, *others = map(re.escape, name_key(entry.replace("*", _ANYTHING)).split(_ANYTHING))
+def _parts(entry: str) -> tuple[str, ...]:
+    """Return the folded parts of a pattern, between its asterisks."""
+    return tuple(name_key(entry.replace("*", _ANYTHING)).split(_ANYTHING))
+
+
+def _is_like(key: str, first: str, *others: str) -> bool:
+    """Whether *key* has these parts, in this order, with anything between them; in linear time."""
     if not others:
-        return re.compile(first)
+        return key == first
     *middle, last = others
-    return re.compile(f"{first}{''.join(f'(?>.*?{part})' for part in middle)}.*{last}", re.DOTALL)
+    if not key.startswith(first) or not key.endswith(last):
+        return False
+    at, end = len(first), len(key) - len(last)
+    for part in middle:
+        found = key.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return at <= end
