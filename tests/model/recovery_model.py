@@ -471,12 +471,17 @@ def at_the_end(s: Place) -> str:
     return ""
 
 
+def fault_of(s: Place, following: list[Move]) -> str:
+    """Describe the promise that a state breaks, if any; *following* are its moves."""
+    is_over = all(said.startswith(_OPTIONAL) for said, _ in following)
+    return broken(s) or (at_the_end(s) if is_over else "")
+
+
+def start(world: World) -> Place:
+    """Return the first state of a scenario."""
+    return Place(left=world, is_bound=world.is_bound, redis="back" if world.ends else "before")
+
+
 def search(world: World, without: str = "") -> Found:
     """Search a scenario, perhaps without a precaution."""
-
-    def fault_of(s: Place, following: list[Move]) -> str:
-        is_over = all(said.startswith(_OPTIONAL) for said, _ in following)
-        return broken(s) or (at_the_end(s) if is_over else "")
-
-    first = Place(left=world, is_bound=world.is_bound, redis="back" if world.ends else "before")
-    return breadth_first(first, Thread(without).moves, fault_of)
+    return breadth_first(start(world), Thread(without).moves, fault_of)

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from model import approvals_model, inbox_model, limits_model, recovery_model, slots_model
+from model import approvals_model, inbox_model, limits_model, one_recovery_model, recovery_model, slots_model
 from model.search import Found
 from support.tables import each
 
@@ -21,6 +21,11 @@ HOLD: dict[str, Search] = {
     },
     "slots": slots_model.search,
     **{f"recovery: {name}": partial(recovery_model.search, at) for name, at in recovery_model.SCENARIOS.items()},
+    **{
+        f"one recovery, {changed}: {name}": partial(one_recovery_model.search, recovery_model.SCENARIOS[name], *changes)
+        for changed, (changes, names) in one_recovery_model.HOLD.items()
+        for name in sorted(names)
+    },
     **{f"approvals: {name}": partial(approvals_model.search, at) for name, at in approvals_model.SCENARIOS.items()},
     **{f"limits: {name}": partial(limits_model.search, at) for name, at in limits_model.SCENARIOS.items()},
 }
@@ -61,3 +66,13 @@ def test_each_mutant_breaks_a_promise(name: str) -> None:
 @each("limit", recovery_model.LIMITS)
 def test_the_documented_limits_of_the_recovery_exist(limit: str) -> None:
     assert recovery_model.search(recovery_model.LIMITS[limit]).fault
+
+
+ONE_RECOVERY = [
+    (changes, name, fault) for changes, faults in one_recovery_model.BREAKS.items() for name, fault in faults.items()
+]
+
+
+@each(("changes", "name", "fault"), ONE_RECOVERY)
+def test_one_recovery_breaks_promises(changes: tuple[str, ...], name: str, fault: str) -> None:
+    assert one_recovery_model.search(recovery_model.SCENARIOS[name], *changes).fault == fault
