@@ -665,6 +665,21 @@ async def test_a_refused_reply_does_not_cause_others_to_be_refused(harness: Harn
     assert await sent(harness, said("others talk", later, thread_ts=late)) == 200
 
 
+async def test_a_live_reply_waits_for_one_that_was_refused_before_its_root(harness: Harness) -> None:
+    first, second = said("first", ts(1)), said("second", ts(2))
+    reads(harness, first, second)
+    await refused_root(harness)
+    assert await sent(harness, first) == 503
+
+    await sent(harness, said(f"<@{BOT}> begin"), retry=2)
+    await sent(harness, second)
+    await harness.work()
+    assert await sent(harness, first, retry=2) == 200
+    await harness.work()
+
+    assert harness.service.messages == ["begin", "first", "second"]
+
+
 async def test_an_edited_reply_to_a_refused_root_is_sent_with_its_new_text(harness: Harness) -> None:
     reads(harness, said("new", ts(1), edited={"user": USER, "ts": f"{SECOND_AFTER}.000000"}))
     await refused_root(harness)

@@ -11,7 +11,8 @@ Slack's deliveries. Slack may deny it the history, or limit it so that it never 
 what Slack delivers. A worker doesn't send while a refused message has neither arrived nor been looked for.
 
 A process may also *end* with a root that it didn't acknowledge, while Redis is there. Nobody knows of that root until
-Slack sends it again, so a reply that arrives first isn't for the bot. Then the thread is marked, with the root.
+Slack sends it again, so a reply that arrives first isn't for the bot. So a thread is marked with any root that Slack
+sends again: it's either such a one, or it was refused, and so may earlier replies be that Slack has yet to repeat.
 
 The promises: a message is sent at most once. None is lost, except one that Slack gives up on and that can't be read.
 None is sent after its deletion, or its edit, was known. None overtakes an earlier one that was known to be refused, or
@@ -84,7 +85,6 @@ class Place(NamedTuple):
     void: frozenset[int] = frozenset()  # messages whose edit wasn't for the bot
     since: int = ROOT  # the message that called the bot into the thread
     knows_when: bool = False  # messages were refused
-    remembers: bool = False  # from the process that refused them
     mark: int = 0  # how often the thread was marked as unread
     waits_for: frozenset[int] = frozenset()  # refused messages
     # For the promises
@@ -112,6 +112,8 @@ SCENARIOS: Final = {
     "a root and a reply": World(),
     "a root and a reply, edited": World(edits=1),
     "a root and a reply, deleted": World(deletions=1),
+    "a root and two replies": World(replies=2),
+    "a root and two replies, and limited history": World("limited", replies=2),
     "two replies": World(is_bound=True),
     "two replies, edited": World(is_bound=True, edits=1),
     "two replies, deleted": World(is_bound=True, deletions=1),
@@ -163,10 +165,11 @@ MUTANTS: Final = {
     "a live message doesn't wait": World(is_bound=True),
     "a repeat doesn't end the waiting": World("limited", is_bound=True),
     "a denied history doesn't end the waiting": World("denied", is_bound=True, gives_up=True),
-    "a late reply is accepted without a mark": World(),
+    "a late reply is accepted without a mark": World(edits=1),
+    "an early reply is refused without a mark": World(replies=2),
     "a mark set meanwhile is removed": World(gives_up=True),
     "found without dedup": World(is_bound=True),
-    "found newest first": World(),
+    "found newest first": World(replies=2),
     "an earlier copy is put despite a newer text": World(edits=1),
     "found texts aren't edits": World(edits=1, gives_up=True, is_bound=True),
     "a reader's death ends the reading": World(reader_kills=1, gives_up=True),
@@ -175,7 +178,7 @@ MUTANTS: Final = {
     "a root sent again is read after it's handled": World(ends=1, replies=2),
     "a reply below a root sent again is put twice": World(ends=1),
     "an edit hides a root sent again": World(ends=1, edits=1),
-    "a late note hides a root sent again": World(kills=1, is_noted_late=True),
+    "a refusal hides a root sent again": World(kills=1, is_noted_late=True),
     "a second mention hides a root sent again": World(ends=1, replies=2, calls=True),
 }
 """The precaution that each leaves out, and the scenario that reveals it."""
@@ -241,7 +244,7 @@ class Thread:
         if not memory:
             return s
         knows_when = s.knows_when or self.without != "only places are marked, no times"
-        s = s._replace(knows_when=knows_when, remembers=knows_when, mark=s.mark + 1)
+        s = s._replace(knows_when=knows_when, mark=s.mark + 1)
         for kind, m in sorted(memory):
             if kind == "deletion" and self.without != "refused deletions aren't remembered":
                 s = self._withdraw(s, m)
@@ -267,19 +270,22 @@ class Thread:
             accepted = self._accept(s, kind, m, is_last=attempts == ATTEMPTS)
         was_refused = accepted is None
         after = s if accepted is None else accepted
+        is_early = was_refused and s.redis != "away" and not s.is_bound and m not in s.newer
+        if is_early and self.without != "an early reply is refused without a mark":
+            after = self._early(s, m)
         if event == ("message", ROOT) and delivery.attempts and not (was_refused or delivery.is_accepted):
             after = self._sent_again(s, after)
         after = _tried(after, at, is_accepted=delivery.is_accepted or not was_refused)
         return after._replace(known=after.known | {event})
 
     def _sent_again(self, s: Place, after: Place) -> Place:
-        """Mark the thread of a root that Slack sent again, unless it was refused: then its replies were, too."""
+        """Mark the thread of a root that Slack sent again: earlier replies may have been passed over or refused."""
         is_by_edit = ROOT in s.seen
         is_hidden = (is_by_edit and self.without == "an edit hides a root sent again") or (
             s.is_bound and not is_by_edit and self.without == "a second mention hides a root sent again"
         )
-        was_refused = s.knows_when if self.without == "a late note hides a root sent again" else s.remembers
-        if was_refused or ROOT in s.gone or is_hidden or self.without == "a root sent again isn't read":
+        is_hidden = is_hidden or (s.knows_when and self.without == "a refusal hides a root sent again")
+        if ROOT in s.gone or is_hidden or self.without == "a root sent again isn't read":
             return after
         waits_for = after.waits_for | ({UNKNOWN} if "after it's handled" not in self.without else frozenset())
         return after._replace(mark=after.mark + 1, waits_for=waits_for)
@@ -306,9 +312,12 @@ class Thread:
                 return None
             if self.without == "a late reply is accepted without a mark":
                 return s
-            newer = s.newer | {m} if kind == "edit" else s.newer  # the reader finds it below its root
-            return s._replace(mark=s.mark + 1, waits_for=s.waits_for | {m}, newer=newer)
+            return self._early(s, m)._replace(newer=s.newer | {m} if kind == "edit" else s.newer)
         return self._put(s, m, int(kind == "edit"))
+
+    def _early(self, s: Place, m: int) -> Place:
+        """Mark the thread of a reply whose root is missing: it's found below that, and later ones wait for it."""
+        return s._replace(mark=s.mark + 1, waits_for=s.waits_for | {m})
 
     def _put(self, s: Place, m: int, text: int) -> Place:
         """Queue a message, before later ones that wait."""

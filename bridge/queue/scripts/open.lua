@@ -26,8 +26,7 @@ end
 if a.url ~= '' and held[4] ~= a.url then redis.call('HSET', owner, 'url', a.url) end
 local alive = tonumber(held[5] or '') or tonumber(now)
 if tonumber(now) - alive > a.gap_ms then
-  local how = a.gap_ms == 0 and '' or ' late' -- a starting process accepts nothing before this
-  note_refusals(string.format('%.3f', alive / 1000), string.format('%.3f', now / 1000), a.refusing_ms, a.most_refusing, how)
+  note_refusals(string.format('%.3f', alive / 1000), string.format('%.3f', now / 1000), a.refusing_ms, a.most_refusing)
 end
 redis.call('HSET', owner, 'alive', now)
 if a.hears_slack then

@@ -134,22 +134,18 @@ local function overtaken_by(lane, written, is_unread)
 end
 
 -- Record that messages were refused between two times (seconds, from their ts); stores at most `most` such stretches.
--- `how`: ' late' if messages may have been accepted meanwhile, '' otherwise.
-local function note_refusals(first, last, lifetime, most, how)
-  redis.call('ZADD', refusing_key(), last, first .. ' ' .. last .. how)
+local function note_refusals(first, last, lifetime, most)
+  redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
   redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
   redis.call('PEXPIRE', refusing_key(), lifetime)
 end
 
--- Whether messages were refused when one was written, give or take a second; and whether that was noted in time.
+-- Whether messages were refused when one was written, give or take a second.
 local function was_refused(written)
-  local was_known, in_time = false, false
   local ends = redis.call('ZRANGEBYSCORE', refusing_key(), string.format('%.6f', written - 1), '+inf')
   for _, stretch in ipairs(ends) do
-    local first, how = string.match(stretch, '^(%S+) %S+(.*)$')
-    if tonumber(first) <= written + 1 then was_known, in_time = true, in_time or how == '' end
+    if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
   end
-  return was_known, in_time
 end
 
 -- Whether the first message of a reply's thread was refused, and Slack will resend it; both were written then (s).
@@ -219,10 +215,12 @@ local function mark_unread(units, first, now, lifetime)
   redis.call('PEXPIRE', unread, lifetime)
 end
 
--- Let new messages of a thread wait, for `ms` at most, until the message of this ts has arrived or was looked for.
+-- Let new messages of a thread wait, for `ms` or as long as for others, until the message of this ts has arrived or was
+-- looked for.
 local function wait_for(thread, ts, ms)
   local key = unread_thread_key(thread)
   local known = redis.call('GET', key)
+  if known then ms = math.max(ms, redis.call('PTTL', key)) end
   if not known or #known < 2000 then redis.call('SET', key, (known and known .. ' ' or '') .. ts, 'PX', ms) end
 end
 

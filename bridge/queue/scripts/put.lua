@@ -21,10 +21,9 @@ if since and (tonumber(a.version) or 0) < since then
   if not a.is_last then return {'newer'} end
 end
 local ts, root = string.match(message, '[^:]*$'), string.match(thread, '[^:]*$')
--- Replies may have overtaken a first message that Slack sent again because a killed process had got it: its thread is read
--- from history. One that was refused had them refused, too; an edit may have called the bot in only after them.
+-- Replies may have overtaken a first message that Slack sent again: its thread is read from history. An edit may have
+-- called the bot in only after them.
 local is_again = a.is_resent and condition == 'start' and message == thread and not a.version and not a.was_found
-  and not select(2, was_refused(tonumber(ts)))
 local function read_again()
   mark_unread({['t:' .. thread] = a.now / 1000}, ts, a.now, a.marked_ms)
   if not unread then wait_for(thread, ts, 60000) end -- for as long as for a refused message; perhaps nothing is missing
@@ -44,10 +43,9 @@ local is_bound, is_muted, speaker, is_notice = talk.v, talk.muted, talk.speaker,
 if condition == 'bound' and not is_bound then
   local is_unseen = not known[3] or select(2, voids(known[3]))
   if not (is_unseen and is_early(tonumber(ts), tonumber(root))) then return {'unbound'} end
-  if not a.is_last then return {'early'} end
-  mark_unread({['t:' .. thread] = tonumber(ts)}, root, a.now, a.marked_ms)
-  wait_for(thread, ts, 1000 * YOUNG)
-  return {'deferred'}
+  mark_unread({['t:' .. thread] = tonumber(ts)}, root, a.now, a.marked_ms) -- later replies wait for it
+  wait_for(thread, ts, a.is_last and 1000 * YOUNG or 60000)
+  return {a.is_last and 'deferred' or 'early'}
 end
 -- Messages written before the bot was called into the thread aren't for it, however late they arrive.
 local is_before = (tonumber(ts) or math.huge) < (tonumber(talk.since or '') or 0)

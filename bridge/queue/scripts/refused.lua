@@ -6,7 +6,7 @@
 --       `unread`: for each refused message its identity, ts, the unit to read, and whether it addresses the bot.
 -- Returns how many units were marked.
 local lifetime, what = ARGV[1], cjson.decode(ARGV[5])
-for _, stretch in ipairs(what.stretches) do note_refusals(stretch[1], stretch[2], lifetime, ARGV[2], '') end
+for _, stretch in ipairs(what.stretches) do note_refusals(stretch[1], stretch[2], lifetime, ARGV[2]) end
 for _, changed in ipairs(what.changed) do
   local message, version = changed[1], changed[2]
   if version == '' then
