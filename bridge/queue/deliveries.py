@@ -101,7 +101,6 @@ class Refusals:
         self._now = now
         self._sleep = sleep
         self._stretch: tuple[str, str] | None = None
-        self._repeated: set[str] = set()
         self._changed: dict[MessageKey, str] = {}
         self._unread: dict[MessageKey, tuple[str, bool]] = {}  # in which place; whether it addresses the bot
         self.on_unread: Callable[[], None] | None = None
@@ -109,11 +108,9 @@ class Refusals:
 
     def message(self, message: InboundMessage) -> None:
         """Record that *message* was refused."""
-        if not message.retry:
+        if not message.retry:  # one that Slack sends again may be minutes older than the outage
             first, last = self._stretch or (message.ts, message.ts)
             self._stretch = min(first, message.ts, key=float), max(last, message.ts, key=float)
-        elif len(self._repeated) < REFUSING_LENGTH:
-            self._repeated.add(message.ts)
         self._is_unread(message)
 
     def edited(self, message: InboundMessage) -> None:
@@ -140,9 +137,9 @@ class Refusals:
         """Write the refusals that aren't in Redis yet. Raises `StoreUnavailable`."""
         if not self._is_pending:
             return
-        stretch, repeated, changed, unread = self._stretch, set(self._repeated), {**self._changed}, {**self._unread}
+        stretch, changed, unread = self._stretch, {**self._changed}, {**self._unread}
         what = {
-            "stretches": [*([stretch] if stretch else []), *((ts, ts) for ts in sorted(repeated))],
+            "stretch": stretch or (),
             "changed": [(str(message), version) for message, version in changed.items()],
             "unread": [(str(message), message.ts, *where) for message, where in unread.items()],
         }
@@ -152,7 +149,6 @@ class Refusals:
             self.on_unread()
         if self._stretch == stretch:
             self._stretch = None
-        self._repeated -= repeated
         self._unread = {message: where for message, where in self._unread.items() if message not in unread}
         for message, version in changed.items():
             if self._changed.get(message) == version:
@@ -160,7 +156,7 @@ class Refusals:
 
     @property
     def _is_pending(self) -> bool:
-        return bool(self._stretch or self._repeated or self._changed or self._unread)
+        return bool(self._stretch or self._changed or self._unread)
 
     def _write_later(self) -> None:
         if self.writer is None:

@@ -65,7 +65,7 @@ class OneRecovery(Thread):
             yield said, _unread(after, UNKNOWN) if is_gap else after
 
     def _marked(self, s: Place) -> Place:
-        memory, s = s.memory, s._replace(memory=frozenset())
+        memory, s = s.memory, s._replace(memory=frozenset(), is_dated=False)
         if not memory:
             return s
         for kind, m in sorted(memory):

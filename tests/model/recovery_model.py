@@ -74,6 +74,7 @@ class Place(NamedTuple):
     # The process's
     redis: str = "before"  # before, away, back
     memory: frozenset[Event] = frozenset()
+    is_dated: bool = False  # it refused new messages, so it knows when; of repeats it knows only which
     was_killed: bool = False
     reader: tuple[int, tuple[Text, ...]] | None = None  # the mark at the time of its copy, and what isn't put yet
     # In Redis
@@ -231,7 +232,7 @@ class Thread:
                 back = back._replace(knows_when=True)
             yield "Redis is back", back if self.without == "marks are written later" else self._marked(back)
             if s.left.kills and s.memory:
-                forgotten = s._replace(memory=frozenset(), known=s.known - s.memory, was_killed=True)
+                forgotten = s._replace(memory=frozenset(), is_dated=False, known=s.known - s.memory, was_killed=True)
                 yield "the process is killed", forgotten._replace(left=s.left._replace(kills=0))
         elif s.was_killed and not s.knows_when and s.left.is_noted_late:
             yield "the outage is noted", s._replace(knows_when=True)
@@ -240,11 +241,11 @@ class Thread:
 
     def _marked(self, s: Place) -> Place:
         """Write what the process remembers."""
-        memory, s = s.memory, s._replace(memory=frozenset())
+        memory, is_dated, s = s.memory, s.is_dated, s._replace(memory=frozenset(), is_dated=False)
         if not memory:
             return s
-        knows_when = s.knows_when or self.without != "only places are marked, no times"
-        s = s._replace(knows_when=knows_when, mark=s.mark + 1)
+        is_dated = is_dated and self.without != "only places are marked, no times"
+        s = s._replace(knows_when=s.knows_when or is_dated, mark=s.mark + 1)
         for kind, m in sorted(memory):
             if kind == "deletion" and self.without != "refused deletions aren't remembered":
                 s = self._withdraw(s, m)
@@ -262,6 +263,7 @@ class Thread:
         kind, m = event = delivery.event
         if s.redis == "away":
             s = s._replace(memory=s.memory | {event} if not delivery.is_accepted else s.memory)
+            s = s._replace(is_dated=s.is_dated or (kind == "message" and not delivery.attempts))
             s = s._replace(missed=s.missed | {event} if m in s.seen else s.missed)
             accepted = None
         elif delivery.attempts and self.without == "repeats are dropped":

@@ -1,12 +1,12 @@
 -- Record the refusals by a process while Redis was down, as far as later messages depend on them, and mark where messages
 -- have to be read from Slack's history. Repeatable.
 -- ARGV: lifetime (ms), how many stretches to store at most, now (ms), lifetime of the marks (ms), then as JSON
---       `stretches`: for each the ts of its first and last refused message,
+--       `stretch`: the ts of the first and the last new message that was refused, if any was,
 --       `changed`: for each message whose edit or deletion was refused, its identity and new version ('': deleted),
 --       `unread`: for each refused message its identity, ts, the unit to read, and whether it addresses the bot.
 -- Returns how many units were marked.
 local lifetime, what = ARGV[1], cjson.decode(ARGV[5])
-for _, stretch in ipairs(what.stretches) do note_refusals(stretch[1], stretch[2], lifetime, ARGV[2]) end
+if what.stretch[1] then note_refusals(what.stretch[1], what.stretch[2], lifetime, ARGV[2]) end
 for _, changed in ipairs(what.changed) do
   local message, version = changed[1], changed[2]
   if version == '' then
