@@ -115,6 +115,27 @@ async def test_someone_elses_press_needs_send_it(harness: Harness) -> None:
     assert texts(harness) == ["hello", "No"]
 
 
+async def test_the_askers_press_counts_though_others_wrote_or_pressed(harness: Harness) -> None:
+    root = await asked(harness)
+    await press(harness, "No", BOB)
+    await harness.slack.people.say(BOB, GENERAL, "I'd say no", thread_ts=root)
+    await harness.work()
+
+    await press(harness, "Yes, refund")
+
+    assert texts(harness) == ["hello", "Yes, refund"]
+
+
+async def test_someone_elses_refused_press_is_no_reply(harness: Harness) -> None:
+    root = await asked(harness)
+    await press(harness, "No", BOB)
+
+    await harness.slack.people.say(ALICE, GENERAL, "Wait, is it paid?", thread_ts=root)
+    await harness.work()
+
+    assert texts(harness) == ["hello", "Wait, is it paid?"]
+
+
 async def test_a_muted_thread_takes_no_press(harness: Harness) -> None:
     root = await asked(harness)
     await harness.slack.people.say(ALICE, GENERAL, "!mute", thread_ts=root)

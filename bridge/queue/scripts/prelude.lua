@@ -90,15 +90,15 @@ local function with_said(said, at, person, how)
 end
 
 -- Whether the agent is talking with a person: it got a message of theirs last (`partner`, if `said` doesn't say), and no
--- one else has written since, before the time `at`.
-local function is_talking_with(person, at, said, partner)
+-- one else has written since, before the time `at`, unless `others_may_write`.
+local function is_talking_with(person, at, said, partner, others_may_write)
   local is_alone = true
   for when, who, sent in string.gmatch(said, '(%S+) (%S+) (%S)') do
     if tonumber(when) >= tonumber(at) then break end
     if sent == '1' then partner, is_alone = who, true
     elseif who ~= partner then is_alone = false end
   end
-  return partner == person and is_alone
+  return partner == person and (is_alone or others_may_write)
 end
 
 -- Bind a thread, unless it's bound: it keeps the project ('': the default one) in which it began.

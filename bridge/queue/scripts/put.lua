@@ -57,15 +57,16 @@ local menu = a.may_choose and head and not talk.agent and redis.call('HGET', par
 if menu then return {'menu', menu} end
 
 local said, unsent, agent = talk.said or '', (is_muted or (is_notice and not a.is_auto)) and 'x' or '0', talk.agent
+local is_pressed = a.is_auto and message == '' -- an option: nothing was written, and it can't be meant for anyone else
 local function unless_queued(...) -- it was written there all the same
-  if is_bound and a.author then
+  if is_bound and a.author and not is_pressed then
     redis.call('HSET', conversation, 'said', with_said(said, a.said_at, a.author, unsent))
   end
   return {...}
 end
 if a.speaker and is_muted then return unless_queued('muted') end
 local partner = not talk.several and (speaker or a.author)
-if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, partner) then
+if a.is_auto and is_bound and not is_talking_with(a.author, a.said_at, said, partner, is_pressed) then
   return unless_queued('others', '', 0, talk['told:' .. a.author] and 0 or 1)
 end
 if waiting >= a.limit then return unless_queued('full') end
