@@ -318,6 +318,10 @@ def _resolved(
                 found.append(_Problem(("projects", id_, "keys", place, *exc.at), str(exc)))
         if len({key.name for key in keys}) < len(keys):
             found.append(_Problem(("projects", id_, "keys"), "has the same key twice: put its people into one entry"))
+        ids = [id_ for table in tables for id_ in table.who]
+        if twice := next((id_ for at, id_ in enumerate(ids) if id_ in ids[:at]), ""):
+            problem = f"has {twice} in two entries, of which only the first counts: remove it from one"
+            found.append(_Problem(("projects", id_, "keys"), problem))
         return tuple(keys)
 
     listed = [
@@ -494,6 +498,8 @@ def _table_of(place: Place) -> type[BaseModel]:
     match place:
         case ():
             return _Tables
+        case ("projects", _, "keys", *_):
+            return KeyTable
         case ("projects",) | ("projects", _):
             return _ProjectTables if len(place) == 1 else DefaultProjectTable if place[1] == DEFAULT else ProjectTable
         case ("rules", *rest):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -47,13 +48,19 @@ def channel_id(given: str) -> str:
     return given
 
 
+_KINDS_OF_IDS: Final = {
+    "U": "people", "S": "user groups", "C": "channels", "D": "direct messages", "A": "apps"
+}  # fmt: skip
+
+
 def _entry(letters: str, words: tuple[str, ...], example: str) -> AfterValidator:
     """Accept Slack IDs that start with one of *letters*, and *words*."""
     known = f" or {', '.join(words)}" if words else ""
+    kinds = ", ".join(f"{letter}… for {kind}" for letter, kind in _KINDS_OF_IDS.items() if letter in letters)
 
     def check(given: str) -> str:
         if given not in words and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", given, re.ASCII):
-            raise ValueError(f"has an invalid entry: use IDs such as {example}{known}")
+            raise ValueError(f"has an invalid entry: use IDs such as {example}{known} ({kinds})")
         return given
 
     return AfterValidator(check)
@@ -70,10 +77,10 @@ def _usable_name(given: str) -> str:
     return given
 
 
-def _listed(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Accept a list that isn't empty, which would look like a restriction."""
+def _listed(given: tuple[str, ...], without: str = "setting") -> tuple[str, ...]:
+    """Accept a list that isn't empty, which would look like a restriction; *without* may be removed instead."""
     if not given:
-        raise ValueError("is empty: list at least one, or remove the setting")
+        raise ValueError(f"is empty: list at least one, or remove the {without}")
     if len(given) > _MOST_ENTRIES:
         raise ValueError(f"is too long: list at most {_MOST_ENTRIES}, such as a user group instead of its people")
     return tuple(dict.fromkeys(given))
@@ -218,9 +225,10 @@ def _face(given: str) -> str:
 class KeyTable(TomlTable):
     """``keys = [{…}]`` of a project: another key, for some people; the first whose *who* has a person is theirs."""
 
-    who: Annotated[tuple[Annotated[str, _entry("UWS", (), '"S0123456789"')], ...], _NotEmpty] = Field(
-        examples=['["S0123456789"]']
-    )
+    who: Annotated[
+        tuple[Annotated[str, _entry("UWS", (), '"S0123456789"')], ...],
+        AfterValidator(partial(_listed, without="entry")),
+    ] = Field(examples=['["S0123456789"]'])
     """The IDs of people and user groups."""
     api_key_env: str | None = Field(None, examples=['"FINANCE_KEY"'])
     """The environment variable with this key."""

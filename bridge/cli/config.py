@@ -157,6 +157,9 @@ def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[V
     return listed
 
 
+_ALWAYS_SHOWN: Final = ("name", "base_url", "api_key", "channels")  # of a project, though not set
+
+
 def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
     """List the projects, each with the sources of its values."""
     known, file = {one.name: one.source for one in settings}, str(found.file or "")
@@ -170,6 +173,8 @@ def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
             "api_key": "set" if project.api_key.get_secret_value() else None,
             "channels": sorted(project.channels),
             **{name: getattr(project, name) or None for name in OWN},
+            "repeat": list(project.repeat),
+            "keys": [{"name": key.name, "who": list(key.who)} for key in project.keys],
         }
         sources = {name: file if value else "" for name, value in values.items()}
         if project.name == project.id:
@@ -235,11 +240,12 @@ def _table(settings: list[Value], projects: list[dict[str, Any]], found: Config 
     rows = [(one.name, one.source, one.value or "not set") for one in settings]
     headings = {len(rows): "Projects"} if projects else {}
     for one in projects:
-        values = {**one, "channels": ", ".join(one["channels"])}
+        values = {**one, **{name: ", ".join(one[name]) for name in ("channels", "repeat")}}
+        values["keys"] = "; ".join(f"{key['name']} for {', '.join(key['who'])}" for key in one["keys"])
         rows += [
             (f"{one['id']}.{name}", place, values[name] or "not set")
             for name, place in one["sources"].items()
-            if values[name] or name not in OWN
+            if values[name] or name in _ALWAYS_SHOWN
         ]
     for kind, values_of in tables_of(found).items() if found else ():
         if values_of:

@@ -306,6 +306,7 @@ def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]
         else:
             environ["REDIS_URL"] = url
     stand_ins = (*([] if plan.is_slack_real else ["SLACK_"]), *([] if plan.is_project_real else ["PROJECT_"]))
+    stand_ins += ("SAMPLE_",) if plan.projects > 1 else ()
     file = plan.folder / "settings.env"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items() if name.startswith(stand_ins)))
     if plan.projects > 1:

@@ -128,11 +128,11 @@ async def _more_projects(options: PlaygroundOptions, stack: AsyncExitStack) -> d
             f'default_agent = "{DEFAULT_AGENT}"',
         ]
         if not number and not options.is_slack_real:
-            environ["FINANCE_KEY"] = secrets.token_hex(16)
-            more.more_keys.add(environ["FINANCE_KEY"])
+            environ["SAMPLE_FINANCE_KEY"] = secrets.token_hex(16)
+            more.more_keys.add(environ["SAMPLE_FINANCE_KEY"])
             lines += [
                 f'channels = ["{RANDOM}"]',
-                f'keys = [{{who = ["{FINANCE}"], api_key_env = "FINANCE_KEY"}}]  # Alice and Bob',
+                f'keys = [{{who = ["{FINANCE}"], api_key_env = "SAMPLE_FINANCE_KEY"}}]  # Alice and Bob',
             ]
     file = options.folder / "bridge.toml"
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")

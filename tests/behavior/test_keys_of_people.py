@@ -164,8 +164,18 @@ async def test_statistics_and_recents_are_apart(harness: Harness) -> None:
     [
         ('{who = ["S0FINANCE"], api_key_env = "NOT_SET"}', "names a variable that isn't set"),
         ('{who = ["S0FINANCE"]}', "projects.default"),
-        ('{who = [], api_key_env = "FINANCE_KEY"}', "is empty"),
-        ('{who = ["C0FINANCE"], api_key_env = "FINANCE_KEY"}', "has an invalid entry"),
+        ('{who = [], api_key_env = "FINANCE_KEY"}', "is empty: list at least one, or remove the entry"),
+        (
+            '{who = ["C0FINANCE"], api_key_env = "FINANCE_KEY"}',
+            'has an invalid entry: use IDs such as "S0123456789" (U… for people, S… for user groups)',
+        ),
+        ('{who = "S0FINANCE", api_key_env = "FINANCE_KEY"}', 'write it as who = ["S0123456789"]'),
+        ('{whos = ["S0FINANCE"], api_key_env = "FINANCE_KEY"}', "isn't a setting: did you mean who?"),
+        ('"S0FINANCE"', 'write it as keys = [{who = ["S0123456789"], api_key_env = "FINANCE_KEY"}]'),
+        (
+            '{who = ["S0A"], api_key_env = "FINANCE_KEY"}, {who = ["U0B", "S0A"], api_key_env = "OTHER_KEY"}',
+            "has S0A in two entries, of which only the first counts: remove it from one",
+        ),
         (
             '{who = ["S0A"], api_key_env = "FINANCE_KEY"}, {who = ["S0B"], api_key_env = "FINANCE_KEY"}',
             "has the same key twice",
@@ -177,7 +187,7 @@ def test_what_is_wrong_with_a_key_is_said(tmp_path: Path, table: str, problem: s
     file.write_text(f"[projects.default]\nkeys = [{table}]\n", encoding="utf-8")
 
     with pytest.raises(ConfigurationError) as caught:
-        read_config(file, {"FINANCE_KEY": KEY}, default_project({}))
+        read_config(file, {"FINANCE_KEY": KEY, "OTHER_KEY": KEY}, default_project({}))
 
     assert problem in str(caught.value.problems)
     assert KEY not in str(caught.value.problems)

@@ -101,6 +101,25 @@ async def test_a_projects_problem_names_its_setting_in_the_file(
     assert cure in row["cure"]
 
 
+async def test_other_keys_of_a_project_are_tried_and_listed(
+    system: System, tmp_path: Path, data_project: SampleProject
+) -> None:
+    keys = ('{who = ["S0FINANCE"], api_key_env = "FINANCE_KEY"}', '{who = ["U0BOSS"], api_key_env = "OLD_KEY"}')
+    with_data(tmp_path, data_project.base_url, f"keys = [{', '.join(keys)}]")
+    data_project.more_keys.add("finance-1")
+    known = {"DATA_KEY": DATA_KEY, "FINANCE_KEY": "finance-1", "OLD_KEY": "old-1"}
+
+    code, output, _ = await says(system, tmp_path, "check", "--json", **known)
+    _, shown, _ = await says(system, tmp_path, "config", "show", **known)
+
+    rows = {row["what"]: row for row in json.loads(output)["rows"]}
+    assert code == 1
+    assert rows["data, FINANCE_KEY"]["detail"] == "key accepted"
+    assert rows["data, OLD_KEY"]["detail"].startswith("the key was rejected")
+    assert rows["data, OLD_KEY"]["cure"] == "copy this project's OLD_KEY again"
+    assert "FINANCE_KEY for S0FINANCE; OLD_KEY for U0BOSS" in shown
+
+
 async def test_names_in_the_file_are_compared_with_lists_that_are_read_once(
     system: System, tmp_path: Path, data_project: SampleProject
 ) -> None:
@@ -176,6 +195,8 @@ async def test_show_names_the_source_of_each_value(system: System, tmp_path: Pat
         "run_url": None,
         "workflow_url": None,
         "agent_url": None,
+        "repeat": [],
+        "keys": [],
         "sources": {
             "name": "bridge.toml",
             "base_url": "bridge.toml",
@@ -185,6 +206,8 @@ async def test_show_names_the_source_of_each_value(system: System, tmp_path: Pat
             "run_url": "",
             "workflow_url": "",
             "agent_url": "",
+            "repeat": "",
+            "keys": "",
         },
     }
 

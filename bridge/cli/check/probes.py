@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.cli.check.project import one_row, project_rows
+from bridge.cli.check.project import key_row, one_row, project_rows
 from bridge.cli.check.redis import configured_redis_rows
 from bridge.cli.check.slack import UserGroupsSeen, slack_rows
 from bridge.cli.rows import FAILURE, Row
@@ -63,10 +63,11 @@ async def probe(
 
     rows = await in_time(SLACK, slack())
     others = [in_time(REDIS, configured_redis_rows(values, identity, groups))]
-    url, key = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
+    url, own = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
     if len(projects) > 1:
         others += [in_time(PROJECT, one_row(one, lists)) for one in projects if one.base_url and one.api_key]
-    elif url is not None and key:
+    elif url is not None and own:
         default_agent = values.get("BRIDGE_DEFAULT_AGENT") or ""
-        others.append(in_time(PROJECT, project_rows(url, key.get_secret_value(), default_agent, lists=lists)))
+        others.append(in_time(PROJECT, project_rows(url, own.get_secret_value(), default_agent, lists=lists)))
+    others += [in_time(PROJECT, key_row(one, key)) for one in projects if one.base_url for key in one.keys]
     return sum(await asyncio.gather(*others), rows)

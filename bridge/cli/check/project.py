@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.troubles import PROJECT, project_trouble
-from bridge.config import ProjectSettings
+from bridge.config import ProjectKey, ProjectSettings
 from bridge.engine.unknown_names import Lists
 from bridge.errors import CannotConnect, NotSignedIn, ProjectError
 from bridge.features.conversations.answering import configured
@@ -41,6 +41,25 @@ async def one_row(project: ProjectSettings, lists: Lists) -> list[Row]:
     return [replace(worst, what=what, detail=f"{worst.what}: {worst.detail}", cure=cure)]
 
 
+async def key_row(project: ProjectSettings, key: ProjectKey) -> list[Row]:
+    """Check another *key* of a project, in one row, by the operation that needs least."""
+    what = f"{project.id}, {key.name}"
+    try:
+        async with _client(project.base_url, key.api_key.get_secret_value()) as client:
+            await client.get_project()
+    except ProjectError as exc:
+        row = project_trouble(what, exc)
+        return [replace(row, cure=row.cure.replace("PROJECT_API_KEY", key.name))]
+    return [Row(PROJECT, what, OK, "key accepted")]
+
+
+def _client(
+    base_url: str, api_key: str, note: Callable[[str, Sequence[str]], None] = lambda _operation, _problems: None
+) -> ProjectClient:
+    quickly, soon = timedelta(seconds=3), timedelta(seconds=5)
+    return ProjectClient(base_url, api_key, read_timeout=soon, connect_timeout=quickly, note=note)
+
+
 async def project_rows(
     base_url: str, api_key: str, default_agent: str = "", *, id_: str = DEFAULT, lists: Lists | None = None
 ) -> list[Row]:
@@ -48,11 +67,8 @@ async def project_rows(
 
     The workflows and agents are put into *lists* as those of project *id_*, if both can be listed.
     """
-    quickly, soon = timedelta(seconds=3), timedelta(seconds=5)
     unusable: dict[str, Sequence[str]] = {}
-    async with ProjectClient(
-        base_url, api_key, read_timeout=soon, connect_timeout=quickly, note=unusable.__setitem__
-    ) as project:
+    async with _client(base_url, api_key, unusable.__setitem__) as project:
         try:
             await project.get_project()
         except (CannotConnect, NotSignedIn) as exc:  # every other operation would fail the same way
