@@ -73,9 +73,9 @@ class Arrival:
     *agent* binds the thread to that agent if it has none. After *within*, nothing is stored, not even by a Redis that
     runs the command late: the sender already got a notice. With *is_limited* it counts as a turn of its thread and its
     person, and is ``paused`` at their limit. With *is_auto* it counts only if the agent is talking with its author, or
-    is for ``others``; a press, which has no *message*, counts though others wrote since. If it *may_choose* and the thread waits for a choice of its agent, that's the ``menu``. *why* is
-    for the trace. *writes* are made in the same step if the turn is queued; if the first is an ``if`` that doesn't
-    hold, it's ``stale``.
+    is for ``others``; a press, which has no *message*, counts though others wrote since. If it *may_choose* and the
+    thread waits for a choice of its agent, that's the ``menu``. *why* is for the trace. *writes* are made in the same
+    step if the turn is queued; if the first is an ``if`` that doesn't hold, it's ``stale``.
     """
 
     inbound: Inbound
