@@ -13,6 +13,7 @@ import json
 import logging
 import math
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -84,6 +85,17 @@ async def server_time(redis: Redis) -> float:
 def from_epoch_ms(ms: str | bytes | float) -> datetime:
     """Convert a stored time. Raises ValueError."""
     return datetime.fromtimestamp(int(ms) / 1000, UTC)
+
+
+async def pipelined(redis: Redis, commands: Callable[[Any], object]) -> list[Any]:
+    """Return Redis's answers to the *commands* that are called on a pipeline, in one round trip.
+
+    Raises `StoreUnavailable`.
+    """
+    async with redis.pipeline(transaction=False) as pipe:
+        commands(pipe)
+        answers: list[Any] = await pipe.execute()
+    return answers
 
 
 def as_json(value: Any) -> str:

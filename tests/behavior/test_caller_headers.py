@@ -7,7 +7,6 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.features.schedules.layout import NOW
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, TEAM
 from support.harness import Harness
 
@@ -90,7 +89,7 @@ async def test_a_scheduled_question_names_its_owner_and_cause(harness: Harness, 
 async def test_a_run_that_someone_else_starts_by_hand_names_both(harness: Harness, told: list[dict[str, str]]) -> None:
     await harness.type_command("/workflows schedule Import daily 9", ALICE)
     await harness.type_command("/schedules", BOB)
-    await harness.press(NOW, user=BOB)
+    await harness.press("report:now", user=BOB)
 
     [run] = told
     assert (run["x-slack-user"], run["x-slack-cause"]) == (ALICE, f"schedule; by {BOB}")

@@ -17,7 +17,6 @@ from bridge.features.approvals.layout import APPROVE
 from bridge.features.buttons import FEEDBACK
 from bridge.features.channels.settings import AppRule
 from bridge.features.registry import features
-from bridge.features.schedules.layout import NOW
 from bridge.features.workflows.inputs import Remembered, remember
 from bridge.ids import InProject, PersonKey
 from bridge.playground.emulator.faults import Error
@@ -262,7 +261,7 @@ async def test_the_request_for_a_run_of_an_erased_person_starts_nothing(harness:
     harness.use_file(f'[[rules]]\nmay = ["run"]\napprove = {{by = ["{CAROL}"]}}\n[[rules]]\n')
     await harness.type_command("/workflows schedule Import daily 9", USER)
     await harness.type_command("/schedules", BOB)
-    await harness.press(NOW, user=BOB)
+    await harness.press("report:now", user=BOB)
 
     await erase(harness, USER)
     assert [key for key, text in (await contents(harness)).items() if USER in text] == []

@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from bridge.cli.audit import result
 from bridge.errors import LaneLost
 from bridge.features.run_records import TriggeredRun
-from bridge.features.schedules.schedule import read_report
+from bridge.features.schedules.schedule import StoredTask, read_report
 from bridge.features.schedules.store import due_task
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission
 from bridge.playground.emulator.faults import DropBefore, Error
@@ -164,7 +164,7 @@ async def test_a_command_given_up_is_run_with_its_button(harness: Harness) -> No
 
 async def test_a_report_given_up_is_told_to_its_owner(harness: Harness) -> None:
     store, spec = harness.report_store(), read_report("daily 09:00").model_copy(update={**TYPED, "owner": USER})
-    await harness.store.process().inbox.write(*store.add("r1", spec, START, START))
+    await harness.store.process().inbox.write(*store.add(StoredTask("r1", spec, START), START))
     stored = await store.get("r1")
     assert stored is not None
     await harness.store.process().inbox.put(due_task(stored, START, asked_by=USER))

@@ -16,7 +16,7 @@ from bridge.engine.home import Need
 from bridge.engine.projects import OF_DIRECT
 from bridge.engine.results import Form
 from bridge.errors import ProjectError
-from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.store import AlertStore
 from bridge.features.home.layout import MOST_AGENTS, Home, home_view
 from bridge.features.home.recent import RecentActivity, RecentConversation, RecentRun, Unsettled
@@ -399,7 +399,7 @@ async def test_own_alerts_are_in_home(harness: Harness) -> None:
     store = AlertStore(harness.store.scripts)
     for id_, owner in (("mine", USER), ("theirs", BOB)):
         spec = AlertSpec(condition=f"runs < {len(id_)} in 24h", team=TEAM, channel=CHANNEL, owner=owner)
-        await harness.parts().turns.deps.inbox.write(*store.add(id_, spec, harness.store.clock()))
+        await harness.parts().turns.deps.inbox.write(*store.add(StoredAlert(id_, spec), harness.store.clock()))
 
     view = await home_of(harness)
 
@@ -414,7 +414,7 @@ async def test_an_alerts_buttons_act_in_home(harness: Harness) -> None:
         spec = AlertSpec(
             condition="runs < 1 in 24h", team=TEAM, channel=CHANNEL, owner=USER, run=workflow, run_name="Import"
         )
-        await harness.parts().turns.deps.inbox.write(*store.add(id_, spec, harness.store.clock()))
+        await harness.parts().turns.deps.inbox.write(*store.add(StoredAlert(id_, spec), harness.store.clock()))
     view = await home_of(harness)
     assert words(view).count("· runs Import") == 1, "they're told apart"
     assert words(view).count('then run \\"Import\\".') == 1, "in the dialogs too"

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.store import AlertStore
 from bridge.features.channels.settings import AppRule
 from bridge.features.incidents.incident import TRIES_EVERY
@@ -333,7 +333,7 @@ async def test_paused_things_are_an_incident(harness: Harness) -> None:
     store = AlertStore(harness.store.scripts)
     spec = AlertSpec(condition="runs > 1", team=TEAM, channel=GENERAL, owner=BOB)
     inbox = harness.store.process().inbox
-    await inbox.write(*store.add("a1", spec, harness.store.clock()))
+    await inbox.write(*store.add(StoredAlert("a1", spec), harness.store.clock()))
     await inbox.write(*store.pause("a1", "asked"))
     await a_minute_later(harness)
     assert posts(harness) == [], "a person did that"

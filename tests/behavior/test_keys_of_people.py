@@ -9,7 +9,6 @@ import pytest
 from bridge.config import default_project, read_config
 from bridge.errors import ConfigurationError
 from bridge.features.conversations.menu import CHOOSE
-from bridge.features.schedules.layout import NOW
 from bridge.features.workflows.run_card import AGAIN
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, FINANCE, GENERAL, TEAM
@@ -98,7 +97,7 @@ async def test_a_schedule_runs_with_its_owners_key(harness: Harness, asked: list
     await harness.type_command("/workflows schedule Import daily 9", ALICE)
     [task] = await harness.report_store().all()
     await harness.type_command("/schedules", ALICE)
-    await harness.press(NOW, user=ALICE)
+    await harness.press("report:now", user=ALICE)
     await leaves(harness, ALICE)
     await harness.at(task.due)
 

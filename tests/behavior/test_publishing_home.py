@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 
 from bench.proxy import counted
 from bridge.engine.results import HomeView
-from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.store import AlertStore
 from bridge.inbound import HomeOpened
 from bridge.playground.emulator.sample import DM_ALICE
@@ -46,7 +46,7 @@ async def test_a_full_home_costs_three_round_trips_and_two_requests(
             await harness.store.queue(message("hi", OTHER_ROOT, is_mention=True), condition=Condition.START)
             await harness.work()
             spec = AlertSpec(condition="runs < 1 in 24h", team=TEAM, channel=CHANNEL, owner=USER)
-            writes = AlertStore(harness.store.scripts).add("a", spec, harness.store.clock())
+            writes = AlertStore(harness.store.scripts).add(StoredAlert("a", spec), harness.store.clock())
             await harness.parts().turns.deps.inbox.write(*writes)
             harness.configure()  # a process that has seen no list yet
             harness.service.always = failure

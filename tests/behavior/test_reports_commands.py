@@ -121,13 +121,13 @@ async def test_only_runners_and_owners_change_reports(harness: Harness) -> None:
     await typed(harness, "report daily 09:00", CAROL)
     (one,) = await stored_reports(harness)
 
-    refused = await clicked(harness, layout.DELETE, f"0:{one.id}")
+    refused = await clicked(harness, "report:delete", f"0:{one.id}")
     assert "Only the person who scheduled this report" in refused["text"]
     assert len(await stored_reports(harness)) == 1
 
     harness.configure(BRIDGE_RUNNERS=CAROL)
-    await clicked(harness, layout.PAUSE, f"0:{one.id}", CAROL)
-    await clicked(harness, layout.DELETE, f"0:{one.id}", CAROL)
+    await clicked(harness, "report:pause", f"0:{one.id}", CAROL)
+    await clicked(harness, "report:delete", f"0:{one.id}", CAROL)
     assert await stored_reports(harness) == []
 
 
@@ -135,24 +135,24 @@ async def test_the_list_pauses_resumes_runs_and_deletes(harness: Harness) -> Non
     await typed(harness, "report daily 09:00")
     listed = await typed(harness, "reports")
     assert " · Alice Adler" in str(listed["blocks"])
-    value = buttons(listed["blocks"])[layout.PAUSE]
+    value = buttons(listed["blocks"])["report:pause"]
 
-    paused = await clicked(harness, layout.PAUSE, value)
+    paused = await clicked(harness, "report:pause", value)
     assert paused["replace_original"]
-    assert layout.RESUME in buttons(paused["blocks"])
+    assert "report:resume" in buttons(paused["blocks"])
     assert [one.paused for one in await stored_reports(harness)] == ["asked"]
 
     for _ in range(2):  # a paused report can be run by hand, once per click
-        await clicked(harness, layout.NOW, value)
+        await clicked(harness, "report:now", value)
     assert len(harness.seen.replies("bridge_report")) == 2
 
     harness.store.clock.time = datetime(2026, 4, 1, 12, tzinfo=UTC)
-    await clicked(harness, layout.RESUME, value)
+    await clicked(harness, "report:resume", value)
     assert [one.due for one in await stored_reports(harness)] == [datetime(2026, 4, 2, 7, tzinfo=UTC)]
 
-    gone = await clicked(harness, layout.DELETE, value)
+    gone = await clicked(harness, "report:delete", value)
     assert "No reports are scheduled" in gone["text"]
-    assert "already deleted" in (await clicked(harness, layout.NOW, value))["text"]
+    assert "already deleted" in (await clicked(harness, "report:now", value))["text"]
 
 
 async def test_the_options_of_a_report_are_shown(harness: Harness) -> None:
@@ -167,12 +167,12 @@ async def test_the_options_of_a_report_are_shown(harness: Harness) -> None:
 
 async def test_a_new_report_names_its_channel_and_is_deletable(harness: Harness) -> None:
     made = await typed(harness, "report daily 09:00 #random")
-    delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == layout.DELETE)
+    delete = next(one for one in made["blocks"][-1]["elements"] if one["action_id"] == "report:delete")
 
     assert {"type": "channel", "channel_id": RANDOM} in made["blocks"][0]["elements"][0]["elements"]
     assert "confirm" in delete
-    gone = await clicked(harness, layout.DELETE, delete["value"])
-    again = await clicked(harness, layout.DELETE, delete["value"])
+    gone = await clicked(harness, "report:delete", delete["value"])
+    again = await clicked(harness, "report:delete", delete["value"])
 
     assert gone["replace_original"]
     assert "Deleted" in gone["text"]
@@ -218,16 +218,16 @@ async def test_a_report_that_differs_is_another_one(harness: Harness, other: str
     assert len(await stored_reports(harness)) == 2
 
 
-@pytest.mark.parametrize("place", ["0", layout.ALONE])
+@pytest.mark.parametrize("place", ["0", "made"])
 async def test_a_deletion_names_owner_and_channel_and_tells_the_owner(harness: Harness, place: str) -> None:
     await typed(harness, "report daily 09:00")
     (one,) = await stored_reports(harness)
     listed = await typed(harness, "reports", CAROL)
 
-    gone = await clicked(harness, layout.DELETE, f"{place}:{one.id}", CAROL)
-    await clicked(harness, layout.DELETE, f"{place}:{one.id}", CAROL)
+    gone = await clicked(harness, "report:delete", f"{place}:{one.id}", CAROL)
+    await clicked(harness, "report:delete", f"{place}:{one.id}", CAROL)
 
-    delete = next(one for one in elements(listed["blocks"]) if one["action_id"] == layout.DELETE)
+    delete = next(one for one in elements(listed["blocks"]) if one["action_id"] == "report:delete")
     assert "Scheduled by Alice Adler: every day at 09:00 (Europe/Berlin)." in delete["confirm"]["text"]["text"]
     assert "Deleted the report of Alice Adler in " in str(gone["blocks"])
     assert {"type": "channel", "channel_id": CHANNEL} in gone["blocks"][0]["elements"][0]["elements"]
@@ -239,7 +239,7 @@ async def test_an_owner_who_deletes_gets_no_notice(harness: Harness) -> None:
     await typed(harness, "report daily 09:00")
     (one,) = await stored_reports(harness)
 
-    await clicked(harness, layout.DELETE, f"0:{one.id}")
+    await clicked(harness, "report:delete", f"0:{one.id}")
 
     assert harness.seen.messages == []
 
@@ -249,7 +249,7 @@ async def test_an_owner_is_told_who_paused_their_report(harness: Harness) -> Non
     (one,) = await stored_reports(harness)
 
     for _ in range(2):
-        await clicked(harness, layout.PAUSE, f"0:{one.id}", CAROL)
+        await clicked(harness, "report:pause", f"0:{one.id}", CAROL)
 
     (notice,) = harness.seen.messages
     assert "Carol Conti paused your report" in notice.words

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.schedules.schedule import ReportSpec, Schedule
+from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
 from bridge.features.schedules.store import MOST_TASKS
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Click
@@ -36,7 +36,7 @@ def spec(cron: str = DAILY, **more: Any) -> ReportSpec:
 
 
 async def schedule(harness: Harness, id_: str = "r1", due: datetime = SLOT, cron: str = DAILY, **more: Any) -> None:
-    writes = harness.report_store().add(id_, spec(cron, **more), due, harness.store.clock())
+    writes = harness.report_store().add(StoredTask(id_, spec(cron, **more), due), harness.store.clock())
     await harness.store.process().inbox.write(*writes)
 
 

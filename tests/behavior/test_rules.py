@@ -9,7 +9,7 @@ import pytest
 
 from bridge.ends.decisions import explain
 from bridge.features.channels.settings import AppRule
-from bridge.features.schedules.schedule import read_run
+from bridge.features.schedules.schedule import StoredTask, read_run
 from bridge.features.workflows import run_card
 from bridge.inbound import InboundMessage
 from bridge.playground.emulator.faults import DropAfter, Error, Http, RateLimited
@@ -345,7 +345,7 @@ async def test_a_schedules_slot_counts_its_owners_rights(harness: Harness) -> No
     )
     harness.use_file(FINANCE)
     now = harness.store.clock()
-    await harness.store.process().inbox.write(*harness.report_store().add("t1", spec, now, now))
+    await harness.store.process().inbox.write(*harness.report_store().add(StoredTask("t1", spec, now), now))
     await harness.find_due()
     await harness.work()
     assert len(harness.service.runs) == 1

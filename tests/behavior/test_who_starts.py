@@ -40,7 +40,6 @@ from bridge.features.buttons import (
 )
 from bridge.features.conversations import fences, layout as conversations, menu, stops
 from bridge.features.registry import features
-from bridge.features.schedules import layout as schedules
 from bridge.features.workflows import layout as workflows, run_card
 from bridge.playground.emulator.sample import (
     ALICE,
@@ -109,28 +108,28 @@ async def _scheduled(
     await harness.type_command(line, ALICE, channel)
     await harness.type_command("/schedules", ALICE, channel)
     if pauses:
-        await harness.press(schedules.PAUSE, user=ALICE)
+        await harness.press("report:pause", user=ALICE)
     return shown(harness, action_id)
 
 
 async def run_now(harness: Harness, channel: str = GENERAL) -> Button:
-    return await _scheduled(harness, "/workflows schedule Import daily 9", schedules.NOW, channel)
+    return await _scheduled(harness, "/workflows schedule Import daily 9", "report:now", channel)
 
 
 async def ask_now(harness: Harness, channel: str = GENERAL) -> Button:
-    return await _scheduled(harness, '/agents ask Support daily 9 "Any news?"', schedules.NOW, channel)
+    return await _scheduled(harness, '/agents ask Support daily 9 "Any news?"', "report:now", channel)
 
 
 async def resume_run(harness: Harness, channel: str = GENERAL) -> Button:
-    return await _scheduled(harness, "/workflows schedule Import daily 9", schedules.RESUME, channel, pauses=True)
+    return await _scheduled(harness, "/workflows schedule Import daily 9", "report:resume", channel, pauses=True)
 
 
 async def resume_question(harness: Harness, channel: str = GENERAL) -> Button:
-    return await _scheduled(harness, '/agents ask Support daily 9 "News?"', schedules.RESUME, channel, pauses=True)
+    return await _scheduled(harness, '/agents ask Support daily 9 "News?"', "report:resume", channel, pauses=True)
 
 
 async def edit_run(harness: Harness, channel: str = GENERAL) -> Button:
-    return await _scheduled(harness, "/workflows schedule Import daily 9", schedules.EDIT, channel)
+    return await _scheduled(harness, "/workflows schedule Import daily 9", "report:edit", channel)
 
 
 async def _alert(harness: Harness, channel: str) -> None:
@@ -141,8 +140,8 @@ async def _alert(harness: Harness, channel: str) -> None:
 
 async def resume_alert(harness: Harness, channel: str = GENERAL) -> Button:
     await _alert(harness, channel)
-    await harness.press(alerts.PAUSE, user=ALICE)
-    return shown(harness, alerts.RESUME)
+    await harness.press("alert:pause", user=ALICE)
+    return shown(harness, "alert:resume")
 
 
 async def end_snooze(harness: Harness, channel: str = GENERAL) -> Button:
@@ -153,7 +152,7 @@ async def end_snooze(harness: Harness, channel: str = GENERAL) -> Button:
 
 async def edit_alert(harness: Harness, channel: str = GENERAL) -> Button:
     await _alert(harness, channel)
-    return shown(harness, alerts.EDIT)
+    return shown(harness, "alert:edit")
 
 
 async def save_alert(harness: Harness) -> Button:
@@ -261,12 +260,12 @@ async def approve(harness: Harness) -> Button:
 
 Stage = Callable[[Harness], Awaitable[Button]]
 STARTS: dict[str, tuple[Stage, ...]] = {
-    schedules.NOW: (run_now, ask_now),
-    schedules.RESUME: (resume_run, resume_question),
-    schedules.EDIT: (edit_run,),
-    alerts.RESUME: (resume_alert,),
+    "report:now": (run_now, ask_now),
+    "report:resume": (resume_run, resume_question),
+    "report:edit": (edit_run,),
+    "alert:resume": (resume_alert,),
     alerts.SNOOZE: (end_snooze,),
-    alerts.EDIT: (edit_alert,),
+    "alert:edit": (edit_alert,),
     alerts.SAVE: (save_alert,),
     run_card.AGAIN: (run_again,),
     run_card.CONFIRM: (confirm_run,),
@@ -305,8 +304,8 @@ ASKS_FIRST = {OPEN_ASK, ASK_ABOUT, REPORT_FORM, QUESTION_FORM, RUN_SCHEDULE_FORM
 """These open a form in which a target is chosen, which is judged when it's submitted."""
 
 STARTS_NOTHING = {
-    schedules.PAUSE, schedules.DELETE, schedules.PAGE, schedules.NEXT_PAGE, alerts.PAUSE, alerts.DELETE, alerts.PAGE,
-    alerts.NEXT_PAGE, run_card.NODES, run_card.OUTPUT, run_card.NOTIFY, *workflows.TURNS, DETAILS, FIND, STATISTICS,
+    "report:pause", "report:delete", "report:page", "report:page:next", "alert:pause", "alert:delete", "alert:page",
+    "alert:page:next", run_card.NODES, run_card.OUTPUT, run_card.NOTIFY, *workflows.TURNS, DETAILS, FIND, STATISTICS,
     FEEDBACK, notices.NOTIFY, notices.STOP, notices.SHOW, stops.SHOW, stops.DISCARD, approvals.WITHDRAW,
     approvals.DENY, OPEN_DEFAULT, SET_DEFAULT, *agents.TURNS, OF_DIRECT,
 }  # fmt: skip
@@ -384,7 +383,7 @@ async def test_whoever_presses_run_now_asks_for_its_approval(harness: Harness) -
     await run_now(harness)
     await harness.type_command("/schedules", BOB)
 
-    await harness.press(schedules.NOW, user=BOB)
+    await harness.press("report:now", user=BOB)
     assert harness.seen.ephemerals[-1].text == "Requested. Its card shows whether it starts, or waits for someone."
     (card,) = harness.seen.replies("bridge_approval")
     await harness.click(approvals.APPROVE, shown(harness, approvals.APPROVE).value, user=BOB, ts=card.ts)
@@ -423,7 +422,7 @@ async def test_run_now_needs_the_approvals_of_its_owners_rule_and_of_the_persons
     harness.use_file(_terms_of(ALICE, owners) + _terms_of(BOB, askers) + "[[rules]]\n")
     await run_now(harness)
     await harness.type_command("/schedules", BOB)
-    await harness.press(schedules.NOW, user=BOB)
+    await harness.press("report:now", user=BOB)
     (card,) = harness.seen.replies("bridge_approval")
     value = shown(harness, approvals.APPROVE).value
     assert needs in str(card.blocks)
@@ -449,7 +448,7 @@ async def test_run_now_needs_the_rights_of_its_owner_and_of_the_person(harness: 
     button = await run_now(harness)
     harness.use_file(rules)
 
-    assert not await press(harness, schedules.NOW, button, BOB)
+    assert not await press(harness, "report:now", button, BOB)
     assert why in harness.seen.ephemerals[-1].text
 
 
@@ -457,7 +456,7 @@ async def test_the_audit_and_the_thread_name_who_had_it_asked_now(harness: Harne
     await ask_now(harness)
     await harness.type_command("/schedules", BOB)
 
-    await harness.press(schedules.NOW, user=BOB)
+    await harness.press("report:now", user=BOB)
 
     (root,) = harness.seen.replies("bridge_root")
     assert "Asked now by Bob Brandt · Scheduled question for Support by Alice Adler" in str(root.blocks)
@@ -527,7 +526,7 @@ async def test_a_list_shows_only_the_buttons_that_its_reader_may_press(
     await stage(harness)
     is_alert = stage is resume_alert
     starts = next(one for one, stages in STARTS.items() if stage in stages)
-    buttons = {"starts": starts, "deletes": alerts.DELETE if is_alert else schedules.DELETE}
+    buttons = {"starts": starts, "deletes": "alert:delete" if is_alert else "report:delete"}
 
     await harness.type_command("/stats alerts" if is_alert else "/schedules", user)
 
@@ -544,8 +543,8 @@ async def test_home_shows_only_the_buttons_that_its_reader_may_press(harness: Ha
     await harness.work()
 
     home_shown = json.dumps(harness.seen.homes[-1]["view"])
-    assert schedules.DELETE in home_shown
-    assert f'"{schedules.NOW}"' not in home_shown
+    assert "report:delete" in home_shown
+    assert f'"{"report:now"}"' not in home_shown
 
 
 @pytest.mark.parametrize("form", ["/workflows run", "/agents chat"])

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from bridge.features.alerts.alert import AlertSpec
+from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.store import AlertStore
 from bridge.features.registry import features
 from bridge.playground.emulator.sample import BOB, BRIDGE, CAROL, DM_BOB, GENERAL
@@ -50,7 +50,7 @@ async def a_snooze(harness: Harness) -> Callable[[], int]:
     """An alert that's snoozed for an hour, and would post before; returns how often it did."""
     store, write = AlertStore(harness.store.scripts), harness.store.process().inbox.write
     spec = AlertSpec(condition="runs > 5000", team=TEAM, channel=GENERAL, owner=BOB)
-    await write(*store.add("a1", spec, START), *store.snooze("a1", str(epoch_ms(START + HOUR))))
+    await write(*store.add(StoredAlert("a1", spec), START), *store.snooze("a1", str(epoch_ms(START + HOUR))))
     harness.service.stats["runCount"] = 6000
     return lambda: len(harness.seen.replies("bridge_alert"))
 

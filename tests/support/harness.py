@@ -64,7 +64,7 @@ from bridge.slack.payloads import Dispatch
 from support.sample_posts import US
 from support.secrecy import API_KEY, BOT_TOKEN, SIGNING_SECRET
 from support.slack_requests import FORM, JSON, Headers, Response, no_socket, request, signed
-from support.store import NAMESPACE, SESSION_LIFETIME, Process, ProcessClock, Store, open_store
+from support.store import NAMESPACE, Process, ProcessClock, Store, open_store
 from support.waiting import wait_until
 
 SUPPORT = {"id": 7, "name": "Support", "model": "m"}
@@ -497,7 +497,7 @@ class Harness:
 
     def report_store(self) -> TaskStore:
         """Return a store of reports on this Redis."""
-        return TaskStore(self.store.scripts, session_lifetime=SESSION_LIFETIME)
+        return TaskStore(self.store.scripts)
 
     async def stored_task(self, id_: str) -> StoredTask:
         """Return the stored report, question or run with this ID."""

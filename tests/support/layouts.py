@@ -25,9 +25,11 @@ from pydantic.fields import FieldInfo
 
 from bridge import ends, engine, errors, features
 from bridge.errors import BadAlert, BridgeError
+from bridge.features.alerts import layout as alerts
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
-from bridge.features.pauses import Kind
-from bridge.features.schedules.layout import REPORT
+from bridge.features.schedules import layout as schedules
+from bridge.features.schedules.kind import SCHEDULES
+from bridge.features.schedules.layout import REPORT, ShownTask
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -37,6 +39,8 @@ from bridge.features.schedules.schedule import (
     read_report,
     read_run,
 )
+from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.features.standing.layout import A_PAGE
 from bridge.features.statistics.layout import Note, Trend, nothing_yet
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
 from bridge.features.statistics.work import Tally
@@ -64,7 +68,7 @@ _CHOSEN: Final = {
     "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
     "reply_link": f"{OWN_PAGES}archives/C1/p1", "thread_link": f"{OWN_PAGES}archives/C1/p1",
     "card_link": f"{OWN_PAGES}archives/C1/p1", "link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
-    "group": GROUP, "result": "sent",
+    "group": GROUP, "result": "sent", "mark": "s",
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 
@@ -125,7 +129,7 @@ def results(
     *given* has values for a type, or for the name of a text argument, in place of the default; for `Sequence`, how many
     items each has.
     """
-    hints, others = type_hints(function), given or {}
+    hints, others = type_hints(function), {**_set_up(words, (given or {}).get(Sequence, 2)), **(given or {})}
     for error in _errors(words) if BridgeError in hints.values() else [None]:
         for untyped in (words, {words: [words, {"name": words, "id": words}]}, [words, {"name": words}]):
             given = {**others, BridgeError: error, Any: untyped}
@@ -297,7 +301,6 @@ _FIXED: Final[Mapping[Any, Any]] = {
         [(_MOMENT - timedelta(hours=hours), hours) for hours in range(720, 0, -1)],
     ),
     BadAlert: BadAlert("condition", "when it rains"),
-    Kind: REPORT,
     Trend: Trend(NUMBERS[1], [(_MOMENT - timedelta(days=days), 1000 * (21 - days)) for days in range(20, 0, -1)]),
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
@@ -307,6 +310,32 @@ _FIXED: Final[Mapping[Any, Any]] = {
     ),
 }  # fmt: skip
 """Values that never come from outside: IDs, schedules, usage lines, and the origins that forms carry."""
+
+
+def _set_up(words: str, many: int) -> Mapping[Any, Any]:
+    """Return things that people set up, and how a list shows them: a task, an alert, and so on."""
+    link = _CHOSEN["link"]
+    about: Any = {"called": words, "owner": words, "project": words, "offers": _Everything()}
+    task = ShownTask(record=_FIXED[StoredTask], target=words, said=words, link=link, thread_link=link, **about)
+    alert = ShownThing(record=_FIXED[StoredAlert], **about)
+    rows = [(task, schedules.row(task, "0:x"), words), (alert, alerts.row(alert, "0:x", _MOMENT), words)]
+    listed = [
+        (replace(shown, record=_numbered(shown.record, number)), row, status)
+        for number in range(min(many, A_PAGE))
+        for shown, row, status in [rows[number % 2]]
+    ]
+    return {
+        Kind[Any]: SCHEDULES,
+        Heading: Heading("Schedules", "Nothing is scheduled yet.", [kit.button("Schedule…", "x", "-")]),
+        Noun: REPORT,
+        Reply | None: kit.reply(f"Deleted: {kit.one_line(words, 200)}."),
+        ShownThing[Any]: task,
+        ShownThing[StoredAlert]: alert,
+        ShownTask: task,
+        ListRow: rows[0][1],
+        Sequence[tuple[ShownThing[Any], ListRow, str]]: listed,
+        Sequence[tuple[ShownThing[Any], ListRow]]: [row[:2] for row in listed],
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,15 @@ from bridge.ends import End, failures, messages as ends, notices, refusals
 from bridge.ends.failures import failure
 from bridge.ends.refusals import no_longer
 from bridge.ends.unfinished import unfinished
-from bridge.features import pauses
 from bridge.features.agents.layout import handle_changed
-from bridge.features.alerts.layout import KIND
+from bridge.features.alerts.layout import NOUN
 from bridge.features.approvals import layout as approvals
 from bridge.features.approvals.request import WAITING, Request, StoredRequest
+from bridge.features.channels import app_rules
 from bridge.features.channels.layout import SettingChange, changed_notice
 from bridge.features.conversations.layout import answer_shown
 from bridge.features.schedules.layout import REPORT, SCHEDULE
+from bridge.features.standing import pauses
 from bridge.features.statistics.layout import csv_file
 from bridge.features.workflows.records import RunEnded
 from bridge.features.workflows.run_card import run_ended
@@ -87,7 +88,7 @@ def _notices() -> Iterator[str]:
 
 def notices_by_name() -> dict[str, Reply]:
     """An example of each reply that a `Notice` carries."""
-    kinds = {"report": REPORT, "schedule": SCHEDULE, "alert": KIND}
+    kinds = {"report": REPORT, "schedule": SCHEDULE, "alert": NOUN}
     request = Request(
         workflow=3, name="Import", team="T", channel="C0GENERAL", asker="U0BOB", asked_at=_MOMENT, until=_MOMENT,
         digest="", terms="",
@@ -135,8 +136,8 @@ def notices_by_name() -> dict[str, Reply]:
             for noun, kind in kinds.items()
             for did in get_args(pauses.Change)
         },
-        "rule paused, to its owner": pauses.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=True),
-        "rule paused, to the channel": pauses.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=False),
+        "rule paused, to its owner": app_rules.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=True),
+        "rule paused, to the channel": app_rules.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=False),
         "channel changed": changed_notice([SettingChange("agent", "1", "Support")], "Bob"),
         **{
             f"handle {trouble}": handle_changed(trouble, "Support", "support", "help")

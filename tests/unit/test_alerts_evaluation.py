@@ -378,4 +378,4 @@ def test_an_alert_as_earlier_versions_stored_it_has_todays_words() -> None:
     stored = AlertSpec.model_validate_json('{"condition": "dead letters > 2"}')
 
     assert (stored.condition, stored.parsed.words) == ("failed work > 2", "failed work > 2")
-    assert stored.is_same(AlertSpec(condition="failed work > 2"))
+    assert stored.identity == AlertSpec(condition="failed work > 2").identity

@@ -25,7 +25,7 @@ OF_MESSAGES = [
     str(path.relative_to(CODE))
     for folder in ("engine", "features/agents", "features/conversations", "features/workflows")
     for path in sorted((CODE / folder).glob("*.py"))
-] + ["features/pauses.py"]
+] + ["features/channels/app_rules.py"]
 """Where a person's or an app's message may end; the ends of schedules, alerts and the like need no meaning here."""
 
 ALL = {

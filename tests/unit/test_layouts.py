@@ -19,8 +19,6 @@ from bridge.features.agents import layout as agents
 from bridge.features.buttons import workflow_options
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers
-from bridge.features.pauses import Kind
-from bridge.features.schedules.layout import REPORT
 from bridge.features.workflows import forms, layout as workflows, run_card
 from bridge.playground.emulator.limits import check_blocks, check_view
 from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, WorkflowDetail
@@ -121,7 +119,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
 @each(("text", "many"), [("Report", 2), ("", 1), (" \n", 2), (NASTY, 300), (LONG, 300)])
 def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
     for name, function in LAYOUTS.items():
-        for reply in results(function, text, given={Sequence: many, Kind: REPORT}):
+        for reply in results(function, text, given={Sequence: many}):
             assert 1 <= len(reply.blocks) <= 50 or reply.markdown, name
             assert text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE, name
             for shown in objects([*reply.blocks, *reply.plainer, *reply.footer]):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from bridge.features.pauses import paused_notice
 from bridge.features.registry import features
 from bridge.features.schedules import forms, layout
+from bridge.features.schedules.kind import SCHEDULES
 from bridge.features.schedules.layout import REPORT, ShownTask
 from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
+from bridge.features.standing.kind import Heading
+from bridge.features.standing.layout import A_PAGE, listed
+from bridge.features.standing.pauses import paused_notice
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks
 from support.store import CHANNEL, TEAM, USER
@@ -49,18 +52,23 @@ def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, A
 
 
 @each("count", [0, 1, 15, 16, 40])
-def test_slack_accepts_every_page_of_the_list(count: int) -> None:
+def test_slack_accepts_every_page_of_a_list(count: int) -> None:
     spec = ReportSpec(schedule=Schedule("cron * * * * *", ("* * * * *",)), zone="Europe/Berlin", channel=CHANNEL)
-    reports = [ShownTask(StoredTask(f"report-{number:09}", spec, MOMENT), "Ada <!here>") for number in range(count)]
-    shown = []
-    for page in range(-1, 4):
-        reply = layout.task_list(reports, page)
+    tasks = [
+        ShownTask(record=StoredTask(f"report-{number:09}", spec, MOMENT), owner="Ada <!here>", offers=SCHEDULES.verbs)
+        for number in range(count)
+    ]
+    rows = [(task, layout.row(task, f"0:{task.record.id}"), "next today") for task in tasks]
+    values = []
+    for page in range(-(-count // A_PAGE) or 1):
+        shown = rows[page * A_PAGE : (page + 1) * A_PAGE]
+        reply = listed(SCHEDULES, Heading("Schedules", "Nothing is scheduled yet.", []), shown, page, count)
         check_blocks(list(reply.blocks))
-        shown += [
+        values += [
             button["value"] for block in reply.blocks if block["type"] == "actions" for button in block["elements"]
         ]
 
-    assert {value.partition(":")[2] for value in shown} >= {report.task.id for report in reports}
+    assert {value.partition(":")[2] for value in values} >= {task.record.id for task in tasks}
 
 
 @each("error", ["is_archived", "something new <!channel>", ""])

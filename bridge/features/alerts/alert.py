@@ -14,11 +14,12 @@ from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ValidationError, field_validator
+from pydantic import ValidationError, field_validator
 
 from bridge.errors import BadAlert, RecordNotUnderstood
 from bridge.features.alerts.conditions import AlertCondition, read_condition
 from bridge.features.alerts.readings import Readings
+from bridge.features.standing.store import Spec
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.names.folding import name_key
@@ -42,11 +43,11 @@ PREVIEWED: Final = timedelta(days=30)
 Edge = Literal["begins", "ends", "wakes"]
 
 
-class AlertSpec(BaseModel, frozen=True):
+class AlertSpec(Spec, frozen=True):
     """An alert as a person set it up.
 
     *condition* is its `AlertCondition.words`, *target* the ID of its agent or workflow, *run* that of the workflow that
-    it runs, called *run_name*. *zone* is the owner's time zone, and *project* the one that it's about.
+    it runs, called *run_name*. *zone* is the owner's time zone.
     """
 
     condition: str
@@ -54,10 +55,6 @@ class AlertSpec(BaseModel, frozen=True):
     target: int | None = None
     run: int | None = None
     run_name: str = ""
-    team: str = ""
-    channel: str = ""
-    owner: str = ""
-    project: str = ""
 
     @field_validator("condition")
     @classmethod
@@ -74,12 +71,10 @@ class AlertSpec(BaseModel, frozen=True):
         """The owner's time zone; UTC if this machine doesn't know it."""
         return zone_called(self.zone)
 
-    def is_same(self, other: AlertSpec) -> bool:
-        """Whether both watch the same in the same channel."""
-        mine, others = (
-            (name_key(one.condition), one.target, one.run, one.team, one.channel, one.project) for one in (self, other)
-        )
-        return mine == others
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What it watches, what it runs, and where."""
+        return name_key(self.condition), self.target, self.run, self.team, self.channel, self.project
 
 
 def zone_called(name: str) -> ZoneInfo:

@@ -6,44 +6,35 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.home import Reads
-from bridge.engine.results import Done, Form, HomeChanged, Outcome, Result, shown
+from bridge.engine.results import Done, HomeChanged, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BadAlert,
     ControlNotUnderstood,
-    NotAllowed,
     RecordNotUnderstood,
 )
 from bridge.features.alerts import layout
-from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert, preview, zone_called
+from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
-from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read, rights_for
+from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read
+from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge, PostedAlert
-from bridge.features.alerts.store import ALERTS, MOST_ALERTS, AlertStore
+from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, workflow_options
 from bridge.features.deps import Deps
-from bridge.features.lookups import before_each_run, opened_here, origin_of, workflow_by_id
-from bridge.features.pauses import (
-    ASKED,
-    REMOVED,
-    may_start,
-    notify_of_pause,
-    paused_notice,
-    refusal_to_continue,
-    require_start,
-    tells_owner,
-)
+from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
+from bridge.features.standing.handling import changeable, listed, problem_with, same, save as save_as, sets_up
+from bridge.features.standing.layout import gone
+from bridge.features.standing.pauses import pause, pause_refused, require_start
 from bridge.ids import ThreadKey, side_id
-from bridge.inbound import Click, InboundMessage, Notice, Submission
+from bridge.inbound import Click, InboundMessage, Submission
 from bridge.names.matching import pick
 from bridge.project.models import Workflow
 from bridge.queue.events import named
@@ -51,10 +42,9 @@ from bridge.queue.keys import milliseconds
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.blockkit.reply import Block
 from bridge.slack.parts import MessageTag
 
 MARK: Final = "bridge_alert"
@@ -64,7 +54,7 @@ _EDITS: Final = "edits"
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
 
 alerts = Feature("alerts")
-alerts.sets_up(ALERTS)
+sets_up(alerts, ALERTS)
 alerts.every(timedelta(minutes=1))(evaluate_all)
 alerts.every(timedelta(hours=1))(check_owners)
 alerts.outcomes |= {
@@ -82,7 +72,7 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result
     """Post when something happens, such as runs < 1 in 24h. Leave it out to get a form."""
     await deps.policy.require(turn.asked("alert"))
     if not condition:
-        return await _form(deps, turn)
+        return await ALERTS.form(deps, turn, None)
     try:
         wanted = read_alert(condition)
     except BadAlert as exc:
@@ -97,16 +87,7 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result
 @alerts.command("/stats alerts")
 async def list_alerts(deps: Deps, turn: Turn) -> Result:
     """List alerts, to pause, snooze or delete them."""
-    return shown(await _list(deps, turn))
-
-
-async def _form(deps: Deps, turn: Turn, typed: str = "", stored: StoredAlert | None = None) -> Form:
-    """Return the form, with an alert as *typed*, or the *stored* one that it changes."""
-    origin, channel = opened_here(turn), ""
-    if stored is not None:
-        origin, channel = await origin_of(deps, turn, editing=stored.id), stored.spec.channel
-        typed = layout.typed_words(stored.spec)
-    return Form(layout.alert_form(origin, typed, channel), otherwise=layout.offer_form())
+    return shown(await listed(ALERTS, deps, turn))
 
 
 def read_form(values: Mapping[str, Any]) -> TypedAlert | FormErrors:
@@ -147,7 +128,7 @@ async def _preview(
 
     Raises `CommandError` and `ProjectError`.
     """
-    if not await _may_post(deps, turn, channel):
+    if await problem_with(deps, turn, channel, "alert"):
         return shown(layout.cannot_post(wanted.channel), what="BadAlert")
     if wanted.run:
         known = await turn.project.catalog.candidates("workflow", wanted.run)
@@ -176,20 +157,12 @@ async def _preview(
     return shown(reply, "alert previewed")
 
 
-async def _may_post(deps: Deps, turn: Turn, channel: str) -> bool:
-    """Whether alerts can be posted in a channel that the person sees."""
-    if not channel or deps.policy.rules.not_listed("", channel) or not await deps.directory.may_post(channel):
-        return False
-    return await deps.refusal_now(turn.user, channel, turn.asked("alert")) != "left"
-
-
-async def _same(deps: Deps, spec: AlertSpec, but: str) -> Outcome | None:
+async def _same(deps: Deps, spec: AlertSpec, *but: str) -> Outcome | None:
     """Say that the same alert exists, if it does."""
-    for one in await AlertStore(deps.scripts).all():
-        if one.id != but and one.spec.is_same(spec):
-            owner = await deps.directory.user_name(one.spec.owner)
-            return shown(layout.already_set_up(one, owner), "exists", named("alert", one.id, one.called))
-    return None
+    if (known := await same(ALERTS, deps, spec, but)) is None:
+        return None
+    owner = await deps.directory.user_name(known.spec.owner)
+    return shown(layout.already_set_up(known, owner), "exists", await ALERTS.about(deps, known))
 
 
 @alerts.button(layout.SAVE, label="button: Create alert")
@@ -201,25 +174,20 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         condition, editing = spec.parsed, str(json.loads(click.value).get(_EDITS) or "")
     except (ValidationError, BadAlert) as exc:
         raise ControlNotUnderstood(click.action_id) from exc
-    before = await _changeable(deps, turn, editing) if editing else None
+    before = await changeable(deps, turn, ALERTS, editing) if editing else None
     if editing and before is None:
-        return shown(layout.gone())
+        return shown(gone(ALERTS))
     spec = spec.model_copy(update={"team": turn.team, "owner": turn.user, "project": turn.project.key})
-    if not await _may_post(deps, turn, spec.channel):
+    if await problem_with(deps, turn, spec.channel, "alert"):
         return shown(layout.cannot_post(""), what="BadAlert")
     if deps.policy.rules.has_file:
-        await deps.policy.require(*await rights_for(deps, spec))
+        await deps.policy.require(*await ALERTS.rights(deps, spec))
     if (same := await _same(deps, spec, editing or turn.id)) is not None:
         return same
-    store = AlertStore(deps.scripts)
-    if before is None and await store.is_full():
+    if before is None and await AlertStore(deps.scripts).is_full():
         return shown(layout.not_set_up(BadAlert("many", f"{MOST_ALERTS:,}")), "BadAlert")
     stored = StoredAlert(before.id if before else turn.id, spec)
-    if before is None:
-        turn.stage(*store.add(stored.id, spec, deps.now()))
-    else:
-        told = await tells_owner(deps, turn, before.spec, layout.KIND, layout.typed_words(before.spec), did="changed")
-        turn.stage(*store.change(stored.id, spec, *told))
+    await save_as(ALERTS, deps, turn, stored, before)
     readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
     verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
     is_known = verdict.may_hold
@@ -233,57 +201,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
 async def open_form(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form, with a previewed condition."""
     await deps.policy.require(turn.asked("alert"))
-    return await _form(deps, turn, "" if click.value == "-" else click.value)
-
-
-@alerts.button(layout.EDIT, label="button: Edit alert")
-async def edit(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Open the form that changes an alert."""
-    stored = await _changeable(deps, turn, click.value.partition(":")[2])
-    if stored is None:
-        return HomeChanged() if click.view else shown(layout.gone())
-    if turn.user != stored.spec.owner:
-        await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
-    turn.project_key = stored.spec.project  # the form's menu is about that one, wherever the list was opened
-    return await _form(deps, turn, stored=stored)
-
-
-@alerts.button(layout.PAGE, label="button: All alerts")
-@alerts.button(layout.NEXT_PAGE, label="button: Next")
-@alerts.button(layout.PAUSE, label="button: Pause alert")
-@alerts.button(layout.RESUME, label="button: Resume alert")
-@alerts.button(layout.DELETE, label="button: Delete alert")
-async def pressed(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Handle a button of the list: an alert's owner may, and people who may set up such an alert.
-
-    Whoever may set up some alert may pause and delete any.
-    """
-    store, (page, _, id_) = AlertStore(deps.scripts), click.value.partition(":")
-    if click.action_id in {layout.PAGE, layout.NEXT_PAGE}:
-        return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral))
-    stored = await _changeable(deps, turn, id_)
-    if stored is None:
-        return HomeChanged() if click.view else shown(layout.gone())
-    about, above, what = named("alert", stored.id, stored.called), "", "paused"
-    called = layout.typed_words(stored.spec)
-    match click.action_id:
-        case layout.PAUSE:
-            told = await tells_owner(deps, turn, stored.spec, layout.KIND, called, did="paused")
-            await deps.inbox.write(*store.pause(stored.id, ASKED, *told))
-        case layout.RESUME:
-            what, cannot = "resumed", "This alert can't be resumed"
-            wanted = await rights_for(deps, stored.spec)
-            if refused := await refusal_to_continue(deps, turn, stored.spec, cannot, about, *wanted):
-                return refused
-            await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
-            await deps.inbox.write(*store.resume(stored.id, stored.paused))
-        case _:
-            what, above = "deleted", f"Deleted: {kit.one_line(called, 200)}."
-            told = await tells_owner(deps, turn, stored.spec, layout.KIND, called, did="deleted")
-            await deps.inbox.write(*store.delete(stored.id, *told))
-    if click.view:
-        return HomeChanged()
-    return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral, above=above), what, about)
+    return await ALERTS.form(deps, turn, None, "" if click.value == "-" else click.value)
 
 
 @alerts.button(layout.SNOOZE, label="menu: Snooze alert")
@@ -292,11 +210,11 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     choice, page, id_ = (*click.value.split(":", 2), "", "")[:3]
     if choice not in layout.SNOOZES:
         raise ControlNotUnderstood(click.action_id)
-    stored = await _changeable(deps, turn, id_)
+    stored = await changeable(deps, turn, ALERTS, id_)
     if stored is None:
-        return HomeChanged() if click.view else shown(layout.gone())
+        return HomeChanged() if click.view else shown(gone(ALERTS))
     if choice == layout.UNSNOOZE:
-        await require_start(deps, turn, stored.spec, *await rights_for(deps, stored.spec, user=turn.user))
+        await require_start(deps, turn, stored.spec, *await ALERTS.rights(deps, stored.spec, user=turn.user))
     _text, length = layout.SNOOZES[choice]
     until = deps.now() + length if length else None
     value = str(epoch_ms(until)) if until else "" if choice == layout.UNSNOOZE else choice
@@ -305,66 +223,8 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
     if click.view:
         return HomeChanged()
     if page:
-        return shown(await _list(deps, turn, page, replaces_original=click.is_ephemeral), "snoozed", about)
+        return shown(await listed(ALERTS, deps, turn, page, replaces_original=click.is_ephemeral), "snoozed", about)
     return shown(layout.snoozed(stored, until, choice), "snoozed", about)
-
-
-async def _changeable(deps: Deps, turn: Turn, id_: str) -> StoredAlert | None:
-    """Return an alert that the person may change; None if it was deleted. Raises `NotAllowed`."""
-    stored = await AlertStore(deps.scripts).get(id_)
-    if stored and turn.user != stored.spec.owner and not await deps.policy.may(turn.asked("alert")):
-        raise NotAllowed("not_your_alert")
-    return stored
-
-
-@alerts.home_section
-async def shown_in_home(deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
-    """Return the section of Home with the person's own alerts."""
-    whose = (turn.team, turn.user, turn.project_key)
-    found = [
-        one
-        for one in await AlertStore(deps.scripts).all(reads)
-        if (one.spec.team, one.spec.owner, one.spec.project) == whose
-    ]
-    found.sort(key=lambda one: (not one.since, bool(one.paused)))  # those that are on come first
-    shown = [layout.ShownAlert(one, offers=await _offers(deps, turn, one)) for one in found[: layout.MOST_IN_HOME]]
-    return layout.home_section(shown, len(found), deps.now())
-
-
-async def _list(deps: Deps, turn: Turn, page: str = "", *, replaces_original: bool = False, above: str = "") -> Reply:
-    """Show a page of the alerts that the person may know of, below what was just done (*above*).
-
-    These are all but the alerts in other people's direct messages: first those that are on, last paused ones. One whose
-    project was removed counts as paused. Names are looked up only for those shown.
-    """
-    known = [
-        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED))
-        for one in await AlertStore(deps.scripts).all()
-        if one.spec.owner == turn.user or not one.spec.channel.startswith("D")
-    ]
-    known.sort(key=lambda one: (bool(one.paused), one.since is None))
-    listed = [layout.ShownAlert(one) for one in known]
-    for place in shown_on(page_of(page), len(known), layout.A_PAGE):
-        one = known[place]
-        owner = await deps.directory.user_name(one.spec.owner)
-        project = deps.projects.name_of(one.spec.project) if deps.projects.is_several else ""
-        listed[place] = layout.ShownAlert(one, owner, project, await _offers(deps, turn, one))
-    may_add = await deps.policy.may(turn.asked("alert"))
-    return layout.alert_list(
-        listed, deps.now(), page_of(page), replaces_original=replaces_original, above=above, may_add=may_add
-    )
-
-
-async def _offers(deps: Deps, turn: Turn, stored: StoredAlert) -> frozenset[str]:
-    """Return the buttons of an alert to show to *turn*'s person: those that they may press, as far as it's known."""
-    is_own = turn.user == stored.spec.owner
-    if not is_own and not await deps.policy.may(turn.asked("alert")):
-        return frozenset()
-    if stored.paused == UNREADABLE:
-        return frozenset({layout.DELETE})
-    may = await may_start(deps, turn, stored.spec, rights_for(deps, stored.spec, user=turn.user))
-    offered = [layout.RESUME, layout.UNSNOOZE, layout.EDIT] if may else [layout.EDIT] if is_own else []
-    return frozenset({layout.PAUSE, layout.SNOOZE, layout.DELETE, *offered})
 
 
 @alerts.kind(AlertEdge)
@@ -379,10 +239,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         return Done("the alert was deleted" if stored is None else "the alert is paused")
     owner, spec = stored.spec.owner, stored.spec
     if refusal := await may_have(deps, spec):
-        pause, says = store.pause(stored.id, refusal), partial(paused_notice, layout.KIND, layout.typed_words(spec))
-        await notify_of_pause(
-            deps, turn, owner, refusal, what="alert_paused", says=says, event=f"paused:{turn.id}", writes=pause
-        )
+        await pause(deps, turn, ALERTS, stored, refusal)
         return Done(f"the alert was paused: {refusal}")
     if reached.is_check:
         return Done("its owner has access again")
@@ -427,8 +284,4 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
 @alerts.once_refused(PostedAlert)
 async def alert_refused(deps: Deps, turn: Turn, alert: PostedAlert, error: str) -> None:
     """Pause an alert that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    reply = paused_notice(layout.KIND, alert.called, turn.channel, error).stored()
-    notice = Notice(team=turn.team, channel=turn.user, user=turn.user, what="alert_paused", reply=reply, of="alert")
-    turn.stage(
-        *AlertStore(deps.scripts).pause(alert.alert, error, deps.inbox.queues(notice, why="an alert was paused"))
-    )
+    await pause_refused(deps, turn, ALERTS, alert.alert, called=alert.called, error=error)

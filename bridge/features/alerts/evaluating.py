@@ -15,19 +15,17 @@ from bridge.engine.results import TryLater
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import UNKNOWN_FOR, AlertSpec, StoredAlert, edge
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
-from bridge.features.alerts.layout import KIND, typed_words
+from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for
 from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
-from bridge.features.lookups import rights
-from bridge.features.pauses import is_back, tell_of_removal
 from bridge.features.reach import statistics_now
+from bridge.features.standing.pauses import tell_of_removal
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
-from bridge.policy.rules import Asked
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.status import oldest_message
@@ -53,12 +51,11 @@ async def evaluate_all(deps: Deps) -> None:
 
 async def _tell_of_project(deps: Deps, alert: StoredAlert, *, is_served: bool) -> None:
     """Tell an alert's owner that its project was removed; it goes on once that's back."""
-    key = deps.scripts.keys.alert(alert.id)
     if is_served:
-        await deps.inbox.write(*is_back(key))
+        await deps.inbox.write(*AlertStore(deps.scripts).has_project(alert.id))
         return
     event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
-    await tell_of_removal(deps, alert.spec, KIND, typed_words(alert.spec), key, event=event)
+    await tell_of_removal(deps, ALERTS, alert, event=event)
 
 
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:
@@ -167,15 +164,10 @@ def in_words(readings: Readings) -> str:
 async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
     """Return why an alert's owner may no longer have it, or None if they may. Raises `TryLater`."""
     try:
-        wanted = await rights_for(deps, spec)
+        wanted = await ALERTS.rights(deps, spec)
     except ProjectError as exc:
         raise TryLater from exc
     return await deps.refusal_now(spec.owner, spec.channel, *wanted)
-
-
-async def rights_for(deps: Deps, spec: AlertSpec, *, user: str = "") -> list[Asked]:
-    """Return what an alert's owner must be allowed to, or a *user* who has it act again. Raises `ProjectError`."""
-    return await rights(deps, "alert", user or spec.owner, spec.channel, spec.project, workflow=spec.run, by="alert")
 
 
 async def check_owners(deps: Deps) -> None:

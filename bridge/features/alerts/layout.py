@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from bridge.ends.failures import failure
 from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
-from bridge.features.pauses import Kind, delete_button, paused_because
+from bridge.features.standing.kind import ListRow, Noun, ShownThing
+from bridge.features.standing.layout import delete_button
+from bridge.features.standing.pauses import paused_because
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.lists import page_buttons, shown_on
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
 
@@ -20,22 +21,15 @@ FORM: Final = "alert"
 """The form's callback_id."""
 
 SAVE: Final = "alert:save"
-PAGE: Final = "alert:page"
-NEXT_PAGE: Final = "alert:page:next"
-PAUSE: Final = "alert:pause"
-RESUME: Final = "alert:resume"
-DELETE: Final = "alert:delete"
-EDIT: Final = "alert:edit"
 SNOOZE: Final = "alert:snooze"
+SNOOZES_IT: Final = "snooze"
 UNSNOOZE: Final = "off"
-CHANGES: Final = (PAUSE, RESUME, EDIT, SNOOZE, UNSNOOZE, DELETE)
 
 CONDITION: Final = "condition"
 RUN: Final = "run"
 CHANNEL: Final = "channel"
 
-KIND: Final = Kind("alert", "/stats alert", kit.button("All alerts", PAGE, "0"))
-"""What alerts are in notices."""
+NOUN: Final = Noun("alert", "/stats alert", kit.button("All alerts", "alert:page", "0"), "not_your_alert")
 
 SNOOZES: Final = {
     "1h": ("Snooze 1 hour", timedelta(hours=1)),
@@ -46,26 +40,9 @@ SNOOZES: Final = {
 """The choices of the menu, and how long each is."""
 
 _EXAMPLES: Final = ("runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s")
-A_PAGE: Final = 10  # of three blocks each
-MOST_IN_HOME: Final = 3
-HOME: Final = "home"
-"""Stands for the page's number in the values of buttons in Home."""
-
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
-_NAME: Final = 160
-
-
-class ShownAlert(NamedTuple):
-    """An *alert* with its *owner*'s name and, if there are several, its *project*'s.
-
-    *offers* are the buttons that the list's reader may press.
-    """
-
-    alert: StoredAlert
-    owner: str = ""
-    project: str = ""
-    offers: Collection[str] = CHANGES
+NAME: Final = 160
 
 
 def alert_text(condition: str, said: str, facts: str) -> str:
@@ -75,7 +52,7 @@ def alert_text(condition: str, said: str, facts: str) -> str:
 
 def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: str, *, project: str = "") -> Reply:
     """Show that a condition holds, and what to do next; *project* is its project's name if there are several."""
-    called = kit.one_line(stored.called, _NAME)
+    called = kit.one_line(stored.called, NAME)
     of = f"{kit.named(project, 80)} · " if project else ""
     by = f"{of}Set up by {kit.named(owner, 80)} · Not posted again while it lasts."
     runs = [kit.context(f"Runs {kit.named(stored.spec.run_name, 80)}.")] if stored.spec.run is not None else []
@@ -98,14 +75,14 @@ def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: st
 
 def over(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Reply:
     """Replace the message about a condition that no longer holds."""
-    called, length = kit.one_line(stored.called, _NAME), kit.spoken(ended - since)
+    called, length = kit.one_line(stored.called, NAME), kit.spoken(ended - since)
     ending = f" is over. It lasted {length}."
     return kit.reply(
         f"✅ {called}{ending}",
         kit.rich(kit.paragraph("✅ ", kit.words(called, bold=True), ending)),
         kit.context(f"Now: {said}"),
         kit.trusted_context("From {since} to {ended}", since=since, ended=ended),
-        kit.actions(kit.button("Show statistics", STATISTICS, "-"), KIND.all),
+        kit.actions(kit.button("Show statistics", STATISTICS, "-"), NOUN.all),
         audience=Audience.CHANNEL,
     )
 
@@ -118,7 +95,7 @@ def recovered(stored: StoredAlert, said: str, since: datetime, ended: datetime) 
 
 def unknown(stored: StoredAlert, said: str) -> Reply:
     """Say that for a day it has been unknown whether a condition holds, and why: *said*."""
-    called, why = kit.one_line(stored.called, _NAME), kit.one_line(said, 500)
+    called, why = kit.one_line(stored.called, NAME), kit.one_line(said, 500)
     small = (
         "It counts as still on, and is checked every minute." if stored.since else "It's still checked every minute."
     )
@@ -126,7 +103,7 @@ def unknown(stored: StoredAlert, said: str) -> Reply:
         f"⚠️ I couldn't check {called} for a day: {why}.",
         kit.rich(kit.paragraph("⚠️ I couldn't check ", kit.words(called, bold=True), f" for a day: {why}.")),
         kit.context(small),
-        kit.actions(KIND.all),
+        kit.actions(NOUN.all),
         audience=Audience.CHANNEL,
     )
 
@@ -141,7 +118,7 @@ def previewed(
     """
     buttons = [kit.button("Create alert" if is_new else "Save changes", SAVE, value)]
     buttons += [kit.button("Change…", ALERT_FORM, kit.cut(typed_words(spec), 1000))] if is_new else []
-    called = kit.one_line(spec.condition, _NAME)
+    called = kit.one_line(spec.condition, NAME)
     does = "Posts once in " if spec.run is None else f"Runs {kit.named(spec.run_name, 80)}, and posts once in "
     ending = " when this begins, and replies when it's over."
     verdict = _verdict(shown)
@@ -198,8 +175,8 @@ def _verdict(shown: Preview) -> str:
 
 def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True, warning: str = "") -> Reply:
     """Say that an alert is set up, or changed; a *warning* is shown below."""
-    called = kit.one_line(stored.called, _NAME)
-    start = "Alert set up: " if is_new else "Alert changed: "
+    called = kit.one_line(stored.called, NAME)
+    start, typed = "Alert set up: " if is_new else "Alert changed: ", kit.one_line(typed_words(stored.spec), NAME)
     where: list[Block | str] = [" in ", kit.place(stored.spec.channel), "."]
     small = "It's checked every minute." if is_known else f"It can't alert yet: {now}."
     return kit.reply(
@@ -207,16 +184,16 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True
         kit.rich(kit.paragraph(start, kit.words(called, bold=True), *where)),
         kit.context(small),
         *([kit.context(warning)] if warning else []),
-        kit.actions(KIND.all, _delete_button(stored, f"0:{stored.id}")),
+        kit.actions(NOUN.all, delete_button(NOUN, typed, "alert:delete", f"0:{stored.id}")),
         replaces_original=True,
     )
 
 
 def already_set_up(stored: StoredAlert, owner: str) -> Reply:
     """Say that the same alert exists, with its *owner*'s name."""
-    called = kit.one_line(stored.called, _NAME)
+    called = kit.one_line(stored.called, NAME)
     text = f"This alert already exists: {called}, set up by {kit.named(owner, 80)}."
-    return kit.ask(text, KIND.all)
+    return kit.ask(text, NOUN.all)
 
 
 def not_set_up(error: BadAlert) -> Reply:
@@ -234,77 +211,31 @@ def cannot_post(channel: str) -> Reply:
     return kit.reply(text, kit.with_code(text, "/invite"), kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-")))
 
 
-def alert_list(
-    alerts: Sequence[ShownAlert],
-    now: datetime,
-    page: int = 0,
-    *,
-    replaces_original: bool = False,
-    above: str = "",
-    may_add: bool = True,
-) -> Reply:
-    """Show a page of the alerts, below what was just done (*above*); *may_add*: its reader may set one up."""
-    places = shown_on(page, len(alerts), A_PAGE)
-    page, shown = places.start // A_PAGE, alerts[places.start : places.stop]
-    turns = page_buttons(page, len(alerts), A_PAGE, (PAGE, NEXT_PAGE))
-    text = f"Alerts: {len(alerts):,}" if alerts else "No alerts are set up yet."
-    lines = [f"{kit.one_line(typed_words(one.alert.spec), _NAME)}, {_status(one.alert, now)}" for one in shown]
-    return kit.reply(
-        "\n".join([*([above] if above else []), text, *lines]),
-        *([kit.section(above)] if above else ()),
-        kit.header("Alerts") if alerts else kit.section(text),
-        *(block for one in shown for block in _shown(one, now, page)),
-        *kit.rows_of([*([kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []), *turns]),
-        replaces_original=replaces_original,
-    )
-
-
-def home_section(alerts: Sequence[ShownAlert], count: int, now: datetime) -> list[Block]:
-    """Return the section of the Home tab with the first of a person's own *alerts*, *count* in all."""
-    blocks = [kit.header("Your alerts")] if alerts else []
-    for listed in alerts:
-        above, _state, *below = _shown(listed, now, HOME)
-        alert = listed.alert
-        state = kit.paragraph(kit.capitalized(_status(alert, now)))
-        if alert.since and not alert.paused:
-            state = kit.paragraph("On since ", kit.date(alert.since))
-        blocks.append({**above, "elements": [*above["elements"], state]})
-        blocks += [row | {"block_id": f"alert:{alert.id}"} for row in below]
-    more = count - len(alerts)
-    return [*blocks, kit.context(f"And {more:,} more: /stats alerts lists them all.")] if more > 0 else blocks
-
-
 def _sign(stored: StoredAlert, now: datetime) -> str:
     return "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
 
 
-def _shown(one: ShownAlert, now: datetime, page: int | str) -> list[Block]:
-    stored, offers = one.alert, one.offers
-    value, called = f"{page}:{stored.id}", kit.words(kit.one_line(stored.called, _NAME), bold=True)
+def row(shown: ShownThing[StoredAlert], value: str, now: datetime) -> ListRow:
+    """Return how a list shows an alert."""
+    stored, called = shown.record, kit.words(kit.one_line(shown.record.called, NAME), bold=True)
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
-    ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)])
-    until = stored.snoozed_until
-    state = kit.context(kit.capitalized(_status(stored, now)))
+    ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in (shown.project, shown.owner) if name)])
+    until, said = stored.snoozed_until, kit.capitalized(status(stored, now))
+    if stored.paused:
+        said = kit.capitalized(paused_because(stored.paused))
+    state, in_home = kit.context(said), kit.paragraph(said)
     if not stored.paused and stored.since:
         state = kit.trusted_context("On since {since}", since=stored.since)
+        in_home = kit.paragraph("On since ", kit.date(stored.since))
     elif not stored.paused and until and stored.is_snoozed(now):
         state = kit.trusted_context("Snoozed until {until}", until=until)
-    buttons = [
-        kit.button("Resume", RESUME, value) if stored.paused else kit.button("Pause", PAUSE, value),
-        _snooze_menu(stored.id, page, may_end=UNSNOOZE in offers),
-        kit.button("Edit…", EDIT, value),
-        _delete_button(stored, value),
-    ]
-    return [
-        kit.rich(kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)),
-        state,
-        *kit.rows_of(button for button in buttons if button["action_id"] in offers),
-    ]
+    line = kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)
+    menu = _snooze_menu(stored.id, value.partition(":")[0], may_end=UNSNOOZE in shown.offers)
+    return ListRow([line], state, in_home, [menu])
 
 
-def _status(stored: StoredAlert, now: datetime) -> str:
-    if stored.paused:
-        return paused_because(stored.paused)
+def status(stored: StoredAlert, now: datetime) -> str:
+    """Return the state of an alert that isn't paused."""
     if stored.since:
         return f"on since {kit.DATE_AND_TIME.format(moment=stored.since)}"
     if stored.is_snoozed(now):
@@ -312,31 +243,21 @@ def _status(stored: StoredAlert, now: datetime) -> str:
     return "watching"
 
 
-def _snooze_menu(id_: str, page: int | str | None = None, *, may_end: bool = True) -> Block:
-    where = "" if page is None else str(page)
-    options = [kit.option(text, f"{name}:{where}:{id_}") for name, (text, _length) in SNOOZES.items()]
+def _snooze_menu(id_: str, page: str = "", *, may_end: bool = True) -> Block:
+    options = [kit.option(text, f"{name}:{page}:{id_}") for name, (text, _length) in SNOOZES.items()]
     options = options if may_end else options[:-1]
     return kit.select(SNOOZE, "Snooze…", options)
 
 
-def _delete_button(stored: StoredAlert, value: str) -> Block:
-    return delete_button(KIND, kit.one_line(typed_words(stored.spec), _NAME), DELETE, value)
-
-
 def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
     """Confirm a snooze, or its end."""
-    called = kit.one_line(stored.called, _NAME)
+    called = kit.one_line(stored.called, NAME)
     if choice == UNSNOOZE:
         return kit.reply(f"No longer snoozed: {called}.")
     if until is None:
         return kit.reply(f"Snoozed until it recovers: {called}.")
     said = f"Snoozed: {called}."
     return kit.reply(said, kit.section(said), kit.trusted_context("Until {until} (your time)", until=until))
-
-
-def gone() -> Reply:
-    """Say that an alert was already deleted."""
-    return kit.ask("This alert was already deleted.", KIND.all)
 
 
 def offer_form() -> Reply:

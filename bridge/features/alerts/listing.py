@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import Field, field_validator
 
 from bridge.errors import BadAlert, ConfigurationError
-from bridge.features.alerts.alert import UNREADABLE, AlertSpec
+from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.queue.scripting import Scripts
@@ -53,12 +53,15 @@ async def write_alerts(scripts: Scripts, alerts: Sequence[ListedAlert], now: dat
         id_ = one.id or hashlib.sha256(one.spec.model_dump_json().encode()).hexdigest()[:16]
         known = stored.get(id_)
         if (known and (known.spec, known.paused) == (one.spec, one.paused)) or (
-            not known and any(other.spec.is_same(one.spec) for other in stored.values())
+            not known and any(other.spec.identity == one.spec.identity for other in stored.values())
         ):
             continue
         if known is None and len(stored) + written >= MOST_ALERTS:
             raise ConfigurationError([f"A bridge stores at most {MOST_ALERTS:,} alerts: remove some from the list"])
-        writes = [*store.add(id_, one.spec, now), ("field", scripts.keys.alert(id_), 0, "paused", one.paused)]
+        writes = [
+            *store.add(StoredAlert(id_, one.spec), now),
+            ("field", scripts.keys.alert(id_), 0, "paused", one.paused),
+        ]
         await scripts.run("write", json.dumps(writes), confirmed=True)
         written += 1
     return written

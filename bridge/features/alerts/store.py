@@ -6,41 +6,28 @@ however many processes evaluate it, and whichever of them dies, each edge gets e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from bridge.engine.standing import Standing, size
-from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, AlertSpec, StoredAlert
-from bridge.features.record_store import RecordStore, erase_of
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.features.alerts.alert import COOLING, UNTIL_IT_RECOVERS, StoredAlert
+from bridge.features.standing.store import SetUpStore
+from bridge.queue.scripting import epoch_ms
 from bridge.queue.writes import Write, only_if
 
 MOST_ALERTS: Final = 1000
 """How many alerts one bridge stores, about 500 bytes each."""
 
 
-class AlertStore(RecordStore[StoredAlert]):
-    """The alerts of one namespace, oldest first."""
+class AlertStore(SetUpStore[StoredAlert]):
+    """The alerts of one namespace, oldest first; with another spec, it's not unknown whether it holds."""
 
+    listed, stored = "alerts", "alert"
     most = MOST_ALERTS
+    anew = ("unknown", "told")
 
-    def __init__(self, scripts: Scripts) -> None:
-        super().__init__(scripts, scripts.keys.alerts(), scripts.keys.alert, StoredAlert.from_redis)
-
-    def add(self, id_: str, spec: AlertSpec, now: datetime) -> tuple[Write, ...]:
-        """Return the writes that store an alert."""
-        key = self._keys.alert(id_)
-        return (
-            ("field", key, 0, "v", "1"),
-            ("field", key, 0, "body", spec.model_dump_json()),
-            ("rank", self._keys.alerts(), 0, id_, epoch_ms(now), 0),
-        )
-
-    def change(self, id_: str, spec: AlertSpec, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that give an alert another *spec*, and *more*, unless it's deleted; its state stays."""
-        key = self._keys.alert(id_)
-        body: Write = ("field", key, 0, "body", spec.model_dump_json())
-        return only_if(key, {"v": "1"}, body, *self._unknown(key, ""), *more)
+    def _parse(self, id_: str, fields: Mapping[str, str]) -> StoredAlert:
+        return StoredAlert.from_redis(id_, fields)
 
     def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition holds since *at*, unless it was known or changed."""
@@ -62,10 +49,8 @@ class AlertStore(RecordStore[StoredAlert]):
         """Return the writes that record since when it's unknown whether the condition holds, and if people know."""
         key, was, ms = self._keys.alert(alert.id), alert.unknown, str(epoch_ms(since)) if since else ""
         state = {"v": "1", "unknown": str(epoch_ms(was)) if was else "", "told": "1" if alert.is_told else ""}
-        return only_if(key, state, *self._unknown(key, ms, "1" if is_told else ""))
-
-    def _unknown(self, key: str, since: str, told: str = "") -> tuple[Write, ...]:
-        return (("field", key, 0, "unknown", since), ("field", key, 0, "told", told))
+        told: Write = ("field", key, 0, "told", "1" if is_told else "")
+        return only_if(key, state, ("field", key, 0, "unknown", ms), told)
 
     def wakes(self, alert: StoredAlert) -> tuple[Write, ...]:
         """Return the writes that end a snooze."""
@@ -82,13 +67,3 @@ class AlertStore(RecordStore[StoredAlert]):
         """Return the writes that snooze an alert *until* a time (ms), until it ``recovers``, or no longer (``""``)."""
         key = self._keys.alert(id_)
         return only_if(key, {"v": "1"}, ("field", key, 0, "snoozed", until))
-
-
-ALERTS: Final = Standing(
-    noun="alert",
-    plural="alerts",
-    keys=("alert", "alerts"),
-    count=size("alerts"),
-    erase=lambda scripts, user: erase_of(AlertStore(scripts), scripts, user),
-    paused=lambda deps: AlertStore(deps.scripts).paused(),
-)

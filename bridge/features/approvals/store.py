@@ -6,6 +6,7 @@ the claim of a slot (`ends`) when its time is over. Whatever dies, and however m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -14,7 +15,7 @@ from bridge.engine.home import Reads
 from bridge.engine.turn import Turn
 from bridge.errors import RecordNotUnderstood, TooManyRequests
 from bridge.features.approvals.request import APPROVED, WAITING, Request, StoredRequest
-from bridge.features.record_store import RecordStore
+from bridge.features.standing.store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
 from bridge.queue.scripting import Scripts, as_json, epoch_ms
@@ -36,9 +37,14 @@ Decided = Literal["counted", "already", "over", "late", "other", "changed", "gon
 class ApprovalStore(RecordStore[StoredRequest]):
     """The requests of one namespace; `get` returns None for one that has expired long ago."""
 
+    listed, stored = "approvals", "approval"
+
     def __init__(self, scripts: Scripts) -> None:
-        super().__init__(scripts, scripts.keys.approvals(), scripts.keys.approval, StoredRequest.from_redis)
+        super().__init__(scripts)
         self._scripts = scripts
+
+    def _parse(self, id_: str, fields: Mapping[str, str]) -> StoredRequest:
+        return StoredRequest.from_redis(id_, fields)
 
     async def waiting(self, reads: Reads | None = None) -> list[StoredRequest]:
         """Return the requests that wait, first those that end first, without those of a newer version."""

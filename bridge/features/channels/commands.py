@@ -19,6 +19,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, SlackError
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
 from bridge.features.channels import forms, layout
+from bridge.features.channels.app_rules import RULE_PAUSED
 from bridge.features.channels.layout import SettingChange
 from bridge.features.channels.settings import CHANNELS, MOST_APPS, NOTHING_SET, AppRule, ChannelSettings
 from bridge.features.deps import Deps
@@ -32,7 +33,6 @@ from bridge.features.lookups import (
     workflow_by_id,
     workflow_name,
 )
-from bridge.features.pauses import RULE_PAUSED
 from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
 from bridge.names.folding import name_key

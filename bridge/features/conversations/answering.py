@@ -34,11 +34,11 @@ from bridge.errors import (
     StoreUnavailable,
 )
 from bridge.features.buttons import Answered
+from bridge.features.channels.app_rules import check_rule
 from bridge.features.conversations import answers, layout, menu
 from bridge.features.conversations.records import AnswerShown
 from bridge.features.deps import Deps
 from bridge.features.lookups import may_set
-from bridge.features.pauses import check_rule
 from bridge.features.titles import title_of
 from bridge.inbound import InboundMessage, Notice
 from bridge.names.folding import fold, id_key, name_key, undecorated

@@ -26,14 +26,13 @@ from bridge.features.incidents.incident import (
     to_text,
 )
 from bridge.features.incidents.records import IncidentChange
-from bridge.features.pauses import ASKED
 from bridge.features.reach import statistics_now
-from bridge.features.record_store import asked
+from bridge.features.standing.pauses import ASKED
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
 from bridge.queue.reloads import Reloads
-from bridge.queue.scripting import epoch_ms, from_epoch_ms
+from bridge.queue.scripting import epoch_ms, from_epoch_ms, pipelined
 from bridge.queue.status import oldest_message, processes_of, running
 from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit.kit import counted, first_of
@@ -85,7 +84,7 @@ async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
     """Return the stored incidents by name, and keep those that are on. Raises `StoreUnavailable`."""
     keys, redis, lives = deps.scripts.keys, deps.scripts.redis, milliseconds(INCIDENT)
     names = [str(name) for name in await redis.zrange(keys.incidents(), 0, -1)]
-    records = await asked(redis, lambda pipe: [pipe.hgetall(keys.incident(name)) for name in names])
+    records = await pipelined(redis, lambda pipe: [pipe.hgetall(keys.incident(name)) for name in names])
     found, gone = dict[str, StoredIncident](), list[str]()
     for name, fields in zip(names, records, strict=True):
         try:
@@ -100,7 +99,7 @@ async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
         for name in gone:
             pipe.zrem(keys.incidents(), name)
 
-    await asked(redis, renew)
+    await pipelined(redis, renew)
     return found
 
 

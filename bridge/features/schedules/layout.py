@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
 from bridge.ends.failures import failure
 from bridge.errors import BadSchedule
 from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FORM
-from bridge.features.pauses import Kind, delete_button, paused_because
 from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
+from bridge.features.standing import kind
+from bridge.features.standing.kind import ListRow, Noun, ShownThing
+from bridge.features.standing.layout import delete_button
+from bridge.features.standing.pauses import paused_because
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import page_buttons, shown_on
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
-PAUSE: Final = "report:pause"
-RESUME: Final = "report:resume"
-NOW: Final = "report:now"
-EDIT: Final = "report:edit"
-DELETE: Final = "report:delete"
-CHANGES: Final = (PAUSE, RESUME, NOW, EDIT, DELETE)
-PAGE: Final = "report:page"
-NEXT_PAGE: Final = "report:page:next"
 OPEN: Final = REPORT_FORM
+_NOW: Final = f"report:{kind.NOW}"
 OPENS: Final = {"report": REPORT_FORM, "question": QUESTION_FORM, "run": RUN_SCHEDULE_FORM}
 """The button that opens the form of each kind of task."""
-
-ALONE: Final = "made"
-"""Stands for the page's number in the values of buttons outside the list."""
 
 ALL: Final = "s"
 """Marks the page's number in the values of buttons in the list of everything, not only of reports."""
 
-REPORT: Final = Kind("report", "/stats report", kit.button("All reports", PAGE, "0"))
-SCHEDULE: Final = Kind("schedule", "/schedules", kit.button("All schedules", PAGE, f"{ALL}0"))
+REPORT: Final = Noun("report", "/stats report", kit.button("All reports", "report:page", "0"), "not_yours")
+SCHEDULE: Final = Noun(
+    "schedule", "/schedules", kit.button("All schedules", "report:page", f"{ALL}0"), "not_your_schedule"
+)
 """What tasks are in notices: reports, or questions and runs."""
 
 CANNOT: Final = {
@@ -47,7 +41,7 @@ CANNOT: Final = {
 }
 """What can't be done with a task whose owner has no access, or whose project was removed."""
 
-_NOW: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
+NOW_SAYS: Final = {"report": "Post now", "question": "Ask now", "run": "Run now"}
 _DOING: Final = {
     "report": "Posting the report now.",
     "question": "Asking now.",
@@ -55,34 +49,27 @@ _DOING: Final = {
 }
 _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
 _RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
-_FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
-A_PAGE: Final = 10  # of three blocks each, with the names of people, agents and projects
-MOST_IN_HOME: Final = 3
+FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
 _SKIPPED: Final = "Questions since {moment} were skipped because they were too late, or one was still being answered."
 _TARGET: Final = 80
 _QUESTION: Final = 3000
 
 
-@dataclass(frozen=True, slots=True)
-class ShownTask:
-    """A *task* with the names of its *owner* and of its agent or workflow, the *target*.
+@dataclass(frozen=True, kw_only=True)
+class ShownTask(ShownThing[StoredTask]):
+    """A task with the name of its agent or workflow, the *target*.
 
-    *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message.
-    *project* is the name of its project, if the bridge serves several. *said* is from `words_of`, for a reader who may
-    read that, and *thread_link* leads to the thread that a question continues. *offers* are the buttons that its reader
-    may press.
+    *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message. *said*
+    is from `words_of`, for a reader who may read that, and *thread_link* leads to the thread that a question continues.
     """
 
-    task: StoredTask
-    owner: str = ""
+    called: str = ""
     target: str = ""
     step: str = ""
     what: str = ""
     link: str = ""
-    project: str = ""
     said: str = ""
     thread_link: str = ""
-    offers: Collection[str] = CHANGES
 
 
 def words_of(task: StoredTask) -> str:
@@ -148,11 +135,11 @@ def scheduled(
     knows_zone: bool,
     is_changed: bool = False,
     warning: str = "",
-    offers: Collection[str] = CHANGES,
+    offers: Collection[str],
 ) -> Reply:
     """Say that a task is scheduled, or was *changed*, and when it's due first; a *warning* is shown below.
 
-    *offers* are the buttons that its owner may press.
+    *offers* are the verbs of the buttons that its owner may press.
     """
     noun, did = task.spec.does, "Saved" if is_changed else "Scheduled"
     when, ending = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
@@ -179,9 +166,14 @@ def scheduled(
         state,
         *notes,
         kit.actions(
-            *([kit.button(_NOW[noun], NOW, f"{_list(task)}0:{task.id}")] if NOW in offers else []),
-            _delete_button(ShownTask(task, target=target, said=words_of(task)), f"{ALONE}:{task.id}"),
-            kind_of(task).all,
+            *([kit.button(NOW_SAYS[noun], _NOW, f"{_list(task)}0:{task.id}")] if kind.NOW in offers else []),
+            delete_button(
+                noun_of(task),
+                f"Schedule: {titled(task, target, words_of(task))}",
+                f"report:{kind.DELETE}",
+                f"{kind.ALONE}:{task.id}",
+            ),
+            noun_of(task).all,
         ),
     )
 
@@ -192,81 +184,29 @@ def not_scheduled(error: BadSchedule) -> Reply:
     return failure(error)
 
 
-def already_scheduled(task: StoredTask, owner: str, target: str = "", *, offers: Collection[str] = CHANGES) -> Reply:
-    """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `ShownTask`."""
-    title, ending = f"This {kind_of(task).noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
+def already_scheduled(task: StoredTask, owner: str, target: str, *, offers: Collection[str]) -> Reply:
+    """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `ShownThing`."""
+    title, ending = f"This {noun_of(task).noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
     paused = _paused(task) if task.paused else state
     value = f"{_list(task)}0:{task.id}"
-    action, label = (RESUME, "Resume") if task.paused else (NOW, _NOW[task.spec.does])
-    change = [kit.button(label, action, value)] if action in offers else []
+    verb, label = (kind.RESUME, "Resume") if task.paused else (kind.NOW, NOW_SAYS[task.spec.does])
+    change = [kit.button(label, f"report:{verb}", value)] if verb in offers else []
     return kit.reply(
         f"{title}{titled(task, target)}{ending}",
         kit.rich(kit.paragraph(title, _does(task, target), when, zone, kit.place(task.spec.channel), ending)),
         paused,
-        kit.actions(*change, kind_of(task).all),
+        kit.actions(*change, noun_of(task).all),
     )
 
 
-def _delete_button(one: ShownTask, value: str) -> Block:
-    by = f"Scheduled by {kit.named(one.owner, 80)}: " if one.owner else "Schedule: "
-    return delete_button(kind_of(one.task), f"{by}{titled(one.task, one.target, one.said)}", DELETE, value)
-
-
-def deleted(task: StoredTask, owner: str, target: str, said: str) -> Reply:
+def deleted(task: StoredTask, owner: str, called: str) -> Reply:
     """Name the task that was deleted, in place of the message with the button."""
-    by = f"Deleted the {kind_of(task).noun} of {kit.named(owner, 80)} in "
-    ending = f": {titled(task, target, said)}. It won't {_WONT[task.spec.does]} again."
+    by = f"Deleted the {noun_of(task).noun} of {kit.named(owner, 80)} in "
+    ending = f": {called}. It won't {_WONT[task.spec.does]} again."
     where = kit.place(task.spec.channel)
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
-
-
-def task_list(
-    tasks: Sequence[ShownTask],
-    page: int = 0,
-    *,
-    is_all: bool = False,
-    replaces_original: bool = False,
-    above: Reply | None = None,
-    may_add: Collection[str] = tuple(OPENS),
-) -> Reply:
-    """Show a page of the tasks below what was just done (*above*): of all, or of reports only.
-
-    *may_add* are the kinds of tasks that its reader may schedule.
-    """
-    places = shown_on(page, len(tasks), A_PAGE)
-    page = places.start // A_PAGE
-    shown, mark = [tasks[place] for place in places], ALL if is_all else ""
-    turns = page_buttons(page, len(tasks), A_PAGE, (PAGE, NEXT_PAGE), lambda to: f"{mark}{to}")
-    title, nothing = ("Schedules", "Nothing") if is_all else ("Scheduled reports", "No reports")
-    text = f"{title}: {len(tasks):,}" if tasks else f"{nothing} {'is' if is_all else 'are'} scheduled yet."
-    lines = [f"{titled(one.task, one.target, one.said)}, {_status(one.task)}" for one in shown]
-    forms = [
-        kit.button(said, OPENS[does], "-") for said, does in _FORMS if does in may_add and (is_all or does == "report")
-    ]
-    return kit.reply(
-        "\n".join([*([above.text] if above else []), text, *lines]),
-        *(above.blocks if above else ()),
-        kit.header(title) if tasks else kit.section(text),
-        *(block for one in shown for block in _shown(one, f"{mark}{page}:{one.task.id}")),
-        *kit.rows_of([*forms, *turns]),
-        replaces_original=replaces_original,
-    )
-
-
-def home_section(tasks: Sequence[ShownTask], count: int) -> list[Block]:
-    """Return the section of the Home tab with the first of a person's own *tasks*, *count* in all."""
-    blocks = [kit.header("Your schedules")] if tasks else []
-    for one in tasks:
-        above, _state, *below = _shown(one, f"home:{one.task.id}")
-        due = kit.paragraph("Next: ", kit.date(one.task.due))
-        if one.task.paused:
-            due = kit.paragraph(f"⏸️ {kit.capitalized(_status(one.task))}")
-        blocks += [{**above, "elements": [*above["elements"], due]}]
-        blocks += [row | {"block_id": f"report:{one.task.id}"} for row in below]
-    more = count - len(tasks)
-    return [*blocks, kit.context(f"And {more:,} more: /schedules lists them all.")] if more > 0 else blocks
 
 
 def starting_now(does: str) -> Reply:
@@ -274,23 +214,19 @@ def starting_now(does: str) -> Reply:
     return kit.reply(_DOING[does])
 
 
-def task_gone() -> Reply:
-    """Say that a task was already deleted."""
-    return kit.ask("This schedule was already deleted.", SCHEDULE.all)
-
-
 def offer_form(does: str) -> Reply:
     """Offer the form with a button, for when it couldn't be opened."""
     return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, OPENS[does], "-"))
 
 
-def kind_of(task: StoredTask) -> Kind:
+def noun_of(task: StoredTask) -> Noun:
     """Return what a task is in notices: a report or a schedule."""
     return REPORT if isinstance(task.spec, ReportSpec) else SCHEDULE
 
 
-def _shown(one: ShownTask, value: str) -> list[Block]:
-    task = one.task
+def row(one: ShownTask, value: str) -> ListRow:
+    """Return how a list shows a task; *value* is that of its buttons."""
+    task = one.record
     verb, name = kit.capitalized(_VERBS[task.spec.does]), kit.one_line(one.target, _TARGET) or kit.NO_NAME
     does: list[Block | str] = [f"{verb} ", kit.words(name, bold=True)]
     if isinstance(task.spec, ReportSpec):
@@ -305,18 +241,11 @@ def _shown(one: ShownTask, value: str) -> list[Block]:
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
         lines.append(kit.paragraph(f"Last: {last}", *at))
-    next_is = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
-    buttons = [
-        kit.button("Resume", RESUME, value) if task.paused else kit.button("Pause", PAUSE, value),
-        kit.button(_NOW[task.spec.does], NOW, value),
-        kit.button("Edit…", EDIT, value),
-        _delete_button(one, value),
-    ]
-    return [
-        kit.rich(*lines),
-        _paused(task) if task.paused else next_is,
-        *kit.rows_of(button for button in buttons if button["action_id"] in one.offers),
-    ]
+    state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
+    in_home = kit.paragraph("Next: ", kit.date(task.due))
+    if task.paused:
+        state, in_home = _paused(task), kit.paragraph(f"⏸️ {kit.capitalized(paused_because(task.paused))}")
+    return ListRow(lines, state, in_home, [kit.button(NOW_SAYS[task.spec.does], _NOW, value)])
 
 
 def _options(task: StoredTask) -> str:
@@ -338,7 +267,7 @@ _VERBS: Final = {"report": "report", "question": "ask", "run": "run"}
 
 def _last(one: ShownTask) -> str:
     """Return the last result of a task; ``""`` if there's none yet."""
-    task = one.task
+    task = one.record
     if one.step in {"queued", "sent", "posting"} and task.spec.does in _RUNNING:
         return f"⏳ {_RUNNING[task.spec.does]}"
     skipped = "skipped since then" if task.skipped and task.last and task.skipped > task.last else ""
@@ -369,10 +298,9 @@ def _list(task: StoredTask) -> str:
 
 
 def _paused(task: StoredTask) -> Block:
-    return kit.context(f"⏸️ {kit.capitalized(_status(task))}")
+    return kit.context(f"⏸️ {kit.capitalized(paused_because(task.paused))}")
 
 
-def _status(task: StoredTask) -> str:
-    if not task.paused:
-        return f"next {kit.DATE_AND_TIME.format(moment=task.due)}"
-    return paused_because(task.paused)
+def status(task: StoredTask) -> str:
+    """Return when a task is due next, in words."""
+    return f"next {kit.DATE_AND_TIME.format(moment=task.due)}"

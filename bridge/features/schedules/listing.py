@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -231,7 +231,10 @@ async def write_listing(scripts: Scripts, listing: ReportsListing, now: datetime
         if id_ in new or (id_ in stored and _facts(one) != _facts(stored[id_])):
             written.append(one)
             due = next_due(one.spec.schedule, ZoneInfo(one.zone), now)
-            writes = [*store.add(id_, one.spec, due, now), ("field", scripts.keys.report(id_), 0, "paused", "")]
+            writes = [
+                *store.add(StoredTask(id_, one.spec, due), now),
+                ("field", scripts.keys.report(id_), 0, "paused", ""),
+            ]
             writes += store.pause(id_, one.paused) if one.paused else ()
             await scripts.run("write", json.dumps(writes), confirmed=True)
     for channel in listing.channels:
@@ -254,7 +257,7 @@ async def _set(channels: Channels, listed: ListedChannel) -> bool:
 
 
 def _store(scripts: Scripts) -> TaskStore:
-    return TaskStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound here
+    return TaskStore(scripts)
 
 
 def _facts(task: ListedTask) -> tuple[object, ...]:

@@ -24,12 +24,13 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from bridge.ends.typed import where_json_breaks
 from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.schedules.placeholders import check_placeholders
+from bridge.features.standing import store as standing
 from bridge.features.statistics.numbers import PARTS
 from bridge.names.folding import fold, without_end
 from bridge.queue.scripting import from_epoch_ms
@@ -78,20 +79,15 @@ class Schedule:
     crons: tuple[str, ...]
 
 
-class TaskSpec(BaseModel, frozen=True):
+class TaskSpec(standing.Spec, frozen=True):
     """What a person scheduled: a `ReportSpec`, a `QuestionSpec` or a `RunSpec`.
 
-    As typed, *zone* and *channel* (``#name`` or an ID) may be ``""``, and there is no *owner*. *project* is the ID of
-    its project, ``""`` for the default one.
+    As typed, *zone* may be ``""``, too.
     """
 
     does: ClassVar[str]
     schedule: Schedule
     zone: str = ""
-    channel: str = ""
-    team: str = ""
-    owner: str = ""
-    project: str = ""
 
     @property
     def about(self) -> tuple[object, ...]:

@@ -8,10 +8,8 @@ skipped, and the next post says so.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Final, Literal
+from typing import Final
 
 from bridge.ends.failures import failure
 from bridge.engine.feature import Slot
@@ -19,24 +17,19 @@ from bridge.engine.results import Done, TryLater
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.lookups import rights
-from bridge.features.pauses import NO_CLOCK, notify_of_pause, paused_notice, tell_of_removal, why_not_start
-from bridge.features.schedules.layout import kind_of, titled, words_of
+from bridge.features.schedules.kind import SCHEDULES, continued
 from bridge.features.schedules.records import Report, ScheduledTask
 from bridge.features.schedules.schedule import (
-    QuestionSpec,
-    ReportSpec,
     Spec,
     StoredTask,
     is_too_late,
     last_due,
     next_due,
 )
-from bridge.features.schedules.store import due_task, store_of
-from bridge.ids import ThreadKey
-from bridge.inbound import Notice, Starter
+from bridge.features.schedules.store import TaskStore, due_task
+from bridge.features.standing.pauses import NO_CLOCK, pause, tell_of_removal, why_not_start
+from bridge.inbound import Notice
 from bridge.policy.policy import UNREACHABLE
-from bridge.policy.rules import Asked
 from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)
@@ -48,7 +41,7 @@ _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 
 async def due(deps: Deps, most: int) -> list[Slot]:
     """Return due slots: the latest of each task, without a body if it's too late for it."""
-    store, now, found = store_of(deps), deps.now(), []
+    store, now, found = TaskStore(deps.scripts), deps.now(), []
     for stored, seen in await store.due(now, most):
         try:
             schedule, zone = stored.spec.schedule, stored.clock
@@ -65,21 +58,12 @@ async def due(deps: Deps, most: int) -> list[Slot]:
     return found
 
 
-async def continued(deps: Deps, stored: StoredTask) -> str:
-    """Return the thread in which a question is asked; ``""`` if it starts one. Raises `StoreUnavailable`."""
-    spec = stored.spec
-    if not (isinstance(spec, QuestionSpec) and spec.continues and stored.thread_ts):
-        return ""
-    thread = ThreadKey(spec.team, spec.channel, stored.thread_ts)
-    return stored.thread_ts if await deps.sessions.thread(thread) else ""  # it's deleted, or too old
-
-
 async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str) -> StoredTask | Done:
     """Return the task of a claimed *slot*, or why nothing happens; pause it if its owner may no longer have it.
 
     Raises `StoreUnavailable` and `TryLater`.
     """
-    store, now = store_of(deps), deps.now()
+    store, now = TaskStore(deps.scripts), deps.now()
     try:
         stored = await store.get(id_)
     except RecordNotUnderstood:
@@ -101,19 +85,19 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
     except ProjectError as exc:
         raise later(slot, now, exc) from exc
     if refusal:
-        return await paused(deps, turn, stored, refusal)
+        await pause(deps, turn, SCHEDULES, stored, refusal)
+        return Done(f"its schedule was paused: {refusal}")
     if slot.is_asked_for and (refusal := await _refusal_of_asker(deps, slot, stored.spec)):
         return Done(f"refused: {refusal}")
     if deps.projects.get(stored.spec.project) is None:
-        called, key = titled(stored, "", words_of(stored)), deps.scripts.keys.report(stored.id)
-        await tell_of_removal(deps, stored.spec, kind_of(stored), called, key, event=f"removed:{turn.id}")
+        await tell_of_removal(deps, SCHEDULES, stored, event=f"removed:{turn.id}")
         return Done("its project was removed")
     return stored
 
 
 async def may_have(deps: Deps, spec: Spec) -> str | None:
     """Return why a task's owner may no longer have it, or None if they may. Raises `TryLater` and `ProjectError`."""
-    return await deps.refusal_now(spec.owner, spec.channel, *await rights_for(deps, spec))
+    return await deps.refusal_now(spec.owner, spec.channel, *await SCHEDULES.rights(deps, spec))
 
 
 async def _refusal_of_asker(deps: Deps, slot: Report | ScheduledTask, spec: Spec) -> str | None:
@@ -121,58 +105,13 @@ async def _refusal_of_asker(deps: Deps, slot: Report | ScheduledTask, spec: Spec
 
     They were asked when they pressed the button. Raises `TryLater` and `ProjectError`.
     """
-    wanted = await rights_for(deps, spec, user=slot.user, by="person")
+    wanted = await SCHEDULES.rights(deps, spec, user=slot.user, by="person")
     refusal = await why_not_start(deps, slot.user, spec, *wanted)
     if refusal and refusal not in UNREACHABLE:
         reply = failure(NotAllowed(refusal)).stored()
         notice = Notice.direct(slot.team, slot.user, refusal, reply)
         await deps.inbox.write(deps.inbox.queues(notice, why="they may no longer start it"))
     return refusal
-
-
-async def rights_for(deps: Deps, spec: Spec, *, user: str = "", by: Starter = "schedule") -> list[Asked]:
-    """Return what a task's owner must be allowed to, or a *user* who resumes it, or starts it now (``person``).
-
-    Raises `ProjectError`.
-    """
-    of = (user or spec.owner, spec.channel, spec.project)
-    match spec:
-        case ReportSpec():
-            return await rights(deps, "report", *of, by=by)
-        case QuestionSpec():
-            wanted = await rights(deps, "schedule", *of, agent=spec.agent, by=by)
-            # The question is asked as its owner's.
-            return wanted + [replace(one, by="person") for one in wanted if one.act == "ask"]
-        case _:
-            return await rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
-
-
-async def paused(deps: Deps, turn: Turn, stored: StoredTask, reason: str) -> Done:
-    """Pause a task for a *reason*, and tell its owner and its channel once."""
-    pause, owner = store_of(deps).pause(stored.id, reason), stored.spec.owner
-    kind, called = kind_of(stored), titled(stored, await target_of(deps, stored), words_of(stored))
-    what, says = f"{kind.noun}_paused", partial(paused_notice, kind, called)
-    await notify_of_pause(deps, turn, owner, reason, what=what, says=says, event=f"paused:{turn.id}", writes=pause)
-    return Done(f"its schedule was paused: {reason}")
-
-
-async def target_of(deps: Deps, task: StoredTask, *, is_asked: bool = True) -> str:
-    """Return the name of a task's agent or workflow, ``Agent 7`` if it isn't known soon; ``""`` if it has none.
-
-    Unless *is_asked*, the service isn't asked: Home asks it no more than it has to.
-    """
-    spec, project = task.spec, deps.projects.get(task.spec.project)
-    if isinstance(spec, ReportSpec):
-        return ""
-    kind: Literal["agent", "workflow"] = "agent" if isinstance(spec, QuestionSpec) else "workflow"
-    id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow
-    name = ""
-    if project and not is_asked:
-        name = project.catalog.last_name(kind, id_)
-    elif project:
-        named = project.catalog.agent_name if kind == "agent" else project.catalog.workflow_name
-        name = await named(id_, is_current=True)
-    return name or f"{kind.title()} {id_}"
 
 
 def later(slot: Report | ScheduledTask, now: datetime, exc: ProjectError | None = None) -> TryLater:

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.engine.standing import Standing, size
 from bridge.errors import RecordNotUnderstood
-from bridge.features.deps import Deps
-from bridge.features.pauses import is_back
-from bridge.features.record_store import RecordStore, asked, erase_of
 from bridge.features.run_records import PostedTask
 from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
-from bridge.features.schedules.schedule import ReportSpec, Spec, StoredTask
+from bridge.features.schedules.schedule import ReportSpec, StoredTask, next_due
+from bridge.features.standing.store import SetUpStore
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import VERSION, Step
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import epoch_ms, pipelined
 from bridge.queue.writes import Max, Write, only_if
 
 MOST_TASKS: Final = 1000
@@ -32,18 +30,38 @@ MOST_TASKS: Final = 1000
 _UNFINISHED: Final = frozenset({Step.QUEUED, Step.SENT, Step.POSTING})
 
 
-class TaskStore(RecordStore[StoredTask]):
-    """The tasks of one namespace, oldest first.
+class TaskStore(SetUpStore[StoredTask]):
+    """The tasks of one namespace, oldest first."""
 
-    *session_lifetime* is how long an idle thread stays bound, and how long the text of a report is stored with its
-    thread.
-    """
-
+    listed, stored = "reports", "report"
     most = MOST_TASKS
+    anew = ("skipped",)
 
-    def __init__(self, scripts: Scripts, *, session_lifetime: timedelta) -> None:
-        super().__init__(scripts, scripts.keys.reports(), scripts.keys.report, StoredTask.from_redis)
-        self._session_ms = milliseconds(session_lifetime)
+    def _parse(self, id_: str, fields: Mapping[str, str]) -> StoredTask:
+        return StoredTask.from_redis(id_, fields)
+
+    def body(self, record: StoredTask) -> tuple[Write, ...]:
+        """Return the writes of a task's spec; releases that know only reports leave a ``task`` alone."""
+        key, name = self._keys.report(record.id), "body" if isinstance(record.spec, ReportSpec) else "task"
+        spec: Write = ("field", key, 0, name, record.spec.model_dump_json())
+        return spec, ("field", key, 0, "due", str(epoch_ms(record.due)))
+
+    def ranks(self, record: StoredTask) -> tuple[Write, ...]:
+        """Return the write that has a task's next slot found, unless it's paused."""
+        if record.paused:
+            return self.unranks(record.id)
+        return (("rank", self._keys.due(), 0, record.id, epoch_ms(record.due), 0),)
+
+    def unranks(self, id_: str) -> tuple[Write, ...]:
+        """Return the write that has no slot of a task found."""
+        return (("unrank", self._keys.due(), 0, id_),)
+
+    def resume(self, record: StoredTask, now: datetime, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that make a paused task due again, without mentioning the slots skipped until then."""
+        again = replace(record, due=next_due(record.spec.schedule, record.clock, now), paused="")
+        key = self._keys.report(record.id)
+        due: Write = ("field", key, 0, "due", str(epoch_ms(again.due)))
+        return super().resume(record, now, ("field", key, 0, "skipped", ""), due, *self.ranks(again), *more)
 
     async def due(self, at: datetime, most: int) -> list[tuple[StoredTask, str]]:
         """Return the tasks due *at* a moment, the longest due first, each with its stored due time.
@@ -53,39 +71,12 @@ class TaskStore(RecordStore[StoredTask]):
         ids: Any = await self._redis.zrangebyscore(
             self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
         )
-        records = await asked(self._redis, lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids])
+        records = await pipelined(self._redis, lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids])
         found = []
         for (id_, due_at), fields in zip(ids, records, strict=True):
             with suppress(RecordNotUnderstood):
                 found.append((self._parse(str(id_), {**fields, "due": str(int(due_at))}), fields.get("due", "")))
         return found
-
-    def add(self, id_: str, spec: Spec, due: datetime, now: datetime) -> tuple[Write, ...]:
-        """Return the writes that store a task."""
-        key = self._keys.report(id_)
-        return (
-            ("field", key, 0, "v", "1"),
-            *self._body(id_, spec, due),
-            ("rank", self._keys.reports(), 0, id_, epoch_ms(now), 0),
-            ("rank", self._keys.due(), 0, id_, epoch_ms(due), 0),
-        )
-
-    def change(self, task: StoredTask, spec: Spec, due: datetime, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that give a task another *spec*, and *more*, unless it's deleted; paused, it stays so."""
-        key, at = self._keys.report(task.id), epoch_ms(due)
-        return only_if(
-            key,
-            {"v": "1"},
-            *self._body(task.id, spec, due),
-            ("field", key, 0, "skipped", ""),
-            ("unrank", self._keys.due(), 0, task.id) if task.paused else ("rank", self._keys.due(), 0, task.id, at, 0),
-            *more,
-        )
-
-    def _body(self, id_: str, spec: Spec, due: datetime) -> tuple[Write, Write]:
-        """Return the writes of a task's *spec*; releases that know only reports leave a ``task`` alone."""
-        key, name = self._keys.report(id_), "body" if isinstance(spec, ReportSpec) else "task"
-        return ("field", key, 0, name, spec.model_dump_json()), ("field", key, 0, "due", str(epoch_ms(due)))
 
     def advance(self, id_: str, seen: str, following: datetime, skipped: datetime | None) -> tuple[Write, ...]:
         """Return the writes that make a task due at *following*, if it's still due at *seen* and not paused.
@@ -113,25 +104,6 @@ class TaskStore(RecordStore[StoredTask]):
         due: Any = await self._redis.zrange(self._keys.due(), 0, -1)
         return await self.reasons(paused) if (paused := set(ids) - set(due)) else []
 
-    def pause(self, id_: str, why: str, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that pause a task, and *more*, unless it's already paused or deleted."""
-        return super().pause(id_, why, ("unrank", self._keys.due(), 0, id_), *more)
-
-    def resume_at(self, due: datetime, report: StoredTask) -> tuple[Write, ...]:
-        """Return the writes that make a paused task due again, without mentioning the slots skipped until then."""
-        key, at = self._keys.report(report.id), epoch_ms(due)
-        return self.resume(
-            report.id,
-            report.paused,
-            ("field", key, 0, "skipped", ""),
-            ("field", key, 0, "due", str(at)),
-            ("rank", self._keys.due(), 0, report.id, at, 0),
-        )
-
-    def delete(self, id_: str, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that delete a task, and *more*, unless it's already deleted."""
-        return super().delete(id_, ("unrank", self._keys.due(), 0, id_), *more)
-
     async def is_running(self, task: StoredTask, *, but: TurnId) -> bool:
         """Whether what the latest slot of *task* started is still running: a turn, or a question in its thread.
 
@@ -154,9 +126,9 @@ class TaskStore(RecordStore[StoredTask]):
         That's the message of a question, or else the turn.
         """
         messages = [MessageKey(task.spec.team, task.spec.channel, task.ts or "-") for task in tasks]
-        turns = await asked(self._redis, lambda pipe: [pipe.get(self._keys.seen_message(one)) for one in messages])
+        turns = await pipelined(self._redis, lambda pipe: [pipe.get(self._keys.seen_message(one)) for one in messages])
         last = [TurnId(str(turn or task.turn or "-")) for task, turn in zip(tasks, turns, strict=True)]
-        found = await asked(
+        found = await pipelined(
             self._redis, lambda pipe: [pipe.hmget(self._keys.turn(one), ["step", "what"]) for one in last]
         )
         return {task.id: (step or "", what or "") for task, (step, what) in zip(tasks, found, strict=True)}
@@ -174,15 +146,21 @@ class TaskStore(RecordStore[StoredTask]):
         return (*self.skip(task.id, slot), ("field", self._keys.report(task.id), 0, "told", task.turn))
 
     def posted(
-        self, report: PostedReport, thread: ThreadKey, skipped: datetime | None, project: str = ""
+        self,
+        report: PostedReport,
+        thread: ThreadKey,
+        skipped: datetime | None,
+        project: str = "",
+        *,
+        session_lifetime: timedelta,
     ) -> tuple[Write, ...]:
         """Return the writes for a slot posted as the root of *thread*; its words are for the first question there.
 
         The thread is about the report's *project*. *skipped* is the first skipped slot, which the post has mentioned,
         so the next one doesn't. With `report.binds`, the thread is a conversation from now on, and otherwise from the
-        first mention.
+        first mention. An idle thread stays bound for *session_lifetime*, and the report's text is stored as long.
         """
-        conversation, lives = self._keys.thread(thread), self._session_ms
+        conversation, lives = self._keys.thread(thread), milliseconds(session_lifetime)
         facts = {"numbers": report.numbers, "ts": thread.root}
         shown = self._shown(report.report, report.slot, facts, skipped)
         keeps = only_if(conversation, {"v": ""}, ("field", conversation, lives, "project", project))
@@ -205,12 +183,7 @@ class TaskStore(RecordStore[StoredTask]):
         is_reported = skipped is not None and skipped <= slot
         flat = tuple([part for fact in {"last": str(epoch_ms(slot)), **facts}.items() for part in fact])
         last: Max = ("field max", key, 0, *flat)
-        return (*only_if(key, {"v": "1"}, last, *([skip] if is_reported else [])), *is_back(key))
-
-
-def store_of(deps: Deps) -> TaskStore:
-    """Return the store of tasks for a handler."""
-    return TaskStore(deps.scripts, session_lifetime=deps.session_lifetime)
+        return (*only_if(key, {"v": "1"}, last, *([skip] if is_reported else [])), *self.has_project(id_))
 
 
 def due_task(task: StoredTask, slot: datetime, *, asked_by: str = "", thread_ts: str = "") -> Report | ScheduledTask:
@@ -226,17 +199,3 @@ def due_task(task: StoredTask, slot: datetime, *, asked_by: str = "", thread_ts:
     if isinstance(spec, ReportSpec):
         return Report(report=task.id, **about)
     return ScheduledTask(task=task.id, does=spec.does, thread_ts=thread_ts, **about)
-
-
-def _bare(scripts: Scripts) -> TaskStore:
-    return TaskStore(scripts, session_lifetime=timedelta(0))  # no conversation is bound
-
-
-SCHEDULES: Final = Standing(
-    noun="schedule",
-    plural="schedules",
-    keys=("report", "reports", "due"),
-    count=size("reports"),
-    erase=lambda scripts, user: erase_of(_bare(scripts), scripts, user),
-    paused=lambda deps: _bare(deps.scripts).paused(),
-)

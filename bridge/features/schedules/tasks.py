@@ -13,14 +13,15 @@ from bridge.engine.results import Done, NewThread, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
-from bridge.features.pauses import GONE
 from bridge.features.run_records import PostedTask, ScheduledRun
+from bridge.features.schedules.kind import SCHEDULES
 from bridge.features.schedules.layout import overlapped, question_root, titled, words_of
 from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
 from bridge.features.schedules.records import ScheduledTask
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
-from bridge.features.schedules.slots import later, opened, paused
-from bridge.features.schedules.store import store_of
+from bridge.features.schedules.slots import later, opened
+from bridge.features.schedules.store import TaskStore
+from bridge.features.standing.pauses import GONE, pause
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.ids import TurnId
@@ -48,7 +49,8 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
             case _:
                 return Done("it isn't a question or a run")
         if known is None:
-            return await paused(deps, turn, stored, GONE)
+            await pause(deps, turn, SCHEDULES, stored, GONE)
+            return Done(f"its schedule was paused: {GONE}")
         values, numbers = await _values(deps, turn, stored, spec)
     except ProjectError as exc:
         raise later(due, deps.now(), exc) from exc
@@ -63,7 +65,7 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
         )  # fmt: skip
         put = await deps.inbox.put(run, event=f"run:{turn.id}", why="its slot is due")
         queued = put.turn if isinstance(put, Queued) else TurnId(put.fact)  # of a duplicate
-        await deps.inbox.write(*store_of(deps).starts(run.task, queued, after=turn.id))
+        await deps.inbox.write(*TaskStore(deps.scripts).starts(run.task, queued, after=turn.id))
         return Done("its run is queued")
     text = str(filled(spec.text, values))
     posted = PostedTask(
@@ -86,7 +88,7 @@ async def _begins(deps: Deps, turn: Turn, due: ScheduledTask, stored: StoredTask
 
     The first slot that is skipped for that says so, the others only count.
     """
-    store = store_of(deps)
+    store = TaskStore(deps.scripts)
     while stored.turn != turn.id:  # else an earlier worker did so
         if await store.is_running(stored, but=turn.id):
             if isinstance(stored.spec, QuestionSpec | RunSpec) and stored.spec.overlap == "wait":

@@ -19,13 +19,12 @@ from typing import Any, Final
 
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
-from bridge.features.record_store import asked
 from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
 from bridge.names.folding import name_key
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
 from bridge.queue.keys import SNAPSHOTS, milliseconds
-from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms, pipelined
 
 log = logging.getLogger(__name__)
 
@@ -227,7 +226,7 @@ class SnapshotStore:
 
     async def hours(self) -> tuple[list[int], list[int]]:
         """Return the hours that have a snapshot, and those that have one or only numbers, in order."""
-        fields = await asked(self._redis, lambda pipe: [pipe.hkeys(key) for key in (self._key, self._hourly)])
+        fields = await pipelined(self._redis, lambda pipe: [pipe.hkeys(key) for key in (self._key, self._hourly)])
         whole, numbers = ({int(field) for field in found if field.isdecimal()} for found in fields)
         return sorted(whole), sorted(whole | numbers)
 

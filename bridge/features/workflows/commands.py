@@ -13,9 +13,9 @@ from bridge.engine.results import Done, Form, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
 from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
+from bridge.features.channels.app_rules import check_rule
 from bridge.features.deps import Deps
 from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
-from bridge.features.pauses import check_rule
 from bridge.features.run_records import ApprovedRun, ScheduledRun, TriggeredRun
 from bridge.features.waiters import add_waiter
 from bridge.features.workflows import forms, layout, run_card

@@ -1,0 +1,104 @@
+"""Alerts as a kind of thing that people set up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final, Literal
+
+from bridge.engine.results import Form
+from bridge.engine.turn import Turn
+from bridge.features import lookups
+from bridge.features.alerts import layout
+from bridge.features.alerts.alert import UNREADABLE, StoredAlert
+from bridge.features.alerts.store import AlertStore
+from bridge.features.buttons import ALERT_FORM
+from bridge.features.deps import Deps
+from bridge.features.standing import kind
+from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.features.standing.store import Spec
+from bridge.inbound import Starter
+from bridge.policy.rules import Asked
+from bridge.queue.events import named
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Reply
+
+
+class Alerts(Kind[StoredAlert]):
+    """Alerts."""
+
+    name = "alert"
+    plural = "alerts"
+    keys = ("alert", "alerts")
+    store = AlertStore
+    all = layout.NOUN.all
+    verbs: ClassVar[Mapping[str, str]] = {
+        kind.PAGE: "button: All alerts",
+        kind.NEXT_PAGE: "button: Next",
+        kind.PAUSE: "button: Pause alert",
+        kind.RESUME: "button: Resume alert",
+        kind.EDIT: "button: Edit alert",
+        kind.DELETE: "button: Delete alert",
+    }
+    starts = dict.fromkeys((kind.RESUME, kind.EDIT, layout.UNSNOOZE), "alert")
+    more = (layout.SNOOZES_IT,)
+    in_home = ("Your alerts", "/stats alerts")
+
+    def is_readable(self, record: StoredAlert) -> bool:
+        return record.paused != UNREADABLE
+
+    def noun(self, record: StoredAlert) -> Noun:
+        return layout.NOUN
+
+    def act(self, record: StoredAlert) -> Literal["alert"]:
+        return "alert"
+
+    def order(self, record: StoredAlert) -> tuple[object, ...]:
+        return (record.since is None,)
+
+    def cannot(self, record: StoredAlert) -> str:
+        return "This alert can't be resumed"
+
+    async def called(self, deps: Deps, record: StoredAlert) -> str:
+        return layout.typed_words(record.spec)
+
+    async def about(self, deps: Deps, record: StoredAlert) -> str:
+        return named("alert", record.id, record.called)
+
+    async def rights(self, deps: Deps, spec: Spec, *, user: str = "", by: Starter = "alert") -> list[Asked]:
+        of = (user or spec.owner, spec.channel, spec.project)
+        return await lookups.rights(deps, "alert", *of, workflow=getattr(spec, "run", None), by=by)
+
+    async def form(self, deps: Deps, turn: Turn, record: StoredAlert | None, typed: str = "") -> Form:
+        """Open the form, with an alert as *typed*, or a stored one that it changes."""
+        origin, channel = lookups.opened_here(turn), ""
+        if record is not None:
+            origin, channel = await lookups.origin_of(deps, turn, editing=record.id), record.spec.channel
+            typed = layout.typed_words(record.spec)
+        return Form(layout.alert_form(origin, typed, channel), otherwise=layout.offer_form())
+
+    async def show(
+        self, deps: Deps, turn: Turn, records: Sequence[StoredAlert], *, is_home: bool = False
+    ) -> Sequence[ShownThing[StoredAlert]]:
+        return [
+            ShownThing(record=one, called=kit.one_line(layout.typed_words(one.spec), layout.NAME)) for one in records
+        ]
+
+    def in_full(self, shown: ShownThing[StoredAlert]) -> str:
+        return shown.called
+
+    def row(self, shown: ShownThing[StoredAlert], value: str, deps: Deps) -> ListRow:
+        return layout.row(shown, value, deps.now())
+
+    def status(self, record: StoredAlert, deps: Deps) -> str:
+        return layout.status(record, deps.now())
+
+    async def heading(self, deps: Deps, turn: Turn, mark: str) -> Heading:
+        may_add = await deps.policy.may(turn.asked("alert"))
+        forms = [kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []
+        return Heading("Alerts", "No alerts are set up yet.", forms)
+
+    async def deleted(self, deps: Deps, turn: Turn, record: StoredAlert) -> Reply:
+        return kit.reply(f"Deleted: {kit.one_line(layout.typed_words(record.spec), 200)}.")
+
+
+ALERTS: Final = Alerts()

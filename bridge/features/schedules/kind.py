@@ -1,0 +1,231 @@
+"""What's scheduled as a kind of thing that people set up: reports, questions and runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final, Literal
+
+from bridge.config_tables import Act
+from bridge.engine.results import Form, Result
+from bridge.engine.turn import Turn
+from bridge.errors import BadSchedule, NoSuch
+from bridge.features import lookups
+from bridge.features.deps import Deps
+from bridge.features.schedules import forms, layout
+from bridge.features.schedules.layout import ShownTask
+from bridge.features.schedules.phrases import find_zone
+from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, Spec, StoredTask
+from bridge.features.schedules.store import TaskStore, due_task
+from bridge.features.standing import kind, store as standing
+from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.ids import ThreadKey
+from bridge.inbound import Starter
+from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
+from bridge.project.models import Agent, Workflow
+from bridge.queue.events import named
+from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.reply import Reply
+
+NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
+    "report": ("report", None), "question": ("schedule", ANY_AGENT), "run": ("schedule", ANY_WORKFLOW),
+}  # fmt: skip
+"""What people must be allowed to do to schedule each kind of task."""
+
+
+class Schedules(Kind[StoredTask]):
+    """Reports, scheduled questions and scheduled runs."""
+
+    name = "report"
+    plural = "schedules"
+    keys = ("report", "reports", "due")
+    store = TaskStore
+    all = layout.SCHEDULE.all
+    verbs: ClassVar[Mapping[str, str]] = {
+        kind.PAGE: "button: All reports",
+        kind.NEXT_PAGE: "button: Next",
+        kind.PAUSE: "button: Pause report",
+        kind.RESUME: "button: Resume report",
+        kind.NOW: "button: Post now",
+        kind.EDIT: "button: Edit schedule",
+        kind.DELETE: "button: Delete report",
+    }
+    starts: ClassVar[Mapping[str, Starter]] = {kind.NOW: "person", kind.RESUME: "schedule", kind.EDIT: "schedule"}
+    in_home = ("Your schedules", "/schedules")
+
+    def is_listed(self, record: StoredTask, mark: str) -> bool:
+        return mark == layout.ALL or isinstance(record.spec, ReportSpec)
+
+    def noun(self, record: StoredTask) -> Noun:
+        return layout.noun_of(record)
+
+    def act(self, record: StoredTask) -> Act:
+        return NEEDS[record.spec.does][0]
+
+    def order(self, record: StoredTask) -> tuple[object, ...]:
+        return record.due, record.id
+
+    def cannot(self, record: StoredTask) -> str:
+        return layout.CANNOT[record.spec.does]
+
+    async def called(self, deps: Deps, record: StoredTask) -> str:
+        return layout.titled(record, await target_of(deps, record), layout.words_of(record))
+
+    async def about(self, deps: Deps, record: StoredTask) -> str:
+        called = layout.titled(record, await target_of(deps, record))
+        return named(layout.noun_of(record).noun, record.id, called)
+
+    async def rights(self, deps: Deps, spec: standing.Spec, *, user: str = "", by: Starter = "schedule") -> list[Asked]:
+        of = (user or spec.owner, spec.channel, spec.project)
+        if isinstance(spec, QuestionSpec):
+            wanted = await lookups.rights(deps, "schedule", *of, agent=spec.agent, by=by)
+            # The question is asked as its owner's.
+            return wanted + [replace(one, by="person") for one in wanted if one.act == "ask"]
+        if isinstance(spec, RunSpec):
+            return await lookups.rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
+        return await lookups.rights(deps, "report", *of, by=by)
+
+    async def form(self, deps: Deps, turn: Turn, record: StoredTask) -> Result:
+        spec = record.spec
+        id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow if isinstance(spec, RunSpec) else None
+        target = None if id_ is None else await target_by_id(turn, spec.does, id_)
+        return await open_form(deps, turn, spec.does, target, spec=spec, editing=record.id)
+
+    async def show(
+        self, deps: Deps, turn: Turn, records: Sequence[StoredTask], *, is_home: bool = False
+    ) -> Sequence[ShownThing[StoredTask]]:
+        answers = await TaskStore(deps.scripts).answers(records) if records and not is_home else {}
+        targets = await asyncio.gather(*(target_of(deps, task, is_asked=not is_home) for task in records))
+        found = []
+        for task, target in zip(records, targets, strict=True):
+            spec, (step, what) = task.spec, answers.get(task.id, ("", ""))
+            may = isinstance(spec, ReportSpec) or await lookups.may_read(deps, turn.user, spec.owner, spec.channel)
+            said = layout.words_of(task) if may else ""
+            continues = isinstance(spec, QuestionSpec) and spec.continues and task.thread_ts
+            link = kit.permalink(deps.workspace, spec.channel, task.ts)
+            thread = kit.permalink(deps.workspace, spec.channel, task.thread_ts) if continues else ""
+            called = layout.titled(task, target, said)
+            found.append(
+                ShownTask(
+                    record=task,
+                    called=called,
+                    target=target,
+                    step=step,
+                    what=what,
+                    link=link,
+                    said=said,
+                    thread_link=thread,
+                )
+            )
+        return found
+
+    def in_full(self, shown: ShownThing[StoredTask]) -> str:
+        by = f"Scheduled by {kit.named(shown.owner, 80)}: " if shown.owner else "Schedule: "
+        return f"{by}{shown.called}"
+
+    def row(self, shown: ShownThing[StoredTask], value: str, deps: Deps) -> ListRow:
+        assert isinstance(shown, ShownTask)  # noqa: S101 - from `show`
+        return layout.row(shown, value)
+
+    def status(self, record: StoredTask, deps: Deps) -> str:
+        return layout.status(record)
+
+    async def heading(self, deps: Deps, turn: Turn, mark: str) -> Heading:
+        may_add = [does for does, needs in NEEDS.items() if await deps.policy.may(turn.asked(*needs))]
+        forms = [
+            kit.button(said, layout.OPENS[does], "-")
+            for said, does in layout.FORMS
+            if does in may_add and (mark or does == "report")
+        ]
+        if mark:
+            return Heading("Schedules", "Nothing is scheduled yet.", forms)
+        return Heading("Scheduled reports", "No reports are scheduled yet.", forms)
+
+    async def deleted(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:
+        [shown] = await self.show(deps, turn, [record], is_home=False)
+        return layout.deleted(record, await deps.directory.user_name(record.spec.owner), shown.called)
+
+    async def now(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:
+        body = due_task(record, deps.now(), asked_by=turn.user, thread_ts=await continued(deps, record))
+        why = f"someone requested a {record.spec.does}"
+        await deps.inbox.put(body, event=f"report:{record.id}:asked:{turn.id}", why=why)
+        return layout.starting_now(record.spec.does)
+
+
+SCHEDULES: Final = Schedules()
+
+
+async def continued(deps: Deps, stored: StoredTask) -> str:
+    """Return the thread in which a question is asked; ``""`` if it starts one. Raises `StoreUnavailable`."""
+    spec = stored.spec
+    if not (isinstance(spec, QuestionSpec) and spec.continues and stored.thread_ts):
+        return ""
+    thread = ThreadKey(spec.team, spec.channel, stored.thread_ts)
+    return stored.thread_ts if await deps.sessions.thread(thread) else ""  # it's deleted, or too old
+
+
+async def target_of(deps: Deps, task: StoredTask, *, is_asked: bool = True) -> str:
+    """Return the name of a task's agent or workflow, ``Agent 7`` if it isn't known soon; ``""`` if it has none.
+
+    Unless *is_asked*, the service isn't asked: Home asks it no more than it has to.
+    """
+    spec, project = task.spec, deps.projects.get(task.spec.project)
+    if isinstance(spec, ReportSpec):
+        return ""
+    kind: Literal["agent", "workflow"] = "agent" if isinstance(spec, QuestionSpec) else "workflow"
+    id_ = spec.agent if isinstance(spec, QuestionSpec) else spec.workflow
+    name = ""
+    if project and not is_asked:
+        name = project.catalog.last_name(kind, id_)
+    elif project:
+        named = project.catalog.agent_name if kind == "agent" else project.catalog.workflow_name
+        name = await named(id_, is_current=True)
+    return name or f"{kind.title()} {id_}"
+
+
+async def target_by_id(turn: Turn, does: str, id_: int) -> Agent | Workflow | None:
+    """Return the agent or workflow with an ID from a button; None if it no longer exists."""
+    try:
+        if does == "question":
+            return await lookups.agent_by_id(turn, id_)
+        return await lookups.workflow_by_id(turn, id_)
+    except NoSuch:
+        return None
+
+
+async def open_form(
+    deps: Deps,
+    turn: Turn,
+    does: str,
+    target: Agent | Workflow | None = None,
+    *,
+    spec: Spec | None = None,
+    editing: str = "",
+    text: str = "",
+) -> Form:
+    """Open the form to schedule what a task *does*, or to change it, for people who may."""
+    if not editing:
+        await deps.policy.require(turn.asked(*NEEDS[does]))
+    zone = await zone_of(deps, turn.user) or "UTC"
+    thread_ts = turn.thread.root if turn.thread else ""
+    origin = await lookups.origin_of(deps, turn, thread_ts=thread_ts, editing=editing)
+    match does:
+        case "question":
+            agent = target if isinstance(target, Agent) else None
+            question = spec if isinstance(spec, QuestionSpec) else None
+            view = forms.question_form(origin, zone, agent, question, text=text)
+        case "run":
+            workflow = target if isinstance(target, Workflow) else None
+            view = forms.run_form(origin, zone, workflow, spec if isinstance(spec, RunSpec) else None, text=text)
+        case _:
+            view = forms.report_form(origin, zone, spec if isinstance(spec, ReportSpec) else None)
+    return Form(view, otherwise=layout.offer_form(does))
+
+
+async def zone_of(deps: Deps, user: str) -> str:
+    """Return a person's time zone; ``""`` if Slack doesn't say it."""
+    try:
+        return find_zone(await deps.directory.time_zone(user))
+    except BadSchedule:
+        return ""

@@ -1,0 +1,202 @@
+"""What people do with things that they set up: lists, buttons, Home, and what's asked before one is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from bridge.config_tables import Act
+from bridge.engine.feature import Feature
+from bridge.engine.home import Reads
+from bridge.engine.results import HomeChanged, Result, shown
+from bridge.engine.turn import Turn
+from bridge.errors import NotAllowed
+from bridge.features.deps import Deps
+from bridge.features.standing import kind as kinds, layout
+from bridge.features.standing.kind import Kind, ShownThing
+from bridge.features.standing.pauses import (
+    ASKED,
+    REMOVED,
+    may_start,
+    paused_because,
+    refusal_to_continue,
+    require_start,
+    tells_owner,
+)
+from bridge.features.standing.store import R, Spec
+from bridge.inbound import Click
+from bridge.slack.blockkit.lists import page_of, shown_on
+from bridge.slack.blockkit.reply import Block, Reply
+
+Problem = Literal["", "disabled", "channel", "name"]
+"""Why nothing can be posted in a channel: the bridge isn't enabled there, isn't in it, or the person can't see it."""
+
+
+def sets_up(feature: Feature, kind: Kind[Any]) -> None:
+    """Register a kind with its buttons, its list and its section of Home."""
+    feature.sets_up(kind.standing())
+    feature.home_section(partial(home, kind))
+    for verb, label in kind.verbs.items():
+        feature.button(kind.action(verb), label=label)(partial(pressed, kind))
+
+
+async def changeable(deps: Deps, turn: Turn, kind: Kind[R], id_: str) -> R | None:
+    """Return a thing that *turn*'s person may change; None if it was deleted. Raises `NotAllowed`."""
+    record = await kind.stored(deps).get(id_)
+    if record and turn.user != record.spec.owner and not await deps.policy.may(turn.asked(kind.act(record))):
+        raise NotAllowed(kind.noun(record).theirs)
+    return record
+
+
+async def pressed(kind: Kind[R], deps: Deps, turn: Turn, click: Click) -> Result:
+    """Handle a button of the list: a thing's owner may, and people who may set up such a thing.
+
+    What starts it, or has it start again, needs the rights of the person who pressed, too.
+    """
+    verb, (page, _, id_) = click.action_id.removeprefix(f"{kind.name}:"), click.value.partition(":")
+    if verb in {kinds.PAGE, kinds.NEXT_PAGE}:
+        return shown(await listed(kind, deps, turn, click.value, replaces_original=click.is_ephemeral))
+    record = await changeable(deps, turn, kind, id_)
+    if record is None:
+        return HomeChanged() if click.view else shown(layout.gone(kind))
+    if verb == kinds.EDIT:
+        return await _edited(kind, deps, turn, record)
+    about, store = await kind.about(deps, record), kind.stored(deps)
+    if by := kind.starts.get(verb):
+        wanted = await kind.rights(deps, record.spec)
+        if refused := await refusal_to_continue(deps, turn, record.spec, kind.cannot(record), about, *wanted):
+            return refused
+        await require_start(deps, turn, record.spec, *await kind.rights(deps, record.spec, user=turn.user, by=by))
+    match verb:
+        case kinds.NOW:
+            said = await kind.now(deps, turn, record)
+            return HomeChanged() if click.view else shown(said, "requested", about)
+        case kinds.PAUSE:
+            told, what = await tells_owner(deps, turn, kind, record, did="paused"), "paused"
+            await deps.inbox.write(*store.pause(id_, ASKED, *told))
+        case kinds.RESUME:
+            what = "resumed"
+            if record.paused:
+                await deps.inbox.write(*store.resume(record, deps.now()))
+        case _:
+            told, what = await tells_owner(deps, turn, kind, record, did="deleted"), "deleted"
+            await deps.inbox.write(*store.delete(id_, *told))
+    if click.view:
+        return HomeChanged()
+    above = await kind.deleted(deps, turn, record) if what == "deleted" else None
+    if above and page == kinds.ALONE:
+        return shown(above, what, about)
+    return shown(await listed(kind, deps, turn, page, replaces_original=True, above=above), what, about)
+
+
+async def _edited(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> Result:
+    """Open the form that changes a thing, for its owner and those who may start it."""
+    spec = record.spec
+    if turn.user != spec.owner:
+        wanted = await kind.rights(deps, spec, user=turn.user, by=kind.starts[kinds.EDIT])
+        await require_start(deps, turn, spec, *wanted)
+    turn.project_key = spec.project  # the form's menus are about that one, wherever the list was opened
+    return await kind.form(deps, turn, record)
+
+
+async def offers(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> frozenset[str]:
+    """Return the verbs of the buttons that *turn*'s person may press, as far as it's known soon."""
+    is_own = turn.user == record.spec.owner
+    if not is_own and not await deps.policy.may(turn.asked(kind.act(record))):
+        return frozenset()
+    if not kind.is_readable(record):
+        return frozenset({kinds.DELETE})
+    offered = {verb for verb in (*kind.verbs, *kind.more) if verb not in kind.starts}
+    for by in set(kind.starts.values()):
+        if await may_start(deps, turn, record.spec, kind.rights(deps, record.spec, user=turn.user, by=by)):
+            offered |= {verb for verb, starter in kind.starts.items() if starter == by}
+    return frozenset(offered | ({kinds.EDIT} if is_own else set()))
+
+
+def with_removed(deps: Deps, records: Iterable[Any]) -> list[Any]:
+    """Return *records*; one whose project was removed counts as paused."""
+    return [
+        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED)) for one in records
+    ]
+
+
+async def listed(
+    kind: Kind[R],
+    deps: Deps,
+    turn: Turn,
+    value: str = "",
+    *,
+    replaces_original: bool = False,
+    above: Reply | None = None,
+) -> Reply:
+    """Show the page that a button's *value* names, below what was just done (*above*).
+
+    These are the things that the person may know of, paused ones last: all but those in other people's direct messages.
+    Names are looked up only for those shown. Raises `StoreUnavailable`.
+    """
+    name = value.partition(":")[0]
+    number = name.lstrip("abcdefghijklmnopqrstuvwxyz")
+    mark = name.removesuffix(number)
+    known = [
+        record
+        for record in with_removed(deps, await kind.stored(deps).all())
+        if kind.is_listed(record, mark) and (record.spec.owner == turn.user or not record.spec.channel.startswith("D"))
+    ]
+    known.sort(key=lambda record: (bool(record.paused), *kind.order(record)))
+    places = shown_on(page_of(number), len(known), layout.A_PAGE)
+    page, rows = places.start // layout.A_PAGE, []
+    for one in await kind.show(deps, turn, known[places.start : places.stop], is_home=False):
+        owner = await deps.directory.user_name(one.record.spec.owner)
+        project = deps.projects.name_of(one.record.spec.project) if deps.projects.is_several else ""
+        full = replace(one, owner=owner, project=project, offers=await offers(kind, deps, turn, one.record))
+        rows.append((full, kind.row(full, f"{mark}{page}:{one.record.id}", deps), status(kind, deps, one.record)))
+    heading = await kind.heading(deps, turn, mark)
+    return layout.listed(
+        kind, heading, rows, page, len(known), mark=mark, above=above, replaces_original=replaces_original
+    )
+
+
+def status(kind: Kind[R], deps: Deps, record: R) -> str:
+    """Return the state of a thing in a few words."""
+    return paused_because(record.paused) if record.paused else kind.status(record, deps)
+
+
+async def home(kind: Kind[R], deps: Deps, turn: Turn, reads: Reads) -> list[Block]:
+    """Return the section of Home with what the person set up."""
+    whose = (turn.team, turn.user, turn.project_key)
+    records = with_removed(deps, await kind.stored(deps).all(reads))
+    theirs = [one for one in records if (one.spec.team, one.spec.owner, one.spec.project) == whose]
+    theirs.sort(key=lambda one: (bool(one.paused), *kind.order(one)))
+    rows = []
+    for one in await kind.show(deps, turn, theirs[: layout.MOST_IN_HOME], is_home=True):
+        full: ShownThing[Any] = replace(one, offers=await offers(kind, deps, turn, one.record))
+        rows.append((full, kind.row(full, f"{kinds.HOME}:{one.record.id}", deps)))
+    return layout.home_section(kind, rows, len(theirs))
+
+
+async def problem_with(deps: Deps, turn: Turn, channel: str, act: Act) -> Problem:
+    """Return why what *turn*'s person sets up can't be posted in a channel, as far as Slack says."""
+    if deps.policy.rules.not_listed("", channel):
+        return "disabled"
+    if not channel or not await deps.directory.may_post(channel):
+        return "channel"
+    return "name" if await deps.refusal_now(turn.user, channel, turn.asked(act, channel=channel)) == "left" else ""
+
+
+async def same(kind: Kind[R], deps: Deps, spec: Spec, but: Sequence[str]) -> R | None:
+    """Return the thing that's the same for people as *spec*, if there's one besides those with the IDs *but*."""
+    for record in await kind.stored(deps).all():
+        if record.id not in but and record.spec.identity == spec.identity:
+            return record
+    return None
+
+
+async def save(kind: Kind[R], deps: Deps, turn: Turn, record: R, before: R | None) -> None:
+    """Stage what stores a thing, or gives the one *before* another spec, whose owner is told."""
+    if before is None:
+        turn.stage(*kind.stored(deps).add(record, deps.now()))
+    else:
+        told = await tells_owner(deps, turn, kind, before, did="changed")
+        turn.stage(*kind.stored(deps).change(record, *told))
