@@ -303,7 +303,7 @@ class Click(Interaction):
     """A click on a button, or a choice in a menu: *action_id* and *value* are from the bridge's block.
 
     *message_ts* is the block's message, *thread_ts* its thread, or ``""``. Only one person sees a message that
-    *is_ephemeral*.
+    *is_ephemeral*. It *is_sure*: its person was asked whether they meant it.
     """
 
     kind: Literal["click"] = "click"
@@ -313,6 +313,7 @@ class Click(Interaction):
     message_ts: str = ""
     thread_ts: str = ""
     is_ephemeral: bool = False
+    is_sure: bool = False
     view: str = ""  # "home" or "modal", with *channel* in its private_metadata; "" in a message
     view_hash: str = ""
     private_metadata: str = ""

@@ -7,7 +7,6 @@ from typing import Any
 import httpx
 import pytest
 
-from bridge.ends import notices
 from bridge.features.conversations import fences
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL
@@ -99,7 +98,7 @@ async def test_typing_an_option_works_too(harness: Harness) -> None:
     assert texts(harness) == ["hello", "No"]
 
 
-async def test_someone_elses_press_needs_send_it(harness: Harness) -> None:
+async def test_someone_elses_press_needs_send_it_and_then_counts_as_theirs(harness: Harness) -> None:
     root = await asked(harness)
     await harness.slack.people.say(BOB, GENERAL, "I'm here, too", thread_ts=root)
     await harness.work()
@@ -109,10 +108,12 @@ async def test_someone_elses_press_needs_send_it(harness: Harness) -> None:
     assert texts(harness) == ["hello"]
     assert buttons(with_buttons(harness)) == ["Yes, refund", "No"]
     private = harness.seen.ephemerals[-1]
-    assert notices.SEND_REPLY in str(private.blocks)
-    await harness.slack.ui.click(BOB, GENERAL, private.ts, notices.SEND_REPLY)
+    assert private.text == "I didn't send “No” to the agent, because it's talking with someone else here."
+    await harness.slack.ui.click(BOB, GENERAL, private.ts, fences.MEANT)
     await harness.work()
     assert texts(harness) == ["hello", "No"]
+    assert harness.seen.messages[1].text.startswith("✓ No · Bob")
+    assert "option:" not in str(harness.seen.messages[1].blocks)
 
 
 async def test_the_askers_press_counts_though_others_wrote_or_pressed(harness: Harness) -> None:
@@ -191,6 +192,12 @@ async def test_a_fence_with_a_file_name_is_posted_as_that_file(harness: Harness)
         ("notes.md", b"# Hi\n"),
     ]
     assert "📎 `report.csv` · 2 lines, 8 bytes · `a,b`" in str(harness.seen.messages[0].blocks)
+
+
+async def test_the_first_five_of_many_files_are_posted(harness: Harness) -> None:
+    await asked(harness, "\n\n".join(f"```csv {number}.csv\na\n```" for number in range(1, 8)))
+
+    assert [file.title for file in harness.slack.files] == ["1.csv", "2.csv", "3.csv", "4.csv", "5.csv"]
 
 
 async def test_without_the_permission_a_file_stays_a_fence(harness: Harness) -> None:

@@ -296,7 +296,7 @@ async def choose_option(deps: Deps, turn: Turn, click: Click) -> Result:
             thread=thread,
             condition=Condition.BOUND,
             is_limited=True,
-            is_auto=not is_direct and (set_here.replies or deps.channels.replies) == "auto",
+            is_auto=not (is_direct or click.is_sure) and (set_here.replies or deps.channels.replies) == "auto",
             why="it was chosen from the agent's options",
             writes=question.uses(),
         )
@@ -304,8 +304,7 @@ async def choose_option(deps: Deps, turn: Turn, click: Click) -> Result:
     if put.end == "stale":
         return await question.answered() or shown(notices.already_used(), "already")
     if put.end == "others":
-        await deps.inbox.write(*deps.inbox.drafts.keeps(message))
-        return shown(notices.unmentioned(str(message.key)), "others")
+        return shown(fences.wasnt_asked(click.value, f"{click.message_ts}:{click.action_id}:{click.value}"), "others")
     return _put_by_button(put, fences.answered(click.value, await deps.directory.user_name(turn.user)))
 
 
@@ -313,6 +312,14 @@ def _pressed_at(turn: Turn) -> str:
     """Return the time of a press as a ``ts``, which no other press has."""
     milliseconds = round(turn.record.accepted_at.timestamp() * 1000)
     return f"{milliseconds // 1000}.{milliseconds % 1000:03}{crc32(turn.id.encode()) % 1000:03}"
+
+
+@conversations.button(fences.MEANT, label="button: Send it")
+async def option_meant(deps: Deps, turn: Turn, click: Click) -> Result:
+    """Press the option that wasn't sent, as its person meant it."""
+    ts, action_id, value = (*click.value.replace("option:", "option-", 1).split(":", 2), "", "")[:3]
+    await _press(deps, turn, action_id.replace("-", ":"), value, at=_thread_of(click), ts=ts, is_sure=True)
+    return shown(notices.SENT_REPLY, "pressed")
 
 
 for _option in (*fences.CHOSEN, fences.CHOSEN_IN_MENU):
@@ -358,12 +365,14 @@ async def send_again_in_home(deps: Deps, turn: Turn, click: Click) -> Result:
     return HomeChanged()
 
 
-async def _press(deps: Deps, turn: Turn, action_id: str, value: str, *, at: ThreadKey, ts: str) -> None:
+async def _press(
+    deps: Deps, turn: Turn, action_id: str, value: str, *, at: ThreadKey, ts: str, is_sure: bool = False
+) -> None:
     """Queue a click on a control of the message *ts* in the thread *at*, once. Raises `NotAllowed`."""
     await _check_sees(deps, turn, at.channel)
     press = Click(
         team=turn.team, channel=at.channel, user=turn.user, action_id=action_id, value=value, message_ts=ts,
-        thread_ts=at.root, project=turn.project_key,
+        thread_ts=at.root, project=turn.project_key, is_sure=is_sure,
     )  # fmt: skip
     await deps.inbox.put(press, event=f"pressed:{turn.id}")
 

@@ -24,6 +24,7 @@ CHOSEN: Final = tuple(f"option:{number}" for number in range(10))
 """The buttons' action IDs, which differ within a block; the value is the option."""
 
 CHOSEN_IN_MENU: Final = "option:menu"
+MEANT: Final = "option:meant"
 
 MAY_HAVE: Final = re.compile(r"^ {0,3}(?:`{3,}+|~{3,}+)[ \t]*+(?:options[ \t\r]*$|[^`\n]*\.[A-Za-z])", re.MULTILINE)
 """A line with which such a fence may begin."""
@@ -57,8 +58,12 @@ def read(answer: str, *, has_files: bool) -> Read:
     """Find the fences in an agent's *answer*; without *has_files*, files stay fences."""
     answer = answer.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
     lines, options, files = answer.split("\n"), tuple[str, ...](), list[Attachment]()
-    for token in reversed(_parser().parse(answer)):
-        if token.type != "fence" or token.level or token.map is None:
+    fences = [token for token in _parser().parse(answer) if token.type == "fence" and not token.level]
+    handed_over = [token for token in fences if has_files and _name(token.info) and _is_file(token.content)][
+        :_MOST_FILES
+    ]
+    for token in reversed(fences):
+        if token.map is None:
             continue
         begin, end = token.map
         if token.info.strip() == _ASK:
@@ -67,7 +72,8 @@ def read(answer: str, *, has_files: bool) -> Read:
                 lines[begin:end] = [f"- {option}" for option in asked]
             else:
                 lines[begin:end], options = [], asked
-        elif has_files and len(files) < _MOST_FILES and (name := _name(token.info)) and _is_file(token.content):
+        elif token in handed_over:
+            name = _name(token.info)
             files.insert(0, Attachment(name=name, content=token.content))
             lines[begin:end] = [_preview(name, token.content)]
     return Read("\n".join(lines).strip("\n"), options, tuple(files))
@@ -112,6 +118,12 @@ def question(options: Sequence[str], speaker: Speaker | None) -> Reply:
     listed = "\n".join(f"• {option}" for option in options[: kit.OPTIONS])
     question = kit.reply(listed, *kit.rows_of(elements), audience=Audience.THREAD)
     return question.model_copy(update={"speaker": speaker})
+
+
+def wasnt_asked(option: str, value: str) -> Reply:
+    """Say that an option wasn't sent, as the agent asked someone else, and offer to send it with a button's *value*."""
+    text = f"I didn't send {kit.quoted(option, 80)} to the agent, because it's talking with someone else here."
+    return kit.ask(text, kit.button("Send it", MEANT, value))
 
 
 def answered(option: str, name: str) -> Reply:

@@ -33,8 +33,9 @@ _PAGES: Final = (
 )
 _ORDER: Final = re.compile(r"\border\D{0,12}(\d{3,6})\b", re.IGNORECASE)
 _STATES: Final = ("is being packed", "shipped yesterday", "was delivered this morning", "is waiting for payment")
-_CANCEL: Final = re.compile(r"(?P<yes>^yes, )?\bcancel\b", re.IGNORECASE)
+_CANCEL: Final = re.compile(r"(?P<yes>\byes, )?\bcancel\b", re.IGNORECASE)
 _ASKS: Final = "{order} Shall I cancel it?\n\n```options\nYes, cancel order {number}\nNo, keep it\n```"
+_KEEP: Final = re.compile(r"\bno, keep it\b", re.IGNORECASE)
 _NEWS: Final = re.compile(r"\bwhat(?:'s|’s| is| has)? (?:changed|new)\b", re.IGNORECASE)  # noqa: RUF001 - as phones write it
 _SINCE_YESTERDAY: Final = "Since yesterday: 42 orders, 3 tickets still open, and green tea is running low."
 _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
@@ -52,6 +53,8 @@ def look_up(talk: Talk, message: str) -> AgentReply:
             [f"Order {order[1]} is cancelled."] if cancel["yes"] else [_ASKS.format(order=found[0], number=order[1])]
         )
         return AgentReply(found[0], tools_used=tools)
+    if _KEEP.search(message):
+        return AgentReply("OK, it stays as it is.", tools_used=tools)
     if _NEWS.search(message):
         tools.append("order_status")
         found.insert(0, _SINCE_YESTERDAY)
