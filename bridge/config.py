@@ -474,7 +474,9 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
     elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS and len(place) > 1:
         variable = _variable(str(place[1]))
         cure = f'set {variable} in .env, and write api_key_env = "{variable}" here'
+        cure = "put it into PROJECT_API_KEY" if table is DefaultProjectTable else cure
         problem = f"isn't allowed, since this file can't hold keys: {cure}"
+        problem = "isn't a setting: did you mean keys?" if isinstance(error["input"], list) else problem
     elif near := difflib.get_close_matches(name, fields, n=1, cutoff=0.6):
         problem = f"isn't a setting: did you mean {near[0]}?"
     else:

@@ -57,7 +57,7 @@ class UnknownName(NamedTuple):
         """Say which rule or limit names nothing: ``rule 1 names no workflow: “Imprt”; nearest: “Import”``."""
         table, at, *_ = self.place
         nearest = f"; nearest: {', '.join(kit.quoted(name, 60) for name in self.nearest)}" if self.nearest else ""
-        number = f" {at + 1}" if isinstance(at, int) else ""
+        number = f" {at + 1 if isinstance(at, int) else at}"
         return f"{str(table).removesuffix('s')}{number} names no {self.kind}: {kit.quoted(self.entry, 60)}{nearest}"
 
 
@@ -75,6 +75,9 @@ def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> 
                 yield from _unknown_projects(config, place, only)
             case "person" | "group":
                 yield from _unknown_groups(place, only, lists)
+    for project in config.projects:
+        for at, key in enumerate(project.keys):
+            yield from _unknown_groups(("projects", project.id, "keys", at, "who"), key.who, lists)
     if not gates_only:
         yield from _in_channels(config, lists)
         agents = _of(config.projects, "agent", lists)

@@ -170,6 +170,14 @@ async def test_statistics_and_recents_are_apart(harness: Harness) -> None:
         ),
         ('{who = "S0FINANCE", api_key_env = "FINANCE_KEY"}', 'write it as who = ["S0123456789"]'),
         ('{whos = ["S0FINANCE"], api_key_env = "FINANCE_KEY"}', "isn't a setting: did you mean who?"),
+        (
+            '{who = ["S0A"], api_key_env = "FINANCE_KEY"}]\nkey = ["x"',
+            "projects.default.key isn't a setting: did you mean keys?",
+        ),
+        (
+            '{who = ["S0A"], api_key_env = "FINANCE_KEY"}]\nkey = "x"\nrepeat = ["Support"',
+            "put it into PROJECT_API_KEY",
+        ),
         ('"S0FINANCE"', 'write it as keys = [{who = ["S0123456789"], api_key_env = "FINANCE_KEY"}]'),
         (
             '{who = ["S0A"], api_key_env = "FINANCE_KEY"}, {who = ["U0B", "S0A"], api_key_env = "OTHER_KEY"}',

@@ -29,7 +29,9 @@ LISTS = Lists(
 
 def config_of(folder: Path, text: str) -> Config:
     (folder / "bridge.toml").write_text(text, encoding="utf-8")
-    return read_config(folder / "bridge.toml", {}, default_project({"PROJECT_BASE_URL": "http://p.test"}))
+    return read_config(
+        folder / "bridge.toml", {"FINANCE_KEY": "k"}, default_project({"PROJECT_BASE_URL": "http://p.test"})
+    )
 
 
 async def check(emulated: EmulatedSlack, folder: Path, text: str) -> list[Row]:
@@ -81,6 +83,16 @@ async def test_a_sound_file_has_one_row(emulated: EmulatedSlack, tmp_path: Path)
         ('[[rules]]\nprojects = ["data"]', "rules[1].projects", "names “data”, which fits no project"),
         ('[channels.C0GENERAL]\nagent = "Sales"', "channels.C0GENERAL.agent", "names “Sales”, and the service has no"),
         ('[agents.Sales]\nface = ":fox_face:"', "agents.Sales", "names “Sales”, and the service has no such agent"),
+        (
+            '[projects.default]\nkeys = [{who = ["S0NONE0001"], api_key_env = "FINANCE_KEY"}]',
+            "projects.default.keys[1].who",
+            "names S0NONE0001, and Slack doesn't know a user group",
+        ),
+        (
+            '[projects.default]\nkeys = [{who = ["U0NONE0001"], api_key_env = "FINANCE_KEY"}]',
+            "projects.default.keys[1].who",
+            "names U0NONE0001, and Slack doesn't know a person",
+        ),
     ],
 )
 async def test_a_problem_has_its_place_and_a_cure(

@@ -36,7 +36,8 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists) -> 
 
     *lists* have what the projects have, as far as they answered.
     """
-    if not (config.rules or config.channels or config.agents or config.limits):
+    keys = any(project.keys for project in config.projects)
+    if not (config.rules or config.channels or config.agents or config.limits or keys):
         return []
     rules = [Rule.of(one, at) for at, one in enumerate(config.rules, start=1)]
     rows = [*_never(rules), *await _unknown_to_slack(values, config, lists)]
@@ -67,6 +68,9 @@ def _ids(config: Config) -> Iterator[tuple[Place, str]]:
         if rule.approve:
             yield from ((("rules", at, "approve"), one) for one in rule.approve.by or ())
     yield from ((("channels", id_), id_) for id_ in config.channels)
+    for project in config.projects:
+        for at, key in enumerate(project.keys):
+            yield from ((("projects", project.id, "keys", at, "who"), one) for one in key.who)
     for at, limit in enumerate(config.limits):
         if limit.per in {"person", "group", "channel"}:
             yield from ((("limits", at, "only"), one) for one in limit.only or ())
