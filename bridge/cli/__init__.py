@@ -21,7 +21,8 @@ COMMANDS: Final = {
     "manifest": "Print the Slack app manifest.",
     "status": "Show what each process is doing.",
     "audit": "Show who did what, where and when.",
-    "reports": "List everything that's scheduled, alerts, and channel settings.",
+    "export": "Print everything that people have set up, as JSON lines.",
+    "import": "Set up what bridge export printed.",
     "check": "Check the settings, Slack, Redis and the project.",
     "config": "Show where settings come from, or reload the projects.",
     "catch-up": "Find and answer messages missed in an outage.",
@@ -34,7 +35,7 @@ COMMANDS: Final = {
 
 def command_of(name: str) -> Any:
     """Import a command from its module: a function, or an app with subcommands."""
-    attribute = name.replace("-", "_")
+    attribute = "imports" if name == "import" else name.replace("-", "_")  # a keyword names no module
     found = getattr(import_module(f"{__name__}.{attribute}"), attribute)
     if not isinstance(found, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)

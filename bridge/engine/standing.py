@@ -1,7 +1,8 @@
 """`Standing`: a kind of thing that people set up, and that stays in Redis until it's deleted or over.
 
 Each feature registers its kinds (`Feature.sets_up`). Whatever is about all that people set up goes through them:
-erasing a person (`bridge forget`), what an emptied Redis has lost (`bridge.queue.wipe`), and what's paused (incidents).
+erasing a person (`bridge forget`), what an emptied Redis has lost (`bridge.queue.wipe`), what's paused (incidents), and
+`bridge export` and `bridge import`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,45 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, Field
 
 from bridge.queue.keys import Keys
 from bridge.queue.scripting import Scripts
 
+T = TypeVar("T")
+
 
 async def _nothing_paused(_: object) -> Sequence[str]:
     return ()
+
+
+class ExportedLine(BaseModel, frozen=True, extra="forbid"):
+    """A thing of a *kind* (`Standing.noun`) in an export: its *spec* is what was set up, and *state* what came of it.
+
+    Without an *id*, it gets one. *added* is when it was set up, in ms.
+    """
+
+    kind: str
+    id: str = Field("", pattern=r"^[\w:-]{0,64}$")
+    added: int = Field(0, ge=0, le=2**52)
+    spec: dict[str, Any]
+    state: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Portable(Generic[T]):
+    """How things of a kind are exported as *lines*, and imported: all are *read* before any is *written*.
+
+    *read* raises ValueError with what's wrong. *written* returns how many of them weren't as they were stored; raises
+    `ConfigurationError` if there are too many.
+    """
+
+    lines: Callable[[Scripts], Awaitable[list[ExportedLine]]]
+    read: Callable[[ExportedLine], T]
+    written: Callable[[Scripts, Sequence[T], datetime], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +57,8 @@ class Standing:
 
     *count* returns how many there are. *erase* deletes those of a person, or takes the person's name off what others
     still need, and returns how many that were; None if they name no one. *paused* returns the reasons why some are
-    paused, given the features' ``Deps``. All of them may raise `StoreUnavailable`.
+    paused, given the features' ``Deps``. All of them may raise `StoreUnavailable`. What is not *portable*
+    is exported with another kind, or not at all.
     """
 
     noun: str
@@ -34,6 +67,7 @@ class Standing:
     count: Callable[[Scripts], Awaitable[int]]
     erase: Callable[[Scripts, str], Awaitable[int]] | None
     paused: Callable[[Any], Awaitable[Sequence[str]]] = _nothing_paused
+    portable: Portable[Any] | None = None
 
     def counted(self, number: int) -> str:
         """Write a count: ``1 alert``, ``2 alerts``."""

@@ -13,10 +13,11 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.features.alerts.alert import COOLING, AlertSpec, StoredAlert
-from bridge.features.alerts.listing import read_alerts
+from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.registry import features
+from bridge.features.standing.portable import portable
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
@@ -269,7 +270,7 @@ async def test_a_message_that_waits_is_noticed(harness: Harness) -> None:
 
 @pytest.mark.parametrize("paused", ["", "asked"])
 async def test_an_alert_whose_condition_is_no_longer_known_can_only_be_deleted(harness: Harness, paused: str) -> None:
-    """Others go on, and `bridge reports` lists what can be set again."""
+    """Others go on, and `bridge export` has what can be set up again."""
     await set_up(harness, "limit runs > 80%")
     await harness.store.redis.hset(harness.store.scripts.keys.alert("a1"), "paused", paused)
     await fires(harness)
@@ -279,7 +280,8 @@ async def test_an_alert_whose_condition_is_no_longer_known_can_only_be_deleted(h
 
     assert "limit runs &gt; 80%, paused: its condition isn't supported" in listed.text
     assert "alert:resume" not in str(listed.blocks)
-    assert [one.condition for one in await read_alerts(harness.store.scripts)] == [MANY]
+    lines = await portable(ALERTS).lines(harness.store.scripts)
+    assert [line.spec["condition"] for line in lines] == [MANY]
     await harness.press("alert:delete", "0:a1", BOB)
     assert [one.id for one in await store(harness).all()] == ["a2"]
 

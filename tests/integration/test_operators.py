@@ -1,4 +1,4 @@
-"""What operators run next to a bridge: trace, dead, audit, forget, reports and check; on one bridge."""
+"""What operators run next to a bridge: trace, dead, audit, forget, export and check; on one bridge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Error
-from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, GUEST, RANDOM, SHARED
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, GENERAL, GUEST, RANDOM, SHARED, TEAM
 from support.forks import run
 from support.secrecy import BOT_TOKEN, secrets_in
 from support.system import System, shared_system, text_of
@@ -131,7 +131,7 @@ async def _dead(system: System) -> bool:
 
 async def test_each_command_names_the_namespace_and_redis_it_reads(system: System, tmp_path: Path) -> None:
     place = system.redis_url
-    commands = (("audit",), ("dead", "list"), ("reports",), ("trace", link("1.000100")))
+    commands = (("audit",), ("dead", "list"), ("trace", link("1.000100")))
 
     found = [await bridge_says(system, tmp_path, *words, "--json", **project_of(system)) for words in commands]
     code, nothing, elsewhere = await bridge_says(system, tmp_path, "audit", "--json", BRIDGE_NAMESPACE="nobodys")
@@ -210,7 +210,7 @@ async def test_a_forgotten_person_is_in_no_key(system: System, tmp_path: Path) -
     assert [key for key in await system.keys() if ALICE in key] == []
 
 
-async def test_reports_are_listed_and_set_again_by_command(system: System, tmp_path: Path) -> None:
+async def test_what_people_set_up_is_exported_and_imported_by_command(system: System, tmp_path: Path) -> None:
     key = f"{{{system.namespace}}}:reports"
     await system.slack.ui.command(ALICE, RANDOM, "/stats", "report weekly fri 17:00 berlin")
 
@@ -219,24 +219,26 @@ async def test_reports_are_listed_and_set_again_by_command(system: System, tmp_p
 
     await wait_until(made, "the report is scheduled")
     (report,) = await made()
-    _, listed, _ = await bridge_says(system, tmp_path, "reports", "--json")
-    (tmp_path / "list.json").write_text(listed)
+    _, exported, _ = await bridge_says(system, tmp_path, "export")
+    (tmp_path / "export.jsonl").write_text(exported)
     for index in ("reports", "due"):
         await system.redis.zrem(f"{{{system.namespace}}}:{index}", report)
     await system.redis.delete(f"{{{system.namespace}}}:report:{report}")
 
-    code, printed, _ = await bridge_says(system, tmp_path, "reports", "import", "list.json")
-    _, shown, _ = await bridge_says(system, tmp_path, "reports")
-    _, again, _ = await bridge_says(system, tmp_path, "reports", "--json")
+    code, printed, _ = await bridge_says(system, tmp_path, "import", "export.jsonl")
+    _, twice, _ = await bridge_says(system, tmp_path, "import", "export.jsonl")
+    _, again, _ = await bridge_says(system, tmp_path, "export")
 
-    assert (code, printed[:14]) == (0, "Set 1 report a")
-    assert json.loads(again)["channels"] == json.loads(listed)["channels"]
-    assert [one["id"] for one in json.loads(again)["reports"]] == [report]
-    assert f"  every Friday at 17:00 (Europe/Berlin) in {RANDOM}, by {ALICE}\n" in shown
+    assert (code, printed) == (0, "Set up: 1 schedule.\n")
+    assert twice == "Set up: nothing. 1 already there.\n"
+    assert again == exported
+    heading, line = (json.loads(one) for one in exported.splitlines())
+    assert heading == {"bridge": "export", "v": 1, "team": TEAM}
+    assert (line["kind"], line["id"], line["spec"]["owner"]) == ("schedule", report, ALICE)
 
-    (tmp_path / "list.json").write_text('{"reports": [{}]}')
-    code, _, complaint = await bridge_says(system, tmp_path, "reports", "import", "list.json")
-    assert (code, complaint.splitlines()[1]) == (2, "reports[0].zone is missing")
+    (tmp_path / "export.jsonl").write_text(f'{json.dumps(heading)}\n{{"kind": "alert"}}\n')
+    code, _, complaint = await bridge_says(system, tmp_path, "import", "export.jsonl")
+    assert (code, complaint.splitlines()[1]) == (2, "Line 2: spec is missing")
 
 
 async def test_the_check_shows_a_persons_permissions_and_reasons(system: System, tmp_path: Path) -> None:

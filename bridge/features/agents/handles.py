@@ -8,14 +8,16 @@ at once; a job finds what they missed.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from pydantic import BaseModel
 
-from bridge.engine.standing import Standing, size
+from bridge.engine.standing import ExportedLine, Portable, Standing, size
 from bridge.ids import base_of
 from bridge.names.folding import fold
 from bridge.project.models import Agent
@@ -202,4 +204,29 @@ async def _erase_owner(scripts: Scripts, user: str) -> int:
     return len(erased)
 
 
-HANDLES: Final = Standing(noun="handle", plural="handles", keys=("handles",), count=size("handles"), erase=_erase_owner)
+async def _lines(scripts: Scripts) -> list[ExportedLine]:
+    stored = await stored_handles(scripts.redis, scripts.keys.namespace)
+    return [ExportedLine(kind="handle", id=group, spec=json.loads(text)) for group, text in sorted(stored.items())]
+
+
+def _read(line: ExportedLine) -> tuple[str, Handle]:
+    """Read an exported handle, with the ID of its user group. Raises ValueError."""
+    if not re.fullmatch(r"S[A-Z0-9]{2,30}", line.id, re.ASCII):
+        raise ValueError("id isn't valid: use a user group's, such as S0123456789")
+    return line.id, Handle.model_validate(line.spec)
+
+
+async def _written(scripts: Scripts, items: Sequence[tuple[str, Handle]], _now: datetime) -> int:
+    stored = await stored_handles(scripts.redis, scripts.keys.namespace)
+    new = {group: text for group, handle in items if (text := handle.model_dump_json()) != stored.get(group)}
+    writes = [("field", scripts.keys.handles(), 0, group, text) for group, text in new.items()]
+    if writes:
+        await scripts.run("write", as_json(writes), confirmed=True)
+        await signal_settings(scripts)
+    return len(new)
+
+
+HANDLES: Final = Standing(
+    noun="handle", plural="handles", keys=("handles",), count=size("handles"), erase=_erase_owner,
+    portable=Portable(_lines, _read, _written),
+)  # fmt: skip

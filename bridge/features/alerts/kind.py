@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from bridge.engine.results import Form
 from bridge.engine.turn import Turn
+from bridge.errors import BadAlert
 from bridge.features import lookups
 from bridge.features.alerts import layout
-from bridge.features.alerts.alert import UNREADABLE, StoredAlert
+from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert
+from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.store import AlertStore
 from bridge.features.buttons import ALERT_FORM
 from bridge.features.deps import Deps
@@ -67,6 +69,13 @@ class Alerts(Kind[StoredAlert]):
     async def rights(self, deps: Deps, spec: Spec, *, user: str = "", by: Starter = "alert") -> list[Asked]:
         of = (user or spec.owner, spec.channel, spec.project)
         return await lookups.rights(deps, "alert", *of, workflow=getattr(spec, "run", None), by=by)
+
+    def read(self, spec: dict[str, Any]) -> AlertSpec:
+        read = AlertSpec.model_validate(spec)
+        try:
+            return read.model_copy(update={"condition": read_condition(read.condition).words})
+        except BadAlert:
+            raise ValueError("condition can't be understood: use one such as runs < 1 in 24h") from None
 
     async def form(self, deps: Deps, turn: Turn, record: StoredAlert | None, typed: str = "") -> Form:
         """Open the form, with an alert as *typed*, or a stored one that it changes."""

@@ -6,7 +6,6 @@ however many processes evaluate it, and whichever of them dies, each edge gets e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -26,8 +25,7 @@ class AlertStore(SetUpStore[StoredAlert]):
     most = MOST_ALERTS
     anew = ("unknown", "told")
 
-    def _parse(self, id_: str, fields: Mapping[str, str]) -> StoredAlert:
-        return StoredAlert.from_redis(id_, fields)
+    parse = staticmethod(StoredAlert.from_redis)
 
     def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition holds since *at*, unless it was known or changed."""

@@ -6,7 +6,6 @@ the claim of a slot (`ends`) when its time is over. Whatever dies, and however m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -43,8 +42,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
         super().__init__(scripts)
         self._scripts = scripts
 
-    def _parse(self, id_: str, fields: Mapping[str, str]) -> StoredRequest:
-        return StoredRequest.from_redis(id_, fields)
+    parse = staticmethod(StoredRequest.from_redis)
 
     async def waiting(self, reads: Reads | None = None) -> list[StoredRequest]:
         """Return the requests that wait, first those that end first, without those of a newer version."""

@@ -8,15 +8,18 @@ A record that has only an agent is stored as the agent's ID alone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
 from bridge.config_tables import AppTable, ChannelTable
 from bridge.engine.projects import ServedProjects
-from bridge.engine.standing import Standing, size
+from bridge.engine.standing import ExportedLine, Portable, Standing, size
+from bridge.errors import ConfigurationError
 from bridge.ids import base_of
 from bridge.names.folding import name_key
 from bridge.names.listing import Listing
@@ -31,6 +34,8 @@ from bridge.slack.senders import Sender, read_key, sender_id
 log = logging.getLogger(__name__)
 
 VERSION: Final = 1
+_NOUN: Final = "channel with settings"
+_ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile
 Replies = Literal["auto", "all", "mentions"]
 """Which replies in a thread go to its agent without a mention: those of the person it's talking with, all, or none."""
 
@@ -249,6 +254,50 @@ async def _erase_rules(scripts: Scripts, user: str) -> int:
     return count
 
 
+async def _lines(scripts: Scripts) -> list[ExportedLine]:
+    channels = Channels(scripts)
+    return [
+        ExportedLine(
+            kind=_NOUN, id=f"{team}:{channel}",
+            spec=(await channels.stored(team, channel)).settings.model_dump(mode="json", exclude_defaults=True),
+        )
+        for team, channel in await channels.all()
+    ]  # fmt: skip
+
+
+def _read(line: ExportedLine) -> tuple[str, ChannelSettings]:
+    """Read an exported channel, with the place where it's stored. Raises ValueError."""
+    if not re.fullmatch(r"[TE][A-Z0-9]{2,30}:[CGD][A-Z0-9]{2,30}", line.id, re.ASCII):
+        raise ValueError("id isn't valid: use one such as T0123456789:C0123456789")
+    settings = ChannelSettings.model_validate(line.spec)
+    if more := [name for name in line.spec if name not in ChannelSettings.model_fields]:
+        raise ValueError(f"{more[0]} isn't a field: check its spelling")
+    for app, rule in settings.apps.items():
+        if read_key(app) != app:
+            raise ValueError("apps has a rule for something that isn't an app: use an ID such as A0123456789")
+        if [rule.agent is None, rule.workflow is None, not rule.ignores].count(False) != 1:
+            raise ValueError(f"apps.{app} needs an agent or a workflow")
+    if len(settings.apps) > MOST_APPS:
+        raise ValueError(f"apps has too many rules: at most {MOST_APPS}")
+    return line.id, settings
+
+
+async def _written(scripts: Scripts, items: Sequence[tuple[str, ChannelSettings]], _now: datetime) -> int:
+    channels, count = Channels(scripts), 0
+    for place, wanted in items:
+        team, _, channel = place.partition(":")
+        for _attempt in range(_ATTEMPTS):
+            stored = await channels.stored(team, channel)
+            if stored.settings == wanted:
+                break
+            if await channels.replace(team, channel, stored, wanted):
+                count += 1
+                break
+        else:
+            raise ConfigurationError([f"The settings of {channel} keep changing: import the file again"])
+    return count
+
+
 async def _count_rules(scripts: Scripts) -> int:
     return len(await Channels(scripts).rules())
 
@@ -259,8 +308,8 @@ async def _paused_rules(deps: Any) -> list[str]:
 
 CHANNELS: Final = (
     Standing(
-        noun="channel with settings", plural="channels with settings", keys=("channels",), count=size("channels"),
-        erase=None,
+        noun=_NOUN, plural="channels with settings", keys=("channels",), count=size("channels"), erase=None,
+        portable=Portable(_lines, _read, _written),
     ),
     Standing(
         noun="app rule", plural="app rules", keys=("channels",), count=_count_rules, erase=_erase_rules,

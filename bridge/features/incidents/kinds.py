@@ -46,7 +46,7 @@ KINDS: Final = {
     "socket": _Kind("Slack's events don't arrive", "Slack's events didn't arrive", "bridge check", "Use Socket Mode"),
     "paused": _Kind(
         "Something that people set up is paused", "something that people set up was paused",
-        "bridge reports", "Let it watch for you → What happens when",
+        "bridge export", "Let it watch for you → What happens when",
     ),
     "rows": _Kind(
         "The project service sent data I can't read", "the project service sent data I couldn't read",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bridge.config_tables import Act
 from bridge.engine.results import Form, Result
@@ -16,7 +18,19 @@ from bridge.features.deps import Deps
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.phrases import find_zone
-from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, Spec, StoredTask
+from bridge.features.schedules.placeholders import check_placeholders
+from bridge.features.schedules.schedule import (
+    QuestionSpec,
+    ReportSpec,
+    RunSpec,
+    Spec,
+    StoredTask,
+    only_of,
+    read_cron,
+    read_report,
+    span_of,
+    spec_of,
+)
 from bridge.features.schedules.store import TaskStore, due_task
 from bridge.features.standing import kind, store as standing
 from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
@@ -27,6 +41,16 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
+
+
+@contextmanager
+def as_problem(name: str, example: str) -> Iterator[None]:
+    """Raise ValueError that the field *name* of an imported spec can't be understood."""
+    try:
+        yield
+    except (BadSchedule, ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name} can't be understood: use one such as {example}") from None
+
 
 NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
     "report": ("report", None), "question": ("schedule", ANY_AGENT), "run": ("schedule", ANY_WORKFLOW),
@@ -85,6 +109,27 @@ class Schedules(Kind[StoredTask]):
         if isinstance(spec, RunSpec):
             return await lookups.rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
         return await lookups.rights(deps, "report", *of, by=by)
+
+    def read(self, spec: dict[str, Any]) -> Spec:
+        typed = spec.get("schedule")
+        with as_problem("schedule", "every Monday at 9"):
+            spec = {**spec, "schedule": read_report(typed).schedule} if isinstance(typed, str) else spec
+        read = spec_of(spec)
+        for cron in read.schedule.crons:
+            with as_problem("schedule.crons", "0 9 * * 1"):
+                read_cron(cron)
+        with as_problem("zone", "Europe/Berlin"):
+            ZoneInfo(read.zone)
+        match read:
+            case ReportSpec(compare=compare, only=only):
+                with as_problem("compare", "7d"):
+                    span_of(compare or "7d")
+                with as_problem("only", "runs"):
+                    only_of(",".join(only) or "runs")
+            case QuestionSpec(text=text):
+                with as_problem("text", "What changed since {{date}}?"):
+                    check_placeholders(text)
+        return read
 
     async def form(self, deps: Deps, turn: Turn, record: StoredTask) -> Result:
         spec = record.spec

@@ -155,6 +155,11 @@ Spec = ReportSpec | QuestionSpec | RunSpec
 _task: TypeAdapter[QuestionSpec | RunSpec] = TypeAdapter(Annotated[QuestionSpec | RunSpec, Field(discriminator="task")])
 
 
+def spec_of(given: Mapping[str, Any]) -> Spec:
+    """Return a report's spec, or that of what its ``task`` names. Raises ValueError."""
+    return _task.validate_python(given) if "task" in given else ReportSpec.model_validate(given)
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTask:
     """A report, a scheduled question or a scheduled run, and its state.

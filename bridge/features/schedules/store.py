@@ -17,7 +17,7 @@ from bridge.errors import RecordNotUnderstood
 from bridge.features.run_records import PostedTask
 from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
 from bridge.features.schedules.schedule import ReportSpec, StoredTask, next_due
-from bridge.features.standing.store import SetUpStore
+from bridge.features.standing.store import SetUpStore, Spec
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import VERSION, Step
@@ -37,14 +37,29 @@ class TaskStore(SetUpStore[StoredTask]):
     most = MOST_TASKS
     anew = ("skipped",)
 
-    def _parse(self, id_: str, fields: Mapping[str, str]) -> StoredTask:
-        return StoredTask.from_redis(id_, fields)
+    parse = staticmethod(StoredTask.from_redis)
 
     def body(self, record: StoredTask) -> tuple[Write, ...]:
-        """Return the writes of a task's spec; releases that know only reports leave a ``task`` alone."""
-        key, name = self._keys.report(record.id), "body" if isinstance(record.spec, ReportSpec) else "task"
-        spec: Write = ("field", key, 0, name, record.spec.model_dump_json())
-        return spec, ("field", key, 0, "due", str(epoch_ms(record.due)))
+        """Return the writes of a task's spec, and of its next slot."""
+        return *super().body(record), ("field", self._keys.report(record.id), 0, "due", str(epoch_ms(record.due)))
+
+    @staticmethod
+    def field_of(spec: Spec) -> str:
+        """Return the field with a task's spec; releases that know only reports leave a ``task`` alone."""
+        return "body" if isinstance(spec, ReportSpec) else "task"
+
+    @classmethod
+    def record(cls, id_: str, spec: Spec, state: Mapping[str, str]) -> StoredTask:
+        """Return a record with this *state*; without its next slot, that's long ago."""
+        return super().record(id_, spec, {"due": "0", **state})
+
+    def restore(
+        self, record: StoredTask, state: Mapping[str, str], added: datetime, now: datetime
+    ) -> tuple[Write, ...]:
+        """Return the writes that store a task; slots that are over are skipped."""
+        if record.due <= now:
+            record = replace(record, due=next_due(record.spec.schedule, record.clock, now))
+        return super().restore(record, state, added, now)
 
     def ranks(self, record: StoredTask) -> tuple[Write, ...]:
         """Return the write that has a task's next slot found, unless it's paused."""
@@ -75,7 +90,7 @@ class TaskStore(SetUpStore[StoredTask]):
         found = []
         for (id_, due_at), fields in zip(ids, records, strict=True):
             with suppress(RecordNotUnderstood):
-                found.append((self._parse(str(id_), {**fields, "due": str(int(due_at))}), fields.get("due", "")))
+                found.append((self.parse(str(id_), {**fields, "due": str(int(due_at))}), fields.get("due", "")))
         return found
 
     def advance(self, id_: str, seen: str, following: datetime, skipped: datetime | None) -> tuple[Write, ...]:

@@ -25,6 +25,7 @@ from bridge.features.standing.pauses import (
     require_start,
     tells_owner,
 )
+from bridge.features.standing.portable import portable
 from bridge.features.standing.store import R, Spec
 from bridge.inbound import Click
 from bridge.slack.blockkit.lists import page_of, shown_on
@@ -36,7 +37,7 @@ Problem = Literal["", "disabled", "channel", "name"]
 
 def sets_up(feature: Feature, kind: Kind[Any]) -> None:
     """Register a kind with its buttons, its list and its section of Home."""
-    feature.sets_up(kind.standing())
+    feature.sets_up(kind.standing(portable(kind)))
     feature.home_section(partial(home, kind))
     for verb, label in kind.verbs.items():
         feature.button(kind.action(verb), label=label)(partial(pressed, kind))

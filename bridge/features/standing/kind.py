@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from bridge.config_tables import Act
 from bridge.engine.results import Result
-from bridge.engine.standing import Standing, size
+from bridge.engine.standing import Portable, Standing, size
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
 from bridge.features.standing.store import R, SetUpStore, Spec, erase_of
@@ -148,6 +148,10 @@ class Kind(ABC, Generic[R]):
         """Return what a thing's owner must be allowed to, or the *user* who starts it. Raises `ProjectError`."""
 
     @abstractmethod
+    def read(self, spec: dict[str, Any]) -> Spec:
+        """Read what `bridge export` wrote of a spec, or someone by hand. Raises ValueError with what's wrong."""
+
+    @abstractmethod
     async def form(self, deps: Deps, turn: Turn, record: R) -> Result:
         """Open the form that changes a thing."""
 
@@ -181,9 +185,10 @@ class Kind(ABC, Generic[R]):
         """Start a thing now, and say so; for kinds with that verb."""
         raise NotImplementedError
 
-    def standing(self) -> Standing:
+    def standing(self, portable: Portable[Any]) -> Standing:
         """Return the kind as what's about all that people set up needs it."""
         return Standing(
+            portable=portable,
             noun=self.plural.removesuffix("s"),
             plural=self.plural,
             keys=self.keys,

@@ -71,14 +71,15 @@ class RecordStore(Generic[T]):
         key: str = getattr(self._keys, self.stored)(id_)
         return key
 
-    def _parse(self, id_: str, fields: Mapping[str, str]) -> T:
+    @staticmethod
+    def parse(id_: str, fields: Mapping[str, str]) -> T:
         """Parse a record's hash. Raises `RecordNotUnderstood`."""
         raise NotImplementedError
 
     async def get(self, id_: str) -> T | None:
         """Return a record; None if it was deleted. Raises `RecordNotUnderstood`."""
         fields: Any = await self._redis.hgetall(self._key_of(id_))
-        return self._parse(id_, fields) if fields else None
+        return self.parse(id_, fields) if fields else None
 
     async def all(self, reads: Reads | None = None) -> list[T]:
         """Return all records in the set's order, without those that only a newer version can read.
@@ -90,7 +91,7 @@ class RecordStore(Generic[T]):
         records = await ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_ in ids]) if ids else []
         for id_, fields in zip(ids, records, strict=True):
             with suppress(RecordNotUnderstood):
-                found.append(self._parse(str(id_), fields))
+                found.append(self.parse(str(id_), fields))
         return found
 
 
@@ -102,7 +103,12 @@ class SetUpStore(RecordStore[R]):
 
     def body(self, record: R) -> tuple[Write, ...]:
         """Return the writes of a record's spec, and of what follows from it."""
-        return (("field", self._key_of(record.id), 0, "body", record.spec.model_dump_json()),)
+        return (("field", self._key_of(record.id), 0, self.field_of(record.spec), record.spec.model_dump_json()),)
+
+    @staticmethod
+    def field_of(spec: Spec) -> str:
+        """Return the field of a record's hash with its spec, as JSON."""
+        return "body"
 
     def ranks(self, record: R) -> tuple[Write, ...]:
         """Return the writes that put a record into other indexes, or take it out if it's paused."""
@@ -153,6 +159,30 @@ class SetUpStore(RecordStore[R]):
         """Return the writes that record that its project is served again."""
         key = self._key_of(id_)
         return only_if(key, {"gone": "1"}, ("field", key, 0, "gone", ""))
+
+    async def in_full(self) -> list[tuple[R, int, dict[str, str]]]:
+        """Return all records, when each was added (ms), and their hashes without their specs."""
+        ids: Any = await self._redis.zrange(self._listed, 0, -1, withscores=True)
+        added = {str(id_): int(score) for id_, score in ids}
+        hashes = await pipelined(self._redis, lambda pipe: [pipe.hgetall(self._key_of(id_)) for id_ in added])
+        found = []
+        for id_, fields in zip(added, hashes, strict=True):
+            with suppress(RecordNotUnderstood):
+                record = self.parse(id_, fields)
+                specs = {"v", self.field_of(record.spec)}
+                found.append((record, added[id_], {name: of for name, of in fields.items() if name not in specs}))
+        return found
+
+    @classmethod
+    def record(cls, id_: str, spec: Spec, state: Mapping[str, str]) -> R:
+        """Return a record with this *state*, the rest of its hash. Raises `RecordNotUnderstood`."""
+        return cls.parse(id_, {"v": "1", **state, cls.field_of(spec): spec.model_dump_json()})
+
+    def restore(self, record: R, state: Mapping[str, str], added: datetime, now: datetime) -> tuple[Write, ...]:
+        """Return the writes that store a record with its *state*, in place of one with its ID."""
+        key = self._key_of(record.id)
+        fields: list[Write] = [("field", key, 0, name, value) for name, value in state.items()]
+        return ("delete", key, 0), *fields, *self.add(record, added)
 
     async def is_full(self) -> bool:
         """Whether no more can be stored."""

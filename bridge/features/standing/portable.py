@@ -1,0 +1,76 @@
+"""Exports and imports of what people set up, of all kinds with a store (`bridge export`, `bridge import`)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from bridge.engine.standing import ExportedLine, Portable
+from bridge.errors import ConfigurationError, RecordNotUnderstood
+from bridge.features.standing.kind import Kind
+from bridge.features.standing.store import R
+from bridge.queue.scripting import Scripts, as_json, from_epoch_ms
+
+_IDS: Final = {"team": "[TE]", "channel": "[CGDUW]", "owner": "[UW]"}
+
+
+Item = tuple[R, ExportedLine]
+
+
+def portable(kind: Kind[R]) -> Portable[Item[R]]:
+    """Return how things of a *kind* are exported and imported."""
+
+    async def lines(scripts: Scripts) -> list[ExportedLine]:
+        noun, store = kind.plural.removesuffix("s"), kind.store(scripts)
+        return [
+            ExportedLine(kind=noun, id=record.id, added=added, spec=_spec(record.spec), state=state)
+            for record, added, state in await store.in_full()
+            if kind.is_readable(record)
+        ]
+
+    def read(line: ExportedLine) -> Item[R]:
+        spec = kind.read(line.spec)
+        problems = [
+            f"{name} isn't valid: use one such as {letters[1]}0123456789"
+            for name, letters in _IDS.items()
+            if not re.fullmatch(rf"{letters}[A-Z0-9]{{2,30}}", getattr(spec, name), re.ASCII)
+        ]
+        if problems or (problems := [f"{name} isn't a field: check its spelling" for name in _more(line.spec, spec)]):
+            raise ValueError(problems[0])
+        id_ = line.id or hashlib.sha256(repr(spec.identity).encode()).hexdigest()[:16]
+        try:
+            record: R = kind.store.record(id_, spec, line.state)
+        except RecordNotUnderstood:
+            raise ValueError("state can't be read") from None
+        return record, line
+
+    async def written(scripts: Scripts, items: Sequence[Item[R]], now: datetime) -> int:
+        store, count = kind.store(scripts), 0
+        stored = {record.id: record for record in await store.all()}
+        for record, line in items:
+            known = stored.get(record.id)
+            is_same = known and (known.spec, known.paused) == (record.spec, record.paused)
+            if is_same or (not known and any(one.spec.identity == record.spec.identity for one in stored.values())):
+                continue
+            if known is None and len(stored) >= store.most:
+                raise ConfigurationError([f"A bridge stores at most {store.most:,} {kind.plural}: remove some first"])
+            added = from_epoch_ms(line.added) if line.added else now
+            await scripts.run("write", as_json(store.restore(record, line.state, added, now)), confirmed=True)
+            stored[record.id], count = record, count + 1
+        return count
+
+    return Portable(lines, read, written)
+
+
+def _spec(spec: BaseModel) -> dict[str, Any]:
+    return spec.model_dump(mode="json")
+
+
+def _more(given: dict[str, Any], spec: BaseModel) -> list[str]:
+    """Return the names in what was *given* that *spec* doesn't have."""
+    return [name for name in given if name not in type(spec).model_fields]
