@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Two stamps: what `make run` needs, and what everything else needs on top.
+# Three stamps: what `make run` needs, what everything else needs on top, and what a release needs on top of that.
 RUN := $(VENV)/installed-to-run
 STAMP := $(VENV)/installed
+RELEASE := $(VENV)/installed-to-release
 export CANT_INSTALL := Couldn't install the packages. Check the network and pip's settings, then run make again.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit seen fresh image soak upgrade seeds validate-blocks bench browser screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit seen fresh image soak upgrade release-check seeds validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -55,6 +56,10 @@ soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at rand
 # The commit of the release before is in tests/upgrade/before.txt.
 upgrade: $(STAMP) ## Run the release before and this one on one Redis, one after the other and both at once
 	@$(BIN)/pytest -q tests/upgrade/cases.py
+
+# TAG=v1.2.3 also compares the version with that tag. See tests/release.py.
+release-check: $(RELEASE) ## Build what a release consists of into dist, and try it in an empty environment
+	@PYTHONPATH=.:tests $(BIN)/python tests/release.py
 
 # SEEDS=100 tries fewer.
 seeds: $(STAMP) ## Compare the queue with its model under a thousand seeds of random moves, in half an hour
@@ -103,7 +108,7 @@ env-example: $(STAMP) ## Write .env.example from the settings
 # supported Python, so that packages only that one needs are listed too.
 lock: ## Write constraints.txt from the newest versions that pyproject.toml allows
 	@rm -rf build/lock && $(PYTHON) -m venv build/lock
-	@build/lock/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	@build/lock/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev,release]'
 	@{ echo '# What a fresh install gets: `make lock` writes this file from what pyproject.toml allows.'; \
 	   build/lock/bin/python -m pip freeze --exclude-editable; } >build/lock/constraints.txt
 	@mv build/lock/constraints.txt constraints.txt && rm -rf build/lock
@@ -128,4 +133,9 @@ $(RUN): pyproject.toml constraints.txt
 $(STAMP): $(RUN)
 	@echo 'Installing the tools for tests and checks …'
 	@$(PIP) --editable '.[dev]' || { echo "$$CANT_INSTALL"; exit 1; }
+	@touch $@
+
+$(RELEASE): $(STAMP)
+	@echo 'Installing the tools for a release …'
+	@$(PIP) --editable '.[release]' || { echo "$$CANT_INSTALL"; exit 1; }
 	@touch $@

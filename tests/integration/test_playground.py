@@ -60,21 +60,6 @@ async def refused(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
     return code, output + stderr
 
 
-async def words_in(playground: Playground, channel: str, thread: str) -> str:
-    """All messages in a thread, as Alice sees it."""
-    async with httpx.AsyncClient(base_url=playground.url, verify=NO_TLS) as http:
-        answer = await http.get("/page/state", params={"as": ALICE, "channel": channel, "thread": thread})
-    shown = answer.raise_for_status().json()["thread"]
-    return re.sub("<[^>]+>", "", str(shown))
-
-
-async def answered(playground: Playground, channel: str, thread: str, words: str) -> None:
-    async def is_there() -> bool:
-        return words in await words_in(playground, channel, thread)
-
-    await wait_until(is_there, f"“{words}” is in the thread", 30)
-
-
 async def story_of(playground: Playground, root: str) -> list[dict[str, Any]]:
     """What the drawer shows about a thread's first message once the bridge is done with it."""
     steps: list[dict[str, Any]] = []
@@ -125,7 +110,7 @@ async def test_the_first_question_of_the_readme_is_answered(playground: Playgrou
     result = await playground.do("say", ALICE, channel=GENERAL, text=typed[1])
 
     assert (await playground.state(ALICE))["default_agent"] == "Support"
-    await answered(playground, GENERAL, result["ts"], "Forgot password?")
+    await playground.answered(GENERAL, result["ts"], "Forgot password?")
 
 
 async def test_the_story_of_each_message_has_its_own_chat(playground: Playground) -> None:
@@ -165,7 +150,7 @@ async def test_commands_are_offered_with_their_usage(playground: Playground) -> 
 
 async def test_the_printed_commands_work_in_another_terminal(playground: Playground, folder: Path) -> None:
     result = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 16")
-    await answered(playground, GENERAL, result["ts"], "I'll remember 16.")
+    await playground.answered(GENERAL, result["ts"], "I'll remember 16.")
     printed = re.findall(r"^    (BRIDGE_NAMESPACE=.*)$", playground.text, re.MULTILINE)
 
     printed_status, stderr = await pasted(printed[0], folder, is_forked=False)
@@ -281,7 +266,7 @@ async def test_messages_while_redis_is_stopped_are_answered_after_it(playground:
     await playground.do("fault", ALICE, name="redis_stopped", is_on=False)
 
     assert not stopped["is_up"]
-    await answered(playground, GENERAL, result["ts"], "I'll remember 17.")
+    await playground.answered(GENERAL, result["ts"], "I'll remember 17.")
 
 
 async def test_a_killed_redis_is_restarted_and_its_status_is_right(
@@ -301,7 +286,7 @@ async def test_a_killed_redis_is_restarted_and_its_status_is_right(
     light = await playground.part(ALICE, "Redis")
     result = await playground.do("say", ALICE, channel=GENERAL, text="@bridge Memory: remember 18")
     manifest.write_bytes(what_is_there)
-    await answered(playground, GENERAL, result["ts"], "I'll remember 18.")
+    await playground.answered(GENERAL, result["ts"], "I'll remember 18.")
     after = await playground.part(ALICE, "Redis")
 
     assert not light["is_up"]
@@ -312,7 +297,7 @@ async def test_a_killed_redis_is_restarted_and_its_status_is_right(
 async def test_a_killed_playground_ends_its_bridge_and_keeps_all_messages(folder: Path) -> None:
     first = await (await Playground(folder, is_forked=False).start()).ready(ALICE)
     result = await first.do("say", ALICE, channel=PRIVATE, text="@bridge Memory: my name is Ada")
-    await answered(first, PRIVATE, result["ts"], "Nice to meet you, Ada.")
+    await first.answered(PRIVATE, result["ts"], "Nice to meet you, Ada.")
     bridge = pid_in(await first.part(ALICE, "Bridge"))
     await first.kill()
     await wait_until(lambda: not _is_alive(bridge), "the bridge has ended", 20)
@@ -321,7 +306,7 @@ async def test_a_killed_playground_ends_its_bridge_and_keeps_all_messages(folder
     steps = (await second.state(ALICE))["steps"]
     await second.do("say", ALICE, channel=PRIVATE, text="what is my name?", thread_ts=result["ts"])
 
-    await answered(second, PRIVATE, result["ts"], "Your name is Ada.")
+    await second.answered(PRIVATE, result["ts"], "Your name is Ada.")
     assert steps == ["talk"]
     assert await second.end(signal.SIGINT) == 0
 

@@ -110,13 +110,17 @@ def start_in_terminal(words: Sequence[str], folder: Path | str, environ: Mapping
 
 
 async def start_alone(
-    words: Sequence[str], folder: Path | str, environ: Mapping[str, str], stderr: int = asyncio.subprocess.STDOUT
+    words: Sequence[str],
+    folder: Path | str,
+    environ: Mapping[str, str],
+    stderr: int = asyncio.subprocess.STDOUT,
+    python: Path | None = None,
 ) -> asyncio.subprocess.Process:
-    """Start it in a new interpreter, as from a shell."""
+    """Start it in a new interpreter, as from a shell; *python* is the one of another installation."""
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bridge", *words),
+        *(str(python or sys.executable), "-m", "bridge", *words),
         cwd=folder,
-        env={"PYTHONPATH": str(_ROOT), **environ},
+        env={**({} if python else {"PYTHONPATH": str(_ROOT)}), **environ},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=stderr,

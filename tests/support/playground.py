@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import httpx
 
+from bridge.playground.emulator.sample import ALICE
 from support import forks
 from support.forks import Fork
 from support.ports import NO_TLS
@@ -27,7 +28,10 @@ def bare_environment(**more: str) -> dict[str, str]:
 
 @dataclass
 class Playground:
-    """A playground with its data in *folder*; *printed* is its output so far."""
+    """A playground with its data in *folder*; *printed* is its output so far.
+
+    *python* is the interpreter of another installation.
+    """
 
     folder: Path
     words: tuple[str, ...] = ()
@@ -36,6 +40,7 @@ class Playground:
     printed: bytearray = field(default_factory=bytearray)
     url: str = ""
     is_forked: bool = True  # otherwise it compiles all its code again
+    python: Path | None = None
     process: asyncio.subprocess.Process | Fork | None = None
     _reader: asyncio.Task[None] | None = None
 
@@ -46,11 +51,14 @@ class Playground:
 
     async def start(self) -> Self:
         """Start it; return once *url* is known and the page is up."""
-        environ = bare_environment(
-            PYTHONPATH=str(Path(__file__).parent.parent.parent), BRIDGE_DATA_DIR=str(self.folder), **self.environ
-        )
-        start = forks.start if self.is_forked else forks.start_alone
-        self.process = await start(("playground", *self.port, *self.words), self.folder, environ)
+        environ = bare_environment(BRIDGE_DATA_DIR=str(self.folder), **self.environ)
+        command = ("playground", *self.port, *self.words)
+        if self.python is not None:
+            self.process = await forks.start_alone(command, self.folder, environ, python=self.python)
+        else:
+            environ["PYTHONPATH"] = str(Path(__file__).parent.parent.parent)
+            start = forks.start if self.is_forked else forks.start_alone
+            self.process = await start(command, self.folder, environ)
         self._reader = asyncio.create_task(self._read())
         await wait_until(lambda: self._first_url() or self._is_over(), "the page's address is printed", 40)
         self.url = self._first_url()
@@ -83,6 +91,20 @@ class Playground:
         done: dict[str, Any] = answer.raise_for_status().json()
         assert done["ok"], done
         return done
+
+    async def words_in(self, channel: str, thread: str) -> str:
+        """All messages in a thread, as Alice sees it."""
+        async with httpx.AsyncClient(base_url=self.url, verify=NO_TLS) as http:
+            answer = await http.get("/page/state", params={"as": ALICE, "channel": channel, "thread": thread})
+        return re.sub("<[^>]+>", "", str(answer.raise_for_status().json()["thread"]))
+
+    async def answered(self, channel: str, thread: str, words: str) -> None:
+        """Wait until *words* are in a thread."""
+
+        async def is_there() -> bool:
+            return words in await self.words_in(channel, thread)
+
+        await wait_until(is_there, f"“{words}” is in the thread", 30)
 
     async def part(self, user: str, name: str) -> dict[str, Any]:
         """The status of a part."""
