@@ -84,8 +84,8 @@ def _base() -> str:
 def _build(base: str) -> None:
     """Build the Dockerfile, with packages from this machine's pip sources."""
     mounted = [f"--volume={name}:{name}:ro" for name in ("/etc/pip.conf", debian.CERTIFICATES) if Path(name).exists()]
-    arguments = [f"--build-arg={name}={value}" for name, value in {**debian.network(), "BASE": base}.items()]
-    _buildah("bud", "--isolation", "chroot", *mounted, *arguments, "--tag", IMAGE, str(debian.HERE))
+    arguments = [f"--build-arg={name}={value}" for name, value in debian.network().items()]
+    _buildah("bud", "--isolation", "chroot", "--from", base, *mounted, *arguments, "--tag", IMAGE, str(debian.HERE))
 
 
 def _read_only_root() -> Path:

@@ -72,11 +72,11 @@ def test_three_replicas_are_published_on_three_local_ports() -> None:
 
 
 def test_no_service_runs_as_root_and_every_image_has_an_exact_version() -> None:
-    bases = re.findall(r"^ARG BASE=(\S+)", DOCKERFILE, re.MULTILINE)
+    bases = re.findall(r"^FROM (\S+) AS base$", DOCKERFILE, re.MULTILINE)
 
     assert SERVICES["redis"]["user"] == "redis"
     assert re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE) == ["bridge"]
-    assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)) == {"${BASE}"}
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE) == [*bases, "base", "base"]
     assert len(bases) == 1
     for image in [*bases, SERVICES["redis"]["image"]]:
         assert re.search(r":\d+\.\d+\.\d+-", image), image
