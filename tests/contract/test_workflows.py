@@ -39,3 +39,19 @@ def test_every_action_is_pinned_by_its_commit_with_the_version_beside_it(path: P
     assert [
         action for action in used if not re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)
     ] == []
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_only_jobs_that_publish_may_write_and_none_of_them_runs_our_tests_or_builds_packages(path: Path) -> None:
+    workflow = read(path)
+    jobs = {name: job.get("permissions", workflow["permissions"]) for name, job in workflow["jobs"].items()}
+    may_write = {name for name, rights in jobs.items() if "write" in rights.values()}
+
+    assert may_write <= {"image", "release", "publish"}
+    assert [
+        f"{name}: {step['run']}"
+        for name in may_write
+        for step in workflow["jobs"][name]["steps"]
+        if re.search(r"\bmake\b|\.ci/|\bpip\b", step.get("run", ""))
+    ] == []
+    assert {"write-all", "read-all"}.isdisjoint(map(str, [workflow["permissions"], *jobs.values()]))
