@@ -1,6 +1,6 @@
 """Builds what a release consists of, and tries it: ``make release-check``.
 
-Wheel, sdist, notes and SBOM go to dist/. The wheel is installed in an empty environment, with the lock's versions,
+Wheel, sdist, lock, notes and SBOM go to dist/. The wheel is installed with the lock's versions in an empty environment,
 and serves a playground there. The SBOM lists that environment, since the lock also has the tools of tests and checks.
 
 - ``TAG=v1.2.3``: the tag that it's for, which must be the version's
@@ -57,6 +57,7 @@ def _check() -> Iterator[str]:
     version = _bridge("--version").removeprefix("bridge ").strip()
     notes = _notes(version, wheel)
     (DIST / "notes.md").write_text(notes, encoding="utf-8")
+    shutil.copy(ROOT / "constraints.txt", DIST)
     yield f"{version} is the version of the wheel, of bridge --version and of the changelog's newest section"
     assert "playground" in _bridge("--help"), "bridge --help doesn't list its commands"
     problems = _bridge("check", code=1)
