@@ -40,7 +40,8 @@ from bridge.ids import PersonKey
 from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.modals import Origin
-from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.reply import Audience, Block, Reply, View
+from bridge.slack.in_project import mark_view
 from bridge.slack.parts import Place
 
 
@@ -207,6 +208,14 @@ class Features:
         known = self._forms.get(submission.form)
         read = known.reader(submission.values) if known else None
         return read.by_block if isinstance(read, modals.FormErrors) else {}
+
+    def next_form(self, submission: Submission) -> View | None:
+        """Return the form that takes this one's place, if one does."""
+        known = self._forms.get(submission.form)
+        read = known.reader(submission.values) if known else None
+        if not isinstance(read, modals.NextForm):
+            return None
+        return mark_view(read.view(Origin.parse(submission.private_metadata)), submission.project)
 
     def place_of(self, form: str, values: Mapping[str, Any], origin: Origin) -> Place:
         """Return where a form's result is shown."""

@@ -260,7 +260,8 @@ class Feature:
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, submission, read)`` for a form, with the result of *reader*.
 
-        It also reads the values before the form closes: if it returns `FormErrors`, the form stays open and shows them.
+        It also reads the values before the form closes: if it returns `FormErrors`, the form stays open and shows them,
+        and a `NextForm` takes its place; then the handler isn't called.
         *place* says where the result is shown. *label* names the form in the audit.
         """
         self.labels[f"form {callback_id}"] = label

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from bridge.features.alerts import forms
 from bridge.features.alerts.alert import StoredAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Submission
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL, RANDOM
+from bridge.slack.blockkit.modals import FormErrors
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.restrictions import change_owner
 from support.store import TEAM
@@ -169,19 +172,74 @@ async def test_a_preview_saved_twice_is_one_alert(harness: Harness) -> None:
     assert len(await stored(harness)) == 1
 
 
-async def test_a_form_leads_to_the_preview(harness: Harness) -> None:
+async def next_form(harness: Harness, what: str) -> dict[str, Any]:
+    """Open the form as Bob, and choose what to watch; return the form that asks what that needs."""
     await harness.type_command("/stats alert", BOB)
-    (view,) = harness.seen.forms
-    assert view["callback_id"] == "alert"
-    values = {"condition": "runs > 5000", "channel": RANDOM, "run": "3"}
-    sent = {"form": "alert", "values": values, "opened_in": GENERAL, "private_metadata": view["private_metadata"]}
-    await harness.store.process().inbox.put(Submission(team=TEAM, channel=RANDOM, user=BOB, **sent), event="sent")
-    await harness.work()
+    await harness.slack.ui.submit(harness.slack.views(BOB)[-1].id, {"what": what}, BOB)
+    return dict(harness.slack.views(BOB)[-1].content)
 
+
+@pytest.mark.parametrize(
+    ("what", "values", "condition"),
+    [
+        ("words", {"condition": "runs > 5000"}, "runs > 5000"),
+        ("fails", {}, "failed runs > 0 in 1h"),
+        ("fails", {"workflow": "3"}, 'workflow "Import" fails in 1h'),
+        ("runs", {"count": "1"}, "runs < 1 in 24h"),
+        ("runs", {"than": ">", "count": "3x usual", "span": "7d"}, "runs > 3x usual in 7d"),
+        ("answers", {"agent": "7"}, 'agent "Support" p95 > 1m in 1h'),
+        ("answers", {"agent": "7", "how": "fails"}, 'agent "Support" fails in 1h'),
+        ("down", {}, "service down 5m"),
+        ("share", {"category": 'Bill"ing', "percent": "40"}, 'category "Bill ing" > 40%'),
+    ],
+)
+async def test_a_form_asks_one_thing_at_a_time_and_leads_to_the_preview(
+    harness: Harness, what: str, values: dict[str, str], condition: str
+) -> None:
+    harness.service.agents, harness.service.workflows = [SUPPORT], [WORKFLOW]
+    view = await next_form(harness, what)
+    names = [block["block_id"] for block in view["blocks"]]
+    assert names[-2:] == ["channel", "run"]
+
+    chosen: dict[str, Any] = {**values, "channel": RANDOM, "run": "3"}
+    for menu in {"run", "workflow", "agent"} & chosen.keys():  # the options that the bridge offers
+        [option] = await harness.slack.ui.suggestions(BOB, menu, "", view_id=harness.slack.views(BOB)[-1].id)
+        assert option["value"] == chosen[menu]
+        chosen[menu] = option
+    await harness.slack.ui.submit(harness.slack.views(BOB)[-1].id, chosen, BOB)
+    await harness.work()
     await pressed(harness, "alert:save")
 
     (alert,) = await stored(harness)
-    assert (alert.spec.channel, alert.spec.run) == (RANDOM, 3)
+    assert (alert.spec.condition, alert.spec.channel, alert.spec.run) == (condition, RANDOM, 3)
+
+
+@pytest.mark.parametrize(
+    ("what", "values", "field"),
+    [
+        ("words", {"condition": "when it rains"}, "condition"),
+        ("runs", {"count": "many"}, "count"),
+        ("answers", {}, "agent"),
+        ("answers", {"agent": "7", "seconds": "-1"}, "seconds"),
+        ("down", {"minutes": "a while"}, "minutes"),
+        ("share", {"category": "Billing", "percent": "most"}, "percent"),
+    ],
+)
+def test_an_error_is_shown_at_its_field(what: str, values: dict[str, str], field: str) -> None:
+    watch = next(one for one in (*forms.WATCHES, forms.IN_WORDS) if one.name == what.replace("words", ""))
+    values = {"seconds": "60"} | values if what == "answers" else values
+
+    read = forms.read(watch, values)
+
+    assert isinstance(read, FormErrors)
+    assert list(read.by_block) == [field]
+
+
+async def test_without_a_choice_the_form_stays_open(harness: Harness) -> None:
+    await harness.type_command("/stats alert", BOB)
+    sent = Submission(team=TEAM, channel=RANDOM, user=BOB, form="alert:what", values={})
+
+    assert harness.parts().turns.features.problems_of(sent) == {"what": "Choose one."}
 
 
 async def test_a_form_shows_its_errors(harness: Harness) -> None:

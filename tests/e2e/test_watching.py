@@ -17,6 +17,8 @@ async def test_an_alert_goes_from_the_form_to_its_end(opens: Opens) -> None:
     async with opens(ALICE, "ops") as window:
         await window.write("/stats alert")
         form = window.form
+        await form.get_by_text("Something else, in words").click()
+        await form.get_by_role("button", name="Next").click()
         await form.get_by_label("Alert when").fill("failed runs > 0")
         await form.get_by_role("button", name="Preview").click()
         await window.ephemeral.get_by_role("button", name="Create alert").click()

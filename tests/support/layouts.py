@@ -317,7 +317,8 @@ def _set_up(words: str, many: int) -> Mapping[Any, Any]:
     link = _CHOSEN["link"]
     about: Any = {"called": words, "owner": words, "project": words, "offers": _Everything()}
     task = ShownTask(record=_FIXED[StoredTask], target=words, said=words, link=link, thread_link=link, **about)
-    alert = ShownThing(record=_FIXED[StoredAlert], **about)
+    spec = AlertSpec(condition=f"tag {words} > 5", run=3, run_name=words, channel="C0123456789", owner="U0123456789")
+    alert = ShownThing(record=StoredAlert("0123456789abcdef", spec, paused="is_archived"), **about)
     rows = [(task, schedules.row(task, "0:x"), words), (alert, alerts.row(alert, "0:x", _MOMENT), words)]
     listed = [
         (replace(shown, record=_numbered(shown.record, number)), row, status)

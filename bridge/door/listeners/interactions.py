@@ -214,11 +214,14 @@ class InteractionListeners:
         await ack()
 
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:
-        """Store a form. An invalid form stays open and shows errors under its fields. Raises `NotStored`."""
+        """Store a form. An invalid one stays open with its errors, and another may follow. Raises `NotStored`."""
         submission = parse_submission(body, self.identity)
         problems = dict(features.problems_of(submission))
         if problems:
             await ack(response_action="errors", errors=problems)
+            return
+        if (view := features.next_form(submission)) is not None:
+            await ack(response_action="update", view=view)
             return
         view_id = text(mapping(body.get("view")), "id")
         await self.intake.accept(submission, identity=f"view:{view_id}" if view_id else "")

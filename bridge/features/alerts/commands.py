@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from pydantic import ValidationError
 
-from bridge.ends.failures import sentence
 from bridge.engine.feature import Feature, MenuQuery
 from bridge.engine.results import Done, HomeChanged, Outcome, Result, shown
 from bridge.engine.turn import Turn
@@ -19,14 +18,14 @@ from bridge.errors import (
     ControlNotUnderstood,
     RecordNotUnderstood,
 )
-from bridge.features.alerts import layout
+from bridge.features.alerts import forms, layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge, PostedAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
-from bridge.features.buttons import ALERT_FORM, ID, workflow_options
+from bridge.features.buttons import ALERT_FORM, ID, agent_options, workflow_options
 from bridge.features.deps import Deps
 from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
@@ -42,7 +41,7 @@ from bridge.queue.keys import milliseconds
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import FormErrors, Origin
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.parts import MessageTag
@@ -90,29 +89,45 @@ async def list_alerts(deps: Deps, turn: Turn) -> Result:
     return shown(await listed(ALERTS, deps, turn))
 
 
-def read_form(values: Mapping[str, Any]) -> TypedAlert | FormErrors:
-    """Parse the form's condition; errors are shown under it, and its channel is the chosen one."""
-    try:
-        return replace(read_alert(layout.form_words(values)), channel="")
-    except BadAlert as exc:
-        return FormErrors({layout.CONDITION: sentence(exc)})
+@alerts.form(forms.CHOOSE, label="form: What to watch", reader=forms.read_choice)
+async def what_sent(_deps: Deps, _turn: Turn, submission: Submission, _read: object) -> Result:
+    """Refuse a choice that the next form didn't follow, which Slack never sends."""
+    raise ControlNotUnderstood(submission.form)
 
 
-@alerts.form(layout.FORM, label="form: Set up an alert", reader=read_form)
+@alerts.form(forms.WORDS, label="form: Set up an alert", reader=partial(forms.read, forms.IN_WORDS))
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: TypedAlert) -> Result:
     """Show the preview of the alert described in the form."""
     await deps.policy.require(turn.asked("alert"))
-    chosen = str(submission.values.get(layout.RUN) or "")
+    chosen = str(submission.values.get(forms.RUN) or "")
     workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
-    channel = str(submission.values.get(layout.CHANNEL) or turn.channel)
+    channel = str(submission.values.get(forms.CHANNEL) or turn.channel)
     editing = Origin.parse(submission.private_metadata).editing
     return await _preview(deps, turn, wanted, channel, workflow=workflow, editing=editing)
 
 
-@alerts.options(layout.RUN, form=layout.FORM, act="run")
+@alerts.options(forms.RUN, form=forms.WORDS, act="run")
 async def workflows_to_run(menu: MenuQuery) -> list[Block]:
     """Return options for the workflows that match."""
     return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
+
+
+async def agents_to_watch(menu: MenuQuery) -> list[Block]:
+    """Return options for the agents that match."""
+    found = await menu.catalog.candidates("agent", menu.text)
+    return agent_options(found, menu.text, faces=menu.faces(found))
+
+
+async def workflows_to_watch(menu: MenuQuery) -> list[Block]:
+    """Return options for the workflows that match."""
+    return await workflows_to_run(menu)
+
+
+for _watch in forms.WATCHES:
+    alerts.form(_watch.form, label="form: Set up an alert", reader=partial(forms.read, _watch))(form_sent)
+    alerts.options(forms.RUN, form=_watch.form, act="run")(workflows_to_run)
+    alerts.options(forms.WORKFLOW, form=_watch.form)(workflows_to_watch)
+    alerts.options(forms.AGENT, form=_watch.form)(agents_to_watch)
 
 
 async def _preview(
@@ -136,7 +151,10 @@ async def _preview(
     condition, target, catalog = wanted.condition, None, turn.project.catalog
     if condition.of in {"agent", "workflow"}:
         listed = await catalog.candidates(condition.of, condition.name)
-        target = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).one.id
+        chosen = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).one
+        target = chosen.id
+        if ID.fullmatch(condition.name):  # from a form, or typed: its name says more
+            condition = replace(condition, name=chosen.name)
     spec = AlertSpec(
         condition=condition.words, zone=zone_called(await deps.directory.time_zone(turn.user)).key, target=target,
         run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",

@@ -434,7 +434,7 @@ class _Parser:
             self._skip("answer", "response", "run")
             self._skip("time", "times", "duration")
             return self._compared(about, is_time=True)
-        if kind == "workflow" and word in _FAILS:
+        if word in _FAILS:
             return self._after(1, AlertCondition("fails", kind, name, ">", 0, AN_HOUR))
         raise BadAlert("agent" if kind == "agent" else "workflow", self._left() or self.typed)
 

@@ -9,7 +9,7 @@ from bridge.engine.results import Form
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert
 from bridge.features import lookups
-from bridge.features.alerts import layout
+from bridge.features.alerts import forms, layout
 from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.store import AlertStore
@@ -78,12 +78,13 @@ class Alerts(Kind[StoredAlert]):
             raise ValueError("condition can't be understood: use one such as runs < 1 in 24h") from None
 
     async def form(self, deps: Deps, turn: Turn, record: StoredAlert | None, typed: str = "") -> Form:
-        """Open the form, with an alert as *typed*, or a stored one that it changes."""
+        """Open the form, with an alert as *typed*, or a stored one that it changes; else ask what to watch."""
         origin, channel = lookups.opened_here(turn), ""
         if record is not None:
             origin, channel = await lookups.origin_of(deps, turn, editing=record.id), record.spec.channel
             typed = layout.typed_words(record.spec)
-        return Form(layout.alert_form(origin, typed, channel), otherwise=layout.offer_form())
+        view = forms.in_words(origin, typed, channel) if typed else forms.choose(origin)
+        return Form(view, otherwise=layout.offer_form())
 
     async def show(
         self, deps: Deps, turn: Turn, records: Sequence[StoredAlert], *, is_home: bool = False

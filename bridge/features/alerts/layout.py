@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from bridge.ends.failures import failure
 from bridge.errors import BadAlert
@@ -14,20 +13,13 @@ from bridge.features.standing.kind import ListRow, Noun, ShownThing
 from bridge.features.standing.layout import delete_button
 from bridge.features.standing.pauses import paused_because
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG, Origin, channel_menu, modal
-from bridge.slack.blockkit.reply import Audience, Block, Reply, View
-
-FORM: Final = "alert"
-"""The form's callback_id."""
+from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
+from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 SAVE: Final = "alert:save"
 SNOOZE: Final = "alert:snooze"
 SNOOZES_IT: Final = "snooze"
 UNSNOOZE: Final = "off"
-
-CONDITION: Final = "condition"
-RUN: Final = "run"
-CHANNEL: Final = "channel"
 
 NOUN: Final = Noun("alert", "/stats alert", kit.button("All alerts", "alert:page", "0"), "not_your_alert")
 
@@ -39,7 +31,6 @@ SNOOZES: Final = {
 }
 """The choices of the menu, and how long each is."""
 
-_EXAMPLES: Final = ("runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s")
 _MOST_PERIODS: Final = 8
 _MOST_POINTS: Final = 20
 NAME: Final = 160
@@ -263,27 +254,3 @@ def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
 def offer_form() -> Reply:
     """Offer the form with a button, for when it couldn't be opened."""
     return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, ALERT_FORM, "-"))
-
-
-def alert_form(origin: Origin, typed: str = "", channel: str = "") -> View:
-    """Return the form, with an alert as *typed* filled in, and its *channel* if that isn't where it's opened."""
-    element: Block = {"type": "plain_text_input", "action_id": CONDITION, "max_length": 300}
-    if typed.strip():
-        element["initial_value"] = kit.one_line(typed, 300)
-    else:
-        element["placeholder"] = kit.plain(_EXAMPLES[0], kit.PLACEHOLDER)
-    menu = kit.external_select(RUN, "Choose a workflow")
-    where = channel or origin.channel
-    menu_of_channels = channel_menu(CHANNEL, where if kit.is_channel(where) else "", with_direct=False)
-    hint = f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}."
-    blocks = [
-        kit.input_block(CONDITION, "Alert when", element, hint=hint),
-        kit.input_block(CHANNEL, "Channel", menu_of_channels, hint="I need to be a member of that channel."),
-        kit.input_block(RUN, "Then run", menu, hint="It runs once each time, on your behalf.", optional=True),
-    ]
-    return modal(FORM, "Edit alert" if origin.editing else "Set up an alert", "Preview", blocks, origin)
-
-
-def form_words(values: Mapping[str, Any]) -> str:
-    """Return the form's condition."""
-    return str(values.get(CONDITION) or "")

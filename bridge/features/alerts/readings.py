@@ -124,7 +124,11 @@ class Readings:
         if condition.subject == "time":
             key = ("time", of, span, condition.percentile)
             took = self._once(
-                key, lambda: percentile([one.took for one in self._ended(of, span)], condition.percentile)
+                key,
+                lambda: percentile(
+                    [one.took for one in self._ended(of, span) if condition.of == "workflow" or one.end == "good"],
+                    condition.percentile,
+                ),
             )
             if took is None:
                 what = "answers" if condition.of == "agent" else "runs"
@@ -132,14 +136,15 @@ class Readings:
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
             said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
             return Evaluation(condition.holds_for(took), said, took)
+        kind, noun = ("agent", "answer") if condition.of == "agent" else ("workflow", "run")
         ends = self._once(
             ("ends", of, span),
-            lambda: Counter(one.end for one in self._ended(of, span) if one.of.startswith("workflow ")),
+            lambda: Counter(one.end for one in self._ended(of, span) if one.of.startswith(f"{kind} ")),
         )
         if not ends["failed"] + ends["good"]:
-            return Evaluation(None, f"there were no runs {lately}", is_quiet=True)
+            return Evaluation(None, f"there were no {noun}s {lately}", is_quiet=True)
         failed = ends["failed"]
-        return Evaluation(condition.holds_for(failed), f"{kit.counted(failed, 'failed run')} {lately}", failed)
+        return Evaluation(condition.holds_for(failed), f"{kit.counted(failed, f'failed {noun}')} {lately}", failed)
 
     def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:
         """Return what ended in the last *span*, of an agent or a workflow (``""``: of all)."""
@@ -149,8 +154,7 @@ class Readings:
         """Return what has ended in this project, by agent and workflow, and all of it."""
         found: dict[str, list[EndedTurn]] = {"": []}
         for one in self.own.ended:
-            is_answer_or_run = not one.of.startswith("agent ") or one.end == "good"
-            if one.project == self.project and one.at <= self.now and is_answer_or_run:
+            if one.project == self.project and one.at <= self.now:
                 found.setdefault(one.of, []).append(one)
                 found[""].append(one)
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -67,6 +67,16 @@ class FormErrors:
     """A form's errors, for Slack's ``response_action: errors``: a sentence per block_id."""
 
     by_block: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NextForm:
+    """A form that takes this one's place, made for where this one was opened (``response_action: update``).
+
+    https://docs.slack.dev/surfaces/modals#updating_response
+    """
+
+    view: Callable[[Origin], View]
 
 
 def modal(form: str, title: str, submit: str, blocks: Sequence[Block], origin: Origin) -> View:
