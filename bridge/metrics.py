@@ -1,12 +1,15 @@
-"""Prometheus metrics.
+"""Prometheus metrics: every metric and every alert, with its meaning and its cure.
 
-Each process has one `Metrics`. Labels are bounded: each is a word from the bridge's code, never text from people, Slack
-or the service.
+The reference pages, the rules in ops/prometheus and the dashboard in ops/grafana follow from these two tables (`make
+reference`). Each process has one `Metrics`. Labels are bounded: each is a word from the bridge's code, never text from
+people, Slack or the service.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
@@ -19,113 +22,144 @@ CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 EVENT_KINDS = KINDS.keys() | {"app_mention", "options", "event", "verification"}
 """The kinds of inputs; all others are counted as ``other``."""
 
-# An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent does.
-_ACK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
-_TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
 MOST_COUNTED = 200
 """How many agents and workflows have labels of their own; the rest is ``other``."""
 
-_RUN_ENDS = frozenset({"completed", "failed", "cancelled", "unknown"})
+# An ack is due within 3 s and should take milliseconds; a turn takes as long as the agent does.
+_ACK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
+_TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
 _CALL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 900)
+
+_RUN_ENDS = frozenset({"completed", "failed", "cancelled", "unknown"})
+_LATELY = ("agent_people", "agent_threads", "agent_votes", "outages", "outage_seconds")
+
+C = TypeVar("C", Counter, Gauge, Histogram)
+Section = Literal["Arrivals", "Turns", "Agents and workflows", "Project service", "Slack", "Redis", "Processes"]
+
+
+class MetricRow(Generic[C]):
+    """One metric: its type (*kind*), *name*, *meaning* and *labels*, and the *section* of the reference and dashboard.
+
+    One that's *shared* covers all processes: each reports the same. The name says the unit, as Prometheus wants it.
+    """
+
+    def __init__(
+        self,
+        kind: type[C],
+        name: str,
+        meaning: str,
+        *labels: str,
+        section: Section,
+        buckets: Sequence[float] = (),
+        is_shared: bool = False,
+    ) -> None:
+        self.kind: type[C] = kind
+        self.name, self.meaning, self.labels, self.section = name, meaning, labels, section
+        self.is_shared = is_shared
+        self._more: dict[str, Any] = {"buckets": buckets} if buckets else {}
+
+    def __set_name__(self, _: type[Metrics], attribute: str) -> None:
+        """Use the attribute's name for the collector in an instance."""
+        self.attribute = attribute
+
+    def __get__(self, metrics: Metrics, _: type[Metrics]) -> C:
+        """Say which type the instance's attribute has; that itself is found before this row."""
+        return cast("C", vars(metrics)[self.attribute])
+
+    @property
+    def exposed(self) -> str:
+        """The name in queries; a histogram's has ``_bucket``, ``_count`` and ``_sum`` after it."""
+        return f"{self.name}_total" if self.kind is Counter else self.name
+
+    @property
+    def unit(self) -> str:
+        """``seconds``, ``bytes``, or ``""`` for a count."""
+        last = self.name.rpartition("_")[2]
+        return last if last in {"seconds", "bytes"} else ""
+
+    def collector(self, registry: CollectorRegistry | None) -> C:
+        """Make the collector."""
+        made: C = self.kind(self.name, self.meaning, self.labels, registry=registry, **self._more)
+        return made
 
 
 class Metrics:
-    """One process's metrics, in a separate registry, so that several can exist."""
+    """One process's metrics, in a separate registry, so that several can exist.
+
+    Each row is, in an instance, the collector of prometheus_client itself: ``metrics.dead_letters.inc()``.
+    """
+
+    # fmt: off
+    events = MetricRow(Counter, "bridge_events", "Inputs from Slack, by outcome", "kind", "outcome", section="Arrivals")
+    acks = MetricRow(Histogram, "bridge_ack_seconds", "From a request's arrival to its acknowledgment", "kind",
+        section="Arrivals", buckets=_ACK_SECONDS)
+    rejected = MetricRow(Counter, "bridge_rejected_requests",
+        "HTTP requests rejected before parsing, such as for a bad signature", "reason", section="Arrivals")
+    catch_up_messages = MetricRow(Counter, "bridge_catch_up_messages",
+        "Messages found in Slack's history after an outage, by outcome", "outcome", section="Arrivals")
+    catch_up_left = MetricRow(Gauge, "bridge_catch_up_left", "Threads and channel pages left to read after an outage",
+        section="Arrivals")
+    turns = MetricRow(Histogram, "bridge_turn_seconds", "From a message's or command's acceptance to its end", "kind",
+        "outcome", section="Turns", buckets=_TURN_SECONDS)
+    queue_depth = MetricRow(Gauge, "bridge_queue_depth", "Threads with waiting or running work, in all processes",
+        section="Turns", is_shared=True)
+    dead_letters = MetricRow(Counter, "bridge_dead_letters", "Work that couldn't be finished", section="Turns")
+    unknown_outcomes = MetricRow(Counter, "bridge_unknown_outcomes",
+        "Questions and runs that may have been done, or not", section="Turns")
+    agents = MetricRow(Histogram, "bridge_agent_seconds",
+        "From a message's acceptance to the end of its agent's turn, by the agent's ID", "agent", "outcome", "project",
+        section="Agents and workflows", buckets=_TURN_SECONDS)
+    workflows = MetricRow(Histogram, "bridge_workflow_seconds", "From a run's request to its end, by the workflow's ID",
+        "workflow", "outcome", "project", section="Agents and workflows", buckets=_TURN_SECONDS)
+    feedback = MetricRow(Counter, "bridge_feedback", "Votes on answers: up or down; new, changed or the same", "vote",
+        "how", section="Agents and workflows")
+    agent_people = MetricRow(Gauge, "bridge_agent_people",
+        "People who wrote to an agent in the last 7 days, in all processes", "agent", "project",
+        section="Agents and workflows", is_shared=True)
+    agent_threads = MetricRow(Gauge, "bridge_agent_threads",
+        "Threads in which an agent was asked in the last 7 days, in all processes", "agent", "project",
+        section="Agents and workflows", is_shared=True)
+    agent_votes = MetricRow(Gauge, "bridge_agent_votes",
+        "Votes on an agent's answers in the last 7 days, in all processes", "agent", "vote", "project",
+        section="Agents and workflows", is_shared=True)
+    upstream_seconds = MetricRow(Histogram, "bridge_upstream_seconds", "Calls to the project service", "operation",
+        "outcome", section="Project service", buckets=_CALL_SECONDS)
+    project_failures = MetricRow(Counter, "bridge_project_failures",
+        "Failed calls to the project service, by HTTP status or other cause", "operation", "cause",
+        section="Project service")
+    outages = MetricRow(Gauge, "bridge_outages",
+        "Outages of a project's service of over a minute in the last 7 days, in all processes", "project",
+        section="Project service", is_shared=True)
+    outage_seconds = MetricRow(Gauge, "bridge_outage_seconds",
+        "How long a project's service was down in the last 7 days, in all processes", "project",
+        section="Project service", is_shared=True)
+    slack_calls = MetricRow(Counter, "bridge_slack_calls", "Calls to Slack's Web API", "method", "outcome",
+        section="Slack")
+    redis_memory = MetricRow(Gauge, "bridge_redis_memory_bytes",
+        "Memory that Redis has used, and its limit, if it has one", "what", section="Redis", is_shared=True)
+    redis_trouble = MetricRow(Gauge, "bridge_redis_trouble",
+        "1 if Redis has a problem with its persistence, memory or replicas, else 0", "kind", section="Redis",
+        is_shared=True)
+    wait_missing = MetricRow(Counter, "bridge_wait_missing", "Writes that no Redis replica confirmed in time",
+        section="Redis")
+    processes = MetricRow(Gauge, "bridge_processes",
+        "Processes by state: running, or missing, because it ended and no other started since", "state",
+        section="Processes", is_shared=True)
+    # fmt: on
 
     def __init__(self) -> None:
-        self.registry = registry = CollectorRegistry()
-        self._events = Counter("bridge_events", "Inputs from Slack, by outcome", ["kind", "outcome"], registry=registry)
-        self._acks = Histogram(
-            "bridge_ack_seconds", "From a request's arrival to its acknowledgment", ["kind"],
-            buckets=_ACK_SECONDS, registry=registry,
-        )  # fmt: skip
-        self.turns = Histogram(
-            "bridge_turn_seconds", "From a message's or command's acceptance to its end", ["kind", "outcome"],
-            buckets=_TURN_SECONDS, registry=registry,
-        )  # fmt: skip
-        self.upstream = _ProjectCalls(registry)
-        """Measures a call of the project service, and counts its failure by cause."""
-        self._projects: dict[str, _ProjectCalls] = {}
-        self.slack_calls = Counter(
-            "bridge_slack_calls", "Calls to Slack's Web API", ["method", "outcome"], registry=registry
-        )
-        self.rejected = Counter(
-            "bridge_rejected_requests",
-            "HTTP requests rejected before parsing, such as for a bad signature",
-            ["reason"],
-            registry=registry,
-        )
-        self._of_agents = Histogram(
-            "bridge_agent_seconds", "From a message's acceptance to the end of its agent's turn, by the agent's ID",
-            ["agent", "outcome", "project"], buckets=_TURN_SECONDS, registry=registry,
-        )  # fmt: skip
-        self._of_workflows = Histogram(
-            "bridge_workflow_seconds", "From a run's request to its end, by the workflow's ID",
-            ["workflow", "outcome", "project"], buckets=_TURN_SECONDS, registry=registry,
-        )  # fmt: skip
+        self.registry = CollectorRegistry()
+        vars(self).update({row.attribute: row.collector(self.registry) for row in ROWS})
         self._counted: set[tuple[str, str, str]] = set()
-        self.feedback = Counter(
-            "bridge_feedback", "Votes on answers: up or down; new, changed or the same", ["vote", "how"],
-            registry=registry,
-        )  # fmt: skip
-        self._lately = {
-            name: Gauge(f"bridge_{name}", f"{what} in the last 7 days, in all processes", labels, registry=registry)
-            for name, what, labels in (
-                ("agent_people", "People who wrote to an agent", ["agent", "project"]),
-                ("agent_threads", "Threads in which an agent was asked", ["agent", "project"]),
-                ("agent_votes", "Votes on an agent's answers", ["agent", "vote", "project"]),
-                ("outages", "Outages of a project's service of over a minute", ["project"]),
-                ("outage_seconds", "How long a project's service was down", ["project"]),
-            )
-        }
-        queue_depth = Gauge(
-            "bridge_queue_depth", "Threads with waiting or running work, in all processes", registry=registry
-        )
-        self.watch_queue = queue_depth.set_function
-        """Sets the function that returns the number of waiting turns, called whenever metrics are read."""
-        wait_missing = Counter(
-            "bridge_wait_missing", "Writes that no Redis replica confirmed in time", registry=registry
-        )
-        self.wait_missing = wait_missing.inc
-        """Counts a write that no Redis replica confirmed in time."""
-        dead_letters = Counter("bridge_dead_letters", "Work that couldn't be finished", registry=registry)
-        self.dead_letter = dead_letters.inc
-        """Counts work that couldn't be finished."""
-        unknown = Counter(
-            "bridge_unknown_outcomes", "Questions and runs that may have been done, or not", registry=registry
-        )
-        self.outcome_unknown = unknown.inc
-        """Counts a question or run of which it isn't known whether it was done."""
-        self.processes = Gauge(
-            "bridge_processes", "Processes by state: running, or missing, because it ended and no other started since",
-            ["state"], registry=registry,
-        )  # fmt: skip
-        self.redis_memory = Gauge(
-            "bridge_redis_memory_bytes", "Memory that Redis has used, and its limit, if it has one", ["what"],
-            registry=registry,
-        )  # fmt: skip
-        self.redis_trouble = Gauge(
-            "bridge_redis_trouble", "1 if Redis has a problem with its persistence, memory or replicas, else 0",
-            ["kind"], registry=registry,
-        )  # fmt: skip
-
-        self.found = Counter(
-            "bridge_catch_up_messages", "Messages found in Slack's history after an outage, by outcome",
-            ["outcome"], registry=registry,
-        )  # fmt: skip
-        left = Gauge(
-            "bridge_catch_up_left", "Threads and channel pages left to read after an outage", registry=registry
-        )
-        self.catch_up_left = left.set
-        """Sets the number of threads and channel pages left to read after an outage."""
+        self._calls = {"": (self.upstream_seconds, self.project_failures)}
 
     def event(self, kind: str, outcome: str) -> None:
         """Count an input: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""
-        self._events.labels(kind if kind in EVENT_KINDS else "other", outcome).inc()
+        self.events.labels(kind if kind in EVENT_KINDS else "other", outcome).inc()
 
     def acked(self, kind: str, seconds: float) -> None:
         """Measure how long Slack waited for an answer."""
-        self._acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
+        self.acks.labels(kind if kind in EVENT_KINDS else "other").observe(seconds)
 
     def ended(self, kind: str, id_: str, how: str, project: str, seconds: float) -> None:
         """Measure a turn of an agent, or a run of a workflow (*kind*). Beyond `MOST_COUNTED`, the ID is ``other``."""
@@ -135,29 +169,41 @@ class Metrics:
         else:
             self._counted.add(one)
         if kind == "agent":
-            self._of_agents.labels(id_, how or "answered", project or "default").observe(seconds)
+            self.agents.labels(id_, how or "answered", project or "default").observe(seconds)
         else:
             word = how if how in _RUN_ENDS else "other"
-            self._of_workflows.labels(id_, word, project or "default").observe(seconds)
+            self.workflows.labels(id_, word, project or "default").observe(seconds)
 
     def lately(self, numbers: Iterable[tuple[str, tuple[str, ...], float]]) -> None:
-        """Set all gauges of the last 7 days: each a name without ``bridge_``, its labels' values, and a number."""
-        for gauge in self._lately.values():
+        """Set all gauges of the last 7 days: each an attribute's name, its labels' values, and a number."""
+        gauges: dict[str, Gauge] = {name: vars(self)[name] for name in _LATELY}
+        for gauge in gauges.values():
             gauge.clear()
         for name, labels, number in numbers:
-            self._lately[name].labels(*labels).set(number)
+            gauges[name].labels(*labels).set(number)
 
-    def of_project(self, id: str) -> _ProjectCalls:  # noqa: A002 - its name
-        """Return what `upstream` is for another project than the default one: the samples have a label ``project``."""
-        return self._projects.setdefault(id, _ProjectCalls(None))
+    def upstream(self, operation: str, error: ProjectError | None, seconds: float, *, project: str = "") -> None:
+        """Measure a call of the project service, and count its failure by cause.
+
+        Samples of another *project* than the default one have a label ``project``.
+        """
+        if project not in self._calls:
+            of_calls = ("upstream_seconds", "project_failures")
+            self._calls[project] = tuple(vars(Metrics)[name].collector(None) for name in of_calls)
+        took, failures = self._calls[project]
+        took.labels(operation, error.kind if error else "ok").observe(seconds)
+        if error is not None:
+            failures.labels(operation, error.label).inc()
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics. A metric has the samples of every project, as the text format wants it."""
-        others = [(id_, one) for id_, calls in self._projects.items() for one in calls.collect()]
+        others = [
+            (id_, metric) for id_, calls in self._calls.items() if id_ for call in calls for metric in call.collect()
+        ]
         for metric in self.registry.collect():
-            for id_, one in others:
-                if one.name == metric.name:
-                    metric.samples += [each._replace(labels={**each.labels, "project": id_}) for each in one.samples]
+            for id_, other in others:
+                if other.name == metric.name:
+                    metric.samples += [each._replace(labels={**each.labels, "project": id_}) for each in other.samples]
             yield metric
 
     def exposition(self) -> bytes:
@@ -165,26 +211,87 @@ class Metrics:
         return generate_latest(self)
 
 
-class _ProjectCalls:
-    """Metrics of the calls of one project."""
+ROWS: Final = tuple(row for row in vars(Metrics).values() if isinstance(row, MetricRow))
+"""All metrics, in the table's order."""
 
-    def __init__(self, registry: CollectorRegistry | None) -> None:
-        self._seconds = Histogram(
-            "bridge_upstream_seconds", "Calls to the project service", ["operation", "outcome"],
-            buckets=_CALL_SECONDS, registry=registry,
-        )  # fmt: skip
-        self._failures = Counter(
-            "bridge_project_failures", "Failed calls to the project service, by HTTP status or other cause",
-            ["operation", "cause"], registry=registry,
-        )  # fmt: skip
 
-    def __call__(self, operation: str, error: ProjectError | None, seconds: float) -> None:
-        """Measure one call, and count its failure."""
-        self._seconds.labels(operation, error.kind if error else "ok").observe(seconds)
-        if error is not None:
-            self._failures.labels(operation, error.label).inc()
+@dataclass(frozen=True, slots=True)
+class AlertRule:
+    """A rule for Prometheus: it fires once *query* has had results for so many *minutes*.
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield both metrics."""
-        yield from self._seconds.collect()
-        yield from self._failures.collect()
+    *summary* says what happened, *meaning* what that does, and *cure* what helps; the *command* shows or does it.
+    """
+
+    name: str
+    query: str
+    minutes: int
+    severity: Literal["critical", "warning"]
+    summary: str
+    meaning: str
+    cure: str
+    command: str
+
+
+# fmt: off
+ALERTS: Final = (
+    AlertRule("BridgeDown", 'absent(up{job="bridge"}) or sum(up{job="bridge"}) == 0', 2, "critical",
+        "No bridge is running",
+        "Nobody gets an answer.",
+        "Start it; it then catches up what was said meanwhile. If it doesn't stay up, find out why.",
+        "bridge check"),
+    AlertRule("BridgeReplicaDown", 'count(up{job="bridge"} == 0) > 0 or max(bridge_processes{state="missing"}) > 0', 2,
+        "warning", "A replica of the bridge is down",
+        "The others do its work.",
+        "See which one, since when, and whether it was replaced.", "bridge status"),
+    AlertRule("BridgeRefusesMessages", 'sum(increase(bridge_events_total{outcome="not stored"}[5m])) > 0', 5,
+        "critical", "The bridge can't store messages",
+        "Redis is unreachable or full. Slack sends refused messages again.",
+        "Find out which.", "bridge check"),
+    AlertRule("BridgeSlowAcknowledgments",
+        "histogram_quantile(0.99, sum by (le) (rate(bridge_ack_seconds_bucket[5m]))) > 1", 10, "warning",
+        "Slack waits more than 1 s for acknowledgments",
+        "At 3 s, Slack sends messages again and people see errors.",
+        "Check the latency of Redis and the processor.", "bridge check"),
+    AlertRule("BridgeRejectsRequests",
+        'sum(increase(bridge_rejected_requests_total{reason=~"signature|too_old"}[10m])) > 10', 0, "warning",
+        "Requests with a bad signature",
+        "After a change, SLACK_SIGNING_SECRET is wrong or the clock is off. Otherwise, someone is scanning.",
+        "Compare the secret with the app's, and the clock with Slack's.", "bridge check"),
+    AlertRule("BridgeServiceFails",
+        'sum(rate(bridge_upstream_seconds_count{outcome!="ok"}[10m]))'
+        " / sum(rate(bridge_upstream_seconds_count[10m])) > 0.2", 10, "warning",
+        "Over 20% of the calls to the project service fail",
+        "bridge_project_failures_total counts the causes, and the bridge's log has the service's own words.",
+        "See what the service answers now.", "bridge check"),
+    AlertRule("BridgeSlackFails",
+        'sum(rate(bridge_slack_calls_total{outcome!="ok"}[10m]))'
+        " / sum(rate(bridge_slack_calls_total[10m])) > 0.2", 10, "warning",
+        "Over 20% of the calls to Slack fail",
+        "The token may be revoked, or a permission missing. For outages, see Slack's status page.",
+        "Find out which.", "bridge check"),
+    AlertRule("BridgeQueueGrows", "max(min_over_time(bridge_queue_depth[15m])) > 20", 0, "warning",
+        "More than 20 threads have been waiting for 15 minutes",
+        "The agents are slower than people write, or the service is down.",
+        "See who works on what.", "bridge status"),
+    AlertRule("BridgeDeadLetters", "sum(increase(bridge_dead_letters_total[1h])) > 0", 0, "warning",
+        "The bridge gave up on some work",
+        "It won't be tried again by itself.",
+        'See why, then try it again with "bridge dead retry ID".', "bridge dead list"),
+    AlertRule("BridgeUnknownOutcomes", "sum(increase(bridge_unknown_outcomes_total[1h])) > 0", 0, "warning",
+        "It's unknown whether some questions or runs were done",
+        "Their people were asked whether to repeat them.",
+        'See why; the audit calls it "outcome unknown".', "bridge audit --since 1h"),
+    AlertRule("BridgeRedisMemory", 'max(bridge_redis_trouble{kind="memory"}) > 0', 5, "critical",
+        "Redis is running out of memory",
+        "Over 90% of maxmemory is used, or it would evict messages when it's full.",
+        "Find out which, and give it more memory or the policy noeviction.", "bridge check"),
+    AlertRule("BridgeRedisPersistence", 'max(bridge_redis_trouble{kind="persistence"}) > 0', 5, "critical",
+        "Redis may lose data",
+        "It has no append-only file, or can't write it.",
+        "Find out which, and what helps.", "bridge check"),
+    AlertRule("BridgeRedisReplicas", 'max(bridge_redis_trouble{kind="replicas"}) > 0', 5, "warning",
+        "Redis has no working replica",
+        "No replica confirms writes, or the last one is gone, so a failover may lose what was just written.",
+        "Start it again; see what Redis says of its replicas.", "bridge check"),
+)
+# fmt: on

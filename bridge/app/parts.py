@@ -234,7 +234,7 @@ def build(
         may_begin=wires.web.token.accepted.is_set,
         lease=lease,
     )
-    wires.metrics.watch_queue(lambda: worker.depth)
+    wires.metrics.queue_depth.set_function(lambda: worker.depth)
     clock = Clock(deps, features.clocks, features.jobs, patience)
     events = FinishedTurns(deps, features.event_handlers, patience, has_audit=bool(settings.audit_lifetime))
     return Parts(

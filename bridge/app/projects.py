@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -60,7 +61,7 @@ class ProjectClients:
                 key,
                 chat_timeout=self._settings.chat_timeout,
                 run_timeout=self._settings.run_timeout,
-                observe=self._metrics.upstream if wanted.id == DEFAULT else self._metrics.of_project(wanted.id),
+                observe=partial(self._metrics.upstream, project="" if wanted.id == DEFAULT else wanted.id),
             )
             await self._stack.enter_async_context(client)
             self._opened[place] = ProjectConnection(client, Catalog(client), wanted.id)

@@ -345,7 +345,7 @@ class TurnProcessor:
             turn.staged.clear()
             turn.step = Step.POSTING
             if what == "unknown":
-                self.metrics.outcome_unknown()
+                self.metrics.unknown_outcomes.inc()
         elif record.end == "private":
             posted = NotPosted("deleted")
         elif record.is_doubtful:
@@ -441,7 +441,7 @@ class TurnProcessor:
         if turn.record.end.startswith(OFF):
             notice = None
         if turn.step is Step.SENT:
-            self.metrics.outcome_unknown()
+            self.metrics.unknown_outcomes.inc()
         if error and isinstance(body, Notice):
             queues = [self.deps.inbox.queues(notice, why=f"{error} in its place")] if notice else []
             await self._done(
@@ -474,7 +474,7 @@ class TurnProcessor:
         is_open = notice is not None and record is not None and isinstance(record.body, InboundMessage | SlashCommand)
         entry = self.entries.of(turn, record, f"dead: {reason}", is_open=is_open)
         await self.journal.bury(lease.held, turn, reason=reason, writes=[entry, *queues, *writes])
-        self.metrics.dead_letter()
+        self.metrics.dead_letters.inc()
         log.error("turn failed permanently; see bridge dead list", extra={"turn": turn, "reason": reason})
 
     async def _open(self, turn: Turn, form: Form) -> None:

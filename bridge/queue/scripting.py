@@ -223,7 +223,7 @@ class Scripts:
                 return answer
             answer, replicas = answer
             if not replicas:
-                self._metrics.wait_missing()
+                self._metrics.wait_missing.inc()
                 if repeatable:
                     await self.look_for_replicas()
                     if not self.has_replicas:

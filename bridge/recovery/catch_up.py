@@ -155,7 +155,7 @@ class CatchUp:
                 if not units:
                     break
                 await self._renew_claim()
-                self.metrics.catch_up_left(left)
+                self.metrics.catch_up_left.set(left)
                 if self.monotonic() - logged_at >= _LOG_EVERY:
                     log.info("still catching up", extra={"left": left})
                     logged_at = self.monotonic()
@@ -178,7 +178,7 @@ class CatchUp:
         self._later.clear()
         self._done.clear()
         self._loading.clear()
-        self.metrics.catch_up_left(0)
+        self.metrics.catch_up_left.set(0)
 
     async def mark_threads(self) -> None:
         """Mark the threads to read, before new messages are received. Raises `StoreUnavailable`."""
@@ -266,7 +266,7 @@ class CatchUp:
 
     async def _skip(self, outage: PastOutage, unit: Unit, exc: SlackRefused, *, mark: str = "") -> bool:
         """Give up on *unit*: Slack would refuse a retry, too."""
-        self.metrics.found.labels("unreadable").inc()
+        self.metrics.catch_up_messages.labels("unreadable").inc()
         log.warning(
             "can't look for missed messages in a channel or thread",
             extra={"channel": unit.channel, "detail": exc.detail},
@@ -397,7 +397,7 @@ class CatchUp:
         """Receive messages in order. If one can't be received now, return the decision and its ``ts``."""
         for one in messages:
             decision = await self.receive(one, channel)
-            self.metrics.found.labels(decision).inc()
+            self.metrics.catch_up_messages.labels(decision).inc()
             count.found += 1
             count.queued += decision == "queued"
             if decision in _AGAIN or decision == "outdated":

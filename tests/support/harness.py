@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -445,7 +445,7 @@ class Harness:
                 service = self.others.setdefault(id_, Service())
                 client = ProjectClient(
                     f"http://{id_}.test", API_KEY, transport=httpx.MockTransport(service.answer), sleep=self.sleep,
-                    monotonic=lambda: self.monotonic, observe=self.metrics.of_project(id_),
+                    monotonic=lambda: self.monotonic, observe=partial(self.metrics.upstream, project=id_),
                 )  # fmt: skip
                 self._connected[id_] = ProjectConnection(
                     client, Catalog(client, monotonic=lambda: self.monotonic), id_, id_.title()

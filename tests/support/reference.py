@@ -21,11 +21,12 @@ from bridge.ends import End, messages as ends, refusals
 from bridge.ends.failures import failure
 from bridge.engine.feature import Command
 from bridge.features.registry import features
-from bridge.metrics import Metrics
+from bridge.metrics import ALERTS, ROWS
 from bridge.playground.emulator.web_api import ELSEWHERE, METHODS
 from bridge.queue.keys import markdown
 from bridge.settings import TO_POST, Settings
 from bridge.slack.scopes import SCOPES
+from support import monitoring
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES
 from support.sentences import FILE, sentences
@@ -137,14 +138,30 @@ def permissions() -> str:
 
 
 def metrics() -> str:
-    """Every metric with its labels."""
-    rows = []
-    for one in Metrics().registry._collector_to_names:
-        family = next(iter(one.describe()))
-        name = family.name + ("_total" if family.type == "counter" else "")
-        labels = ", ".join(f"`{label}`" for label in getattr(one, "_labelnames", ()))
-        rows.append((f"`{name}`", family.type, labels, family.documentation))
-    return _table(("Metric", "Type", "Labels", "Description"), rows)
+    """Every metric by section, with its labels and the alerts about it."""
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    for row in ROWS:
+        labels = ", ".join(f"`{label}`" for label in row.labels)
+        about = ", ".join(f"[{one.name}](runbook.md#{one.name.lower()})" for one in ALERTS if row.exposed in one.query)
+        cells = (
+            f"`{row.exposed}`",
+            row.kind.__name__.lower(),
+            labels,
+            "all" if row.is_shared else "one",
+            row.meaning,
+            about,
+        )
+        sections.setdefault(row.section, []).append(cells)
+    heads = ("Metric", "Type", "Labels", "Processes", "Description", "Alerts")
+    return "\n\n".join(f"## {title}\n\n{_table(heads, rows)}" for title, rows in sections.items())
+
+
+def runbook() -> str:
+    """A paragraph for each alert: what it means, what helps, and the command."""
+    return "\n\n".join(
+        f"## {one.name}\n\n**{one.summary}** ({one.severity}). {one.meaning} {one.cure}\n\nRun: `{one.command}`"
+        for one in ALERTS
+    )
 
 
 def redis_keys() -> str:
@@ -199,11 +216,16 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "command-line": command_line,
     "permissions": permissions,
     "metrics": metrics,
+    "runbook": runbook,
     "redis-keys": redis_keys,
     "messages": messages,
     "outcomes": outcomes,
     "emulator": emulator,
 }
+
+
+OPS: Final[dict[Path, Callable[[], str]]] = {monitoring.RULES: monitoring.rules}
+"""Files that operators load elsewhere."""
 
 
 def page(name: str) -> str:
@@ -223,5 +245,7 @@ if __name__ == "__main__":
     for each in PAGES:
         text = page(each)
         (FOLDER / f"{each}.md").write_text(text, encoding="utf-8")
+    for file, made in OPS.items():
+        file.write_text(made(), encoding="utf-8")
     FILE.write_text(sentences(), encoding="utf-8")
-    sys.stdout.write(f"{len(PAGES)} pages of docs/reference are written.\n")
+    sys.stdout.write(f"{len(PAGES)} pages of docs/reference and {len(OPS)} files of ops are written.\n")

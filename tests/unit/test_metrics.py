@@ -19,8 +19,8 @@ def test_every_count_is_exposed() -> None:
     metrics.upstream("run_workflow", TimedOut("run_workflow", timedelta(seconds=1)), 0.5)
     metrics.slack_calls.labels("chat.postMessage", "ok").inc()
     metrics.rejected.labels("unsigned").inc()
-    metrics.wait_missing()
-    metrics.dead_letter()
+    metrics.wait_missing.inc()
+    metrics.dead_letters.inc()
 
     text = metrics.exposition().decode()
 
@@ -45,7 +45,7 @@ def test_every_count_is_exposed() -> None:
 def test_the_queue_depth_is_read_on_demand() -> None:
     metrics = Metrics()
     waiting = ["a", "b"]
-    metrics.watch_queue(lambda: len(waiting))
+    metrics.queue_depth.set_function(lambda: len(waiting))
     waiting.append("c")
 
     assert "bridge_queue_depth 3.0" in metrics.exposition().decode()
@@ -65,6 +65,6 @@ def test_an_unknown_kind_makes_no_new_label() -> None:
 def test_two_bridges_in_one_process_count_separately() -> None:
     one, other = Metrics(), Metrics()
 
-    one.dead_letter()
+    one.dead_letters.inc()
 
     assert "bridge_dead_letters_total 0.0" in other.exposition().decode()
