@@ -7,13 +7,18 @@ people, Slack or the service.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+import math
+import platform
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, TypeVar, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 
-from bridge.errors import ProjectError
+from bridge import __version__
+from bridge.errors import ProjectError, StoreUnavailable
 from bridge.inbound import KINDS
 
 CONTENT_TYPE = "text/plain; version=1.0.0; charset=utf-8"
@@ -29,6 +34,9 @@ MOST_COUNTED = 200
 _ACK_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3)
 _TURN_SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 900)
 _CALL_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 900)
+_LAG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+
+_LOOKED_UP_EVERY = 1.0  # seconds
 
 _RUN_ENDS = frozenset({"completed", "failed", "cancelled", "unknown"})
 _LATELY = ("agent_people", "agent_threads", "agent_votes", "outages", "outage_seconds")
@@ -40,7 +48,8 @@ Section = Literal["Arrivals", "Turns", "Agents and workflows", "Project service"
 class MetricRow(Generic[C]):
     """One metric: its type (*kind*), *name*, *meaning* and *labels*, and the *section* of the reference and dashboard.
 
-    One that's *shared* covers all processes: each reports the same. The name says the unit, as Prometheus wants it.
+    One that's *shared* covers all processes: each reports the same. One that's *looked up* in Redis whenever metrics
+    are read is NaN while Redis is away. The name says the unit, as Prometheus wants it.
     """
 
     def __init__(
@@ -52,10 +61,11 @@ class MetricRow(Generic[C]):
         section: Section,
         buckets: Sequence[float] = (),
         is_shared: bool = False,
+        is_looked_up: bool = False,
     ) -> None:
         self.kind: type[C] = kind
         self.name, self.meaning, self.labels, self.section = name, meaning, labels, section
-        self.is_shared = is_shared
+        self.is_shared, self.is_looked_up = is_shared, is_looked_up
         self._more: dict[str, Any] = {"buckets": buckets} if buckets else {}
 
     def __set_name__(self, _: type[Metrics], attribute: str) -> None:
@@ -103,6 +113,17 @@ class Metrics:
         "outcome", section="Turns", buckets=_TURN_SECONDS)
     queue_depth = MetricRow(Gauge, "bridge_queue_depth", "Threads with waiting or running work, in all processes",
         section="Turns", is_shared=True)
+    in_flight = MetricRow(Gauge, "bridge_turns_in_flight",
+        "Messages and commands being worked on, except those that wait for the project service", section="Turns")
+    oldest_message = MetricRow(Gauge, "bridge_oldest_message_seconds",
+        "Age of the oldest unanswered message in up to 100 threads of each state: waiting, running, parked for a"
+        " choice, or held by a stop; 0 without one", "state", section="Turns", is_shared=True, is_looked_up=True)
+    late_slots = MetricRow(Gauge, "bridge_late_slots",
+        "Schedules, and reminders and ends of approvals, that have been due for over a minute", "what",
+        section="Turns", is_shared=True, is_looked_up=True)
+    finished_lag = MetricRow(Gauge, "bridge_finished_turns_lag_seconds",
+        "How long the oldest finished turn has been waiting to be counted in statistics and shown in Home",
+        section="Turns", is_shared=True, is_looked_up=True)
     dead_letters = MetricRow(Counter, "bridge_dead_letters", "Work that couldn't be finished", section="Turns")
     unknown_outcomes = MetricRow(Counter, "bridge_unknown_outcomes",
         "Questions and runs that may have been done, or not", section="Turns")
@@ -127,6 +148,9 @@ class Metrics:
     project_failures = MetricRow(Counter, "bridge_project_failures",
         "Failed calls to the project service, by HTTP status or other cause", "operation", "cause",
         section="Project service")
+    breaker_open = MetricRow(Gauge, "bridge_breaker_open",
+        "1 while a project's service counts as down, so that messages wait, else 0", "project",
+        section="Project service")
     outages = MetricRow(Gauge, "bridge_outages",
         "Outages of a project's service of over a minute in the last 7 days, in all processes", "project",
         section="Project service", is_shared=True)
@@ -135,6 +159,12 @@ class Metrics:
         section="Project service", is_shared=True)
     slack_calls = MetricRow(Counter, "bridge_slack_calls", "Calls to Slack's Web API", "method", "outcome",
         section="Slack")
+    slack_pauses = MetricRow(Counter, "bridge_slack_pause_seconds",
+        "How long Slack asked us to wait, when it limited our calls (429)", "method", section="Slack")
+    socket_silent = MetricRow(Gauge, "bridge_socket_silent_seconds",
+        "Time since each socket of Socket Mode received anything, the oldest socket first", "socket", section="Slack")
+    redis_round_trip = MetricRow(Gauge, "bridge_redis_round_trip_seconds", "How long Redis took to answer TIME",
+        section="Redis", is_looked_up=True)
     redis_memory = MetricRow(Gauge, "bridge_redis_memory_bytes",
         "Memory that Redis has used, and its limit, if it has one", "what", section="Redis", is_shared=True)
     redis_trouble = MetricRow(Gauge, "bridge_redis_trouble",
@@ -145,6 +175,10 @@ class Metrics:
     processes = MetricRow(Gauge, "bridge_processes",
         "Processes by state: running, or missing, because it ended and no other started since", "state",
         section="Processes", is_shared=True)
+    loop_lag = MetricRow(Histogram, "bridge_loop_lag_seconds", "How late the event loop woke a task, twice a second",
+        section="Processes", buckets=_LAG_SECONDS)
+    build_info = MetricRow(Gauge, "bridge_build_info", "Always 1, with the versions of the bridge and Python",
+        "version", "python", section="Processes")
     # fmt: on
 
     def __init__(self) -> None:
@@ -152,6 +186,12 @@ class Metrics:
         vars(self).update({row.attribute: row.collector(self.registry) for row in ROWS})
         self._counted: set[tuple[str, str, str]] = set()
         self._calls = {"": (self.upstream_seconds, self.project_failures)}
+        self.build_info.labels(__version__, platform.python_version()).set(1)
+        self.look_up: Callable[[], Awaitable[None]] | None = None
+        """Looks up what's looked up whenever metrics are read. Raises `StoreUnavailable`."""
+        self.look_up_seconds = 1.0  # Prometheus waits for 10
+        self._is_known = False
+        self._looked_up_at, self._looking_up = -math.inf, asyncio.Lock()
 
     def event(self, kind: str, outcome: str) -> None:
         """Count an input: *outcome* is ``accepted``, ``duplicate``, ``ignored``, ``refused``, …."""
@@ -195,6 +235,19 @@ class Metrics:
         if error is not None:
             failures.labels(operation, error.label).inc()
 
+    async def measure(self) -> None:
+        """Look up what isn't counted as it happens, at most once a second; it isn't known if that takes too long."""
+        async with self._looking_up:
+            if self.look_up is None or time.monotonic() - self._looked_up_at < _LOOKED_UP_EVERY:
+                return
+            try:
+                async with asyncio.timeout(self.look_up_seconds):
+                    await self.look_up()
+                self._is_known = True
+            except (StoreUnavailable, TimeoutError):
+                self._is_known = False
+            self._looked_up_at = time.monotonic()
+
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics. A metric has the samples of every project, as the text format wants it."""
         others = [
@@ -204,6 +257,8 @@ class Metrics:
             for id_, other in others:
                 if other.name == metric.name:
                     metric.samples += [each._replace(labels={**each.labels, "project": id_}) for each in other.samples]
+            if not self._is_known and metric.name in _LOOKED_UP:
+                metric.samples = [each._replace(value=math.nan) for each in metric.samples]
             yield metric
 
     def exposition(self) -> bytes:
@@ -213,6 +268,8 @@ class Metrics:
 
 ROWS: Final = tuple(row for row in vars(Metrics).values() if isinstance(row, MetricRow))
 """All metrics, in the table's order."""
+
+_LOOKED_UP = frozenset(row.name for row in ROWS if row.is_looked_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,16 +320,32 @@ ALERTS: Final = (
         "Over 20% of the calls to the project service fail",
         "bridge_project_failures_total counts the causes, and the bridge's log has the service's own words.",
         "See what the service answers now.", "bridge check"),
+    AlertRule("BridgeServiceDown", "max by (project) (bridge_breaker_open) > 0", 5, "critical",
+        "A project's service is down",
+        "It can't be reached, or rejects the bridge's key. Messages are kept, and answered once it's back.",
+        "Find out which.", "bridge check"),
     AlertRule("BridgeSlackFails",
         'sum(rate(bridge_slack_calls_total{outcome!="ok"}[10m]))'
         " / sum(rate(bridge_slack_calls_total[10m])) > 0.2", 10, "warning",
         "Over 20% of the calls to Slack fail",
         "The token may be revoked, or a permission missing. For outages, see Slack's status page.",
         "Find out which.", "bridge check"),
+    AlertRule("BridgeSlackSilent", "min by (instance) (bridge_socket_silent_seconds) > 60", 1, "critical",
+        "No socket hears Slack",
+        "What people write reaches this replica only once a socket is open again.",
+        "See whether Slack accepts the app token and a socket can be opened.", "bridge check"),
     AlertRule("BridgeQueueGrows", "max(min_over_time(bridge_queue_depth[15m])) > 20", 0, "warning",
         "More than 20 threads have been waiting for 15 minutes",
         "The agents are slower than people write, or the service is down.",
         "See who works on what.", "bridge status"),
+    AlertRule("BridgeMessagesWait", 'max(bridge_oldest_message_seconds{state="waiting"}) > 600', 0, "warning",
+        "A message has been waiting for over 10 minutes",
+        "No process has begun with it: all are busy, or none takes work.",
+        "See what each process is doing; raise BRIDGE_MAX_TURNS or add a replica.", "bridge status"),
+    AlertRule("BridgeFallsBehind", "max(bridge_finished_turns_lag_seconds) > 60 or max(bridge_late_slots) > 0", 10,
+        "warning", "Statistics or schedules are late",
+        "Statistics, Home and schedules follow once a process has time for them.",
+        "See whether the processes run and Redis answers quickly.", "bridge status"),
     AlertRule("BridgeDeadLetters", "sum(increase(bridge_dead_letters_total[1h])) > 0", 0, "warning",
         "The bridge gave up on some work",
         "It won't be tried again by itself.",
@@ -281,6 +354,15 @@ ALERTS: Final = (
         "It's unknown whether some questions or runs were done",
         "Their people were asked whether to repeat them.",
         'See why; the audit calls it "outcome unknown".', "bridge audit --since 1h"),
+    AlertRule("BridgeLoopLags",
+        "histogram_quantile(0.99, sum by (le, instance) (rate(bridge_loop_lag_seconds_bucket[5m]))) > 0.25", 10,
+        "warning", "A process is too busy",
+        "Its event loop is late by over 250 ms: acknowledgments and answers are, too.",
+        "Give it more processor time, or add a replica.", "bridge status"),
+    AlertRule("BridgeRedisSlow", "max by (instance) (min_over_time(bridge_redis_round_trip_seconds[5m])) > 0.1", 5,
+        "warning", "Redis answers slowly",
+        "Each message takes several round trips, and each takes over 100 ms.",
+        "Check Redis' load, its disk and the network.", "bridge check"),
     AlertRule("BridgeRedisMemory", 'max(bridge_redis_trouble{kind="memory"}) > 0', 5, "critical",
         "Redis is running out of memory",
         "Over 90% of maxmemory is used, or it would evict messages when it's full.",

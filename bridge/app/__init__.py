@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -38,6 +39,7 @@ from bridge.features.registry import features
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.queue.lease import LEASE
+from bridge.queue.measuring import measure
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
@@ -59,6 +61,7 @@ _SLACK_RETRY = 2.0
 _NOTED_EVERY = 60.0  # seconds
 _REACHED_EVERY = 5.0  # seconds
 _LOOKED_EVERY = 1.0  # seconds
+_TICK = 0.5  # seconds
 
 
 async def serve(settings: Settings, read_config: Callable[[], Config]) -> int:
@@ -193,6 +196,7 @@ class Bridge:
             lease=self._lease,
         )
         self._catch_up, self._use, self._gates = parts.catch_up, parts.use, parts.gates
+        self._wires.metrics.look_up = self._look_up
         with self._patience.through_outages():
             await parts.catch_up.mark_threads()
         dispatch = dispatcher(parts.listen(), self._wires.metrics)
@@ -209,7 +213,7 @@ class Bridge:
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 background = [self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run()]
                 background += [parts.events.run(), self._look_at_gates(), self._reach_projects()]
-                background.append(self._reload_on_request(Reloads(self._scripts)))
+                background += [self._reload_on_request(Reloads(self._scripts)), self._measure_lag()]
                 if self._guard is not None and self._settings.catch_up == "on":
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
                 tasks = [group.create_task(each) for each in background]
@@ -333,6 +337,24 @@ class Bridge:
             group.create_task(sockets.run(closing))
             yield
             closing.set()
+
+    async def _look_up(self) -> None:
+        """Look up what's measured whenever metrics are read. Raises `StoreUnavailable`."""
+        metrics = self._wires.metrics
+        for gauge in (metrics.breaker_open, metrics.socket_silent):
+            gauge.clear()  # a project may be gone, or a socket closed
+        for project in self._clients.served:
+            metrics.breaker_open.labels(project.id).set(not project.client.is_up)
+        for number, seconds in enumerate(self._sockets.silent_for() if self._sockets else (), 1):
+            metrics.socket_silent.labels(number).set(seconds)
+        await measure(self._scripts, metrics)
+
+    async def _measure_lag(self) -> None:
+        """Measure how late this task is woken: whatever blocks the event loop delays everything else as long."""
+        while True:
+            due = time.monotonic() + _TICK
+            await asyncio.sleep(_TICK)
+            self._wires.metrics.loop_lag.observe(max(0.0, time.monotonic() - due))
 
     def _hears_slack(self) -> bool:
         """Whether Slack's events arrive, as far as this process knows."""

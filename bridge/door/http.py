@@ -115,6 +115,7 @@ def build(guard: ASGIApp | None, readiness: Callable[[], Readiness], metrics: Me
         return JSONResponse(body, status_code=200 if state.is_ready else 503)
 
     async def numbers(_: Request) -> Response:
+        await metrics.measure()
         return Response(metrics.exposition(), headers={"content-type": CONTENT_TYPE})
 
     pages = Starlette(routes=[Route("/healthz", health), Route("/readyz", ready), Route("/metrics", numbers)])

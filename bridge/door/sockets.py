@@ -55,13 +55,17 @@ class Sockets:
         self._open_socket = open_socket
         self._dispatch = dispatch
         self._metrics = metrics
-        self._connections: set[_Connection] = set()
+        self._connections: list[_Connection] = []
         self._alive_at = time.monotonic()
 
     @property
     def is_up(self) -> bool:
         """Whether an open socket has recently received anything."""
         return any(connection.silent_for() < self._silence for connection in self._connections)
+
+    def silent_for(self) -> list[float]:
+        """Return the seconds since each open socket received anything, the oldest first; or since one was open."""
+        return [one.silent_for() for one in self._connections] or [time.monotonic() - self._alive_at]
 
     async def acknowledgement(self, envelope: Json) -> Json | None:
         """Dispatch an *envelope* and return its acknowledgement; None if that failed, so that Slack resends it."""
@@ -136,13 +140,13 @@ class Sockets:
         return connection
 
     async def _use(self, connection: _Connection) -> None:
-        self._connections.add(connection)
+        self._connections.append(connection)
         self.opened.set()
         watch = asyncio.create_task(self._watch(connection))
         try:
             await connection.receive()
         finally:
-            self._connections.discard(connection)
+            self._connections.remove(connection)
             watch.cancel()
             await connection.close()
             log.info("socket closed", extra={"sockets": len(self._connections)})

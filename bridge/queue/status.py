@@ -166,9 +166,13 @@ async def oldest_message(scripts: Scripts) -> datetime | None:
 
     Raises `StoreUnavailable`.
     """
+    entries: Any = await scripts.redis.xrange(scripts.keys.ready(), count=_MOST)
+    return await oldest_of(scripts, [Lane(str(fields["lane"])) for _entry, fields in entries if fields])
+
+
+async def oldest_of(scripts: Scripts, lanes: Sequence[Lane]) -> datetime | None:
+    """Return when the oldest first message of these *lanes* was accepted, if there's any. Raises `StoreUnavailable`."""
     keys, redis = scripts.keys, scripts.redis
-    entries: Any = await redis.xrange(keys.ready(), count=_MOST)
-    lanes = [Lane(str(fields["lane"])) for _entry, fields in entries if fields]
     async with redis.pipeline(transaction=False) as pipe:
         for lane in lanes:
             pipe.lindex(keys.box(lane), 0)

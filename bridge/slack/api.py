@@ -232,7 +232,7 @@ class SlackWeb:
                 self._follow_clock(response.headers.get("Date", ""), asked_at)
             answer = _judge(method, response.status, response.headers, body, is_api=not url)
         except SlackError as exc:
-            self._metrics.slack_calls.labels(method, _outcome(exc)).inc()
+            self._count_failure(method, exc)
             if is_as_bot and isinstance(exc, SlackRefused) and exc.error in REFUSALS:
                 self.token.refuse(used, exc.error)
                 raise SlackTokenRefused(method, exc.error) from exc
@@ -243,6 +243,11 @@ class SlackWeb:
             self.lacking.pop(method, None)
         self._metrics.slack_calls.labels(method, "ok").inc()
         return answer
+
+    def _count_failure(self, method: str, error: SlackError) -> None:
+        self._metrics.slack_calls.labels(method, _outcome(error)).inc()
+        if isinstance(error, SlackUnreachable) and error.retry_after:
+            self._metrics.slack_pauses.labels(method).inc(error.retry_after.total_seconds())
 
     def _follow_clock(self, date: str, asked_at: float) -> None:
         """Compare the clock with the *date* of one of Slack's answers, which was asked for at *asked_at*."""
@@ -322,7 +327,7 @@ class SlackWeb:
             except (aiohttp.ClientError, OSError) as exc:
                 raise _translated(DOWNLOAD, exc) from exc
         except SlackError as exc:
-            self._metrics.slack_calls.labels(DOWNLOAD, _outcome(exc)).inc()
+            self._count_failure(DOWNLOAD, exc)
             raise
         self._metrics.slack_calls.labels(DOWNLOAD, "ok").inc()
         del content[most:]  # in place: a slice would be one more copy of up to 10 MB

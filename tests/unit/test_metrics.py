@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import platform
 from datetime import timedelta
 
-from bridge.errors import ServiceRefused, TimedOut
-from bridge.metrics import Metrics
+import pytest
+
+from bridge import __version__
+from bridge.errors import ServiceRefused, StoreUnavailable, TimedOut
+from bridge.metrics import ROWS, Metrics
 
 
 def test_every_count_is_exposed() -> None:
@@ -68,3 +73,53 @@ def test_two_bridges_in_one_process_count_separately() -> None:
     one.dead_letters.inc()
 
     assert "bridge_dead_letters_total 0.0" in other.exposition().decode()
+
+
+def test_every_row_is_a_collector_with_its_name() -> None:
+    metrics = Metrics()
+
+    exposed = {metric.name: metric.type for metric in metrics.collect()}
+
+    assert exposed == {row.name: row.kind.__name__.lower() for row in ROWS}
+    assert all(vars(metrics)[row.attribute]._name == row.name for row in ROWS)
+
+
+def test_the_build_is_exposed() -> None:
+    labels = f'python="{platform.python_version()}",version="{__version__}"'
+
+    assert f"bridge_build_info{{{labels}}} 1.0" in Metrics().exposition().decode()
+
+
+async def test_metrics_are_looked_up_at_most_once_a_second() -> None:
+    metrics, looked_up = Metrics(), list[int]()
+
+    async def look_up() -> None:
+        looked_up.append(1)
+        metrics.finished_lag.set(3)
+
+    metrics.look_up = look_up
+    await asyncio.gather(*(metrics.measure() for _ in range(5)))
+
+    assert len(looked_up) == 1
+    assert "bridge_finished_turns_lag_seconds 3.0" in metrics.exposition().decode()
+
+
+@pytest.mark.parametrize("is_hung", [True, False])
+async def test_what_redis_does_not_say_is_not_a_number(*, is_hung: bool) -> None:
+    metrics = Metrics()
+    metrics.look_up_seconds = 0.01
+    metrics.oldest_message.labels("waiting").set(7)
+    metrics.dead_letters.inc()
+
+    async def look_up() -> None:
+        if is_hung:
+            await asyncio.Event().wait()
+        raise StoreUnavailable
+
+    metrics.look_up = look_up
+    await metrics.measure()
+
+    text = metrics.exposition().decode()
+    assert "bridge_finished_turns_lag_seconds NaN" in text
+    assert 'bridge_oldest_message_seconds{state="waiting"} NaN' in text
+    assert "bridge_dead_letters_total 1.0" in text

@@ -26,7 +26,7 @@ BRIDGE = Path(str(files("bridge")))
 OF_THE_CHECK = {"INFO", "WAIT", "CONFIG GET"}  # it says what it doesn't know without them
 OTHER_NAMES = {
     "delete": "DEL", "hscan_iter": "HSCAN", "scan_iter": "SCAN", "xinfo_stream": "XINFO STREAM",
-    "config_get": "CONFIG GET", "xpending_range": "XPENDING",
+    "xinfo_groups": "XINFO GROUPS", "config_get": "CONFIG GET", "xpending_range": "XPENDING",
 }  # fmt: skip
 NO_COMMANDS = {"pipeline", "execute", "execute_command", "pubsub", "shutdown"}
 

@@ -293,3 +293,4 @@ async def test_every_end_of_a_call_is_counted(emulated: EmulatedSlack, web: Slac
     exposed = metrics.exposition().decode()
     for outcome in ("ok", "refused", "rate_limited"):
         assert f'bridge_slack_calls_total{{method="{METHOD}",outcome="{outcome}"}} 1.0' in exposed
+    assert f'bridge_slack_pause_seconds_total{{method="{METHOD}"}} 1.0' in exposed
