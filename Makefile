@@ -98,7 +98,7 @@ docs: $(STAMP) ## Build the documentation into build/docs; warnings are errors
 	@$(BIN)/zensical build --clean --strict >$(VENV)/docs.txt 2>&1 || { cat $(VENV)/docs.txt; exit 1; }
 	@echo 'Open build/docs/index.html'
 
-reference: $(STAMP) ## Write the generated pages of docs/reference, and ops/ for Prometheus
+reference: $(STAMP) ## Write the generated pages of docs/reference, and ops/ for Prometheus and Grafana
 	@PYTHONPATH=.:tests $(BIN)/python -m support.reference
 
 env-example: $(STAMP) ## Write .env.example from the settings

@@ -26,7 +26,7 @@ from bridge.playground.emulator.web_api import ELSEWHERE, METHODS
 from bridge.queue.keys import markdown
 from bridge.settings import TO_POST, Settings
 from bridge.slack.scopes import SCOPES
-from support import monitoring
+from support import dashboard, monitoring
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
 from support.failures import EXAMPLES
 from support.sentences import FILE, sentences
@@ -224,7 +224,10 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
 }
 
 
-OPS: Final[dict[Path, Callable[[], str]]] = {monitoring.RULES: monitoring.rules}
+OPS: Final[dict[Path, Callable[[], str]]] = {
+    monitoring.RULES: monitoring.rules,
+    dashboard.FILE: dashboard.dashboard,
+}
 """Files that operators load elsewhere."""
 
 
