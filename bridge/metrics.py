@@ -116,8 +116,9 @@ class Metrics:
     in_flight = MetricRow(Gauge, "bridge_turns_in_flight",
         "Messages and commands being worked on, except those that wait for the project service", section="Turns")
     oldest_message = MetricRow(Gauge, "bridge_oldest_message_seconds",
-        "Age of the oldest unanswered message in up to 100 threads of each state: waiting, running, parked for a"
-        " choice, or held by a stop; 0 without one", "state", section="Turns", is_shared=True, is_looked_up=True)
+        "Age of the oldest unanswered message in up to 100 threads of each state: waiting (for a process), running (or"
+        " waiting for the service), parked (for a choice) or held (by a stop); 0 without one", "state",
+        section="Turns", is_shared=True, is_looked_up=True)
     late_slots = MetricRow(Gauge, "bridge_late_slots",
         "Schedules, and reminders and ends of approvals, that have been due for over a minute", "what",
         section="Turns", is_shared=True, is_looked_up=True)
@@ -163,8 +164,8 @@ class Metrics:
         "How long Slack asked us to wait, when it limited our calls (429)", "method", section="Slack")
     socket_silent = MetricRow(Gauge, "bridge_socket_silent_seconds",
         "Time since each socket of Socket Mode received anything, the oldest socket first", "socket", section="Slack")
-    redis_round_trip = MetricRow(Gauge, "bridge_redis_round_trip_seconds", "How long Redis took to answer TIME",
-        section="Redis", is_looked_up=True)
+    redis_round_trip = MetricRow(Gauge, "bridge_redis_round_trip_seconds",
+        "How long Redis took to answer TIME; NaN if it didn't", section="Redis")
     redis_memory = MetricRow(Gauge, "bridge_redis_memory_bytes",
         "Memory that Redis has used, and its limit, if it has one", "what", section="Redis", is_shared=True)
     redis_trouble = MetricRow(Gauge, "bridge_redis_trouble",
@@ -186,6 +187,7 @@ class Metrics:
         vars(self).update({row.attribute: row.collector(self.registry) for row in ROWS})
         self._counted: set[tuple[str, str, str]] = set()
         self._calls = {"": (self.upstream_seconds, self.project_failures)}
+        self.redis_round_trip.set(math.nan)
         self.build_info.labels(__version__, platform.python_version()).set(1)
         self.look_up: Callable[[], Awaitable[None]] | None = None
         """Looks up what's looked up whenever metrics are read. Raises `StoreUnavailable`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -167,22 +167,22 @@ async def oldest_message(scripts: Scripts) -> datetime | None:
     Raises `StoreUnavailable`.
     """
     entries: Any = await scripts.redis.xrange(scripts.keys.ready(), count=_MOST)
-    return await oldest_of(scripts, [Lane(str(fields["lane"])) for _entry, fields in entries if fields])
+    accepted = await first_accepted(scripts, [Lane(str(fields["lane"])) for _entry, fields in entries if fields])
+    return min(filter(None, accepted), default=None)
 
 
-async def oldest_of(scripts: Scripts, lanes: Sequence[Lane]) -> datetime | None:
-    """Return when the oldest first message of these *lanes* was accepted, if there's any. Raises `StoreUnavailable`."""
+async def first_accepted(scripts: Scripts, lanes: Sequence[Lane]) -> list[datetime | None]:
+    """Return when each lane's first turn was accepted, if that's a message. Raises `StoreUnavailable`."""
     keys, redis = scripts.keys, scripts.redis
     async with redis.pipeline(transaction=False) as pipe:
         for lane in lanes:
             pipe.lindex(keys.box(lane), 0)
-        heads = [head for head in await pipe.execute() if head]
+        heads = await pipe.execute()
     async with redis.pipeline(transaction=False) as pipe:
         for head in heads:
-            pipe.hmget(keys.turn(str(head)), ["kind", "at"])
+            pipe.hmget(keys.turn(str(head or "")), ["kind", "at"])
         records = await pipe.execute()
-    ages = [int(at) for kind, at in records if kind == "message" and at]
-    return datetime.fromtimestamp(min(ages) / 1000, UTC) if ages else None
+    return [from_epoch_ms(at) if kind == "message" and at else None for kind, at in records]
 
 
 async def running(scripts: Scripts) -> list[str]:
