@@ -13,16 +13,11 @@ import sys
 from pathlib import Path
 from typing import get_args
 
-import httpx
 import pytest
 from pydantic import SecretStr
 from ruamel.yaml import YAML
 
-from bridge import __version__
 from bridge.config import default_project, read_config
-from bridge.documents import AT_ONCE
-from bridge.documents.child import MEMORY
-from bridge.door.http import Reach, Readiness, build
 from bridge.features.alerts.conditions import read_alert
 from bridge.features.schedules.phrases import describe
 from bridge.features.schedules.schedule import read_question, read_report, read_run
@@ -33,8 +28,6 @@ from support import docs_site, reference
 from support.docs_site import PAGES, Block, blocks
 from support.reference import default_drain
 from support.tables import each
-
-NOT_YET = Readiness(Reach.NOT_YET, Reach.NOT_YET, Reach.NOT_YET, accepts=False)
 
 
 @each("name", reference.PAGES)
@@ -90,31 +83,6 @@ def test_operators_files_in_the_docs_are_valid(block: Block, tmp_path: Path) -> 
 
     tables = (config.projects[0].keys, config.rules, config.channels, config.agents, config.limits)
     assert len(config.projects) > 1 or any(tables)
-
-
-async def test_the_kubernetes_manifest_matches_the_bridge_and_its_image() -> None:
-    deployment, budget, service = YAML(typ="safe").load_all(yaml_of("kubernetes"))
-    pod = deployment["spec"]["template"]["spec"]
-    [container] = pod["containers"]
-    [port] = container["ports"]
-    pages = httpx.ASGITransport(build(None, lambda: NOT_YET, Metrics()))
-
-    assert deployment["spec"]["selector"]["matchLabels"] == deployment["spec"]["template"]["metadata"]["labels"]
-    assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"]
-    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
-    assert budget["spec"]["minAvailable"] < deployment["spec"]["replicas"], "no node could ever be drained"
-    limit = int(container["resources"]["limits"]["memory"].removesuffix("Mi")) * 2**20
-    assert limit > AT_ONCE * MEMORY + 200_000_000, "readers of documents would be killed, and the bridge with them"
-    assert service["spec"]["ports"][0]["targetPort"] == port["name"]
-    assert port["containerPort"] == int(Settings.model_fields["port"].default)
-    assert pod["enableServiceLinks"] is False, "a Service called bridge would set BRIDGE_PORT"
-    assert pod["terminationGracePeriodSeconds"] > default_drain()
-    assert container["image"].endswith(f":{__version__}")
-    assert f"--uid {container['securityContext']['runAsUser']} " in (docs_site.ROOT / "Dockerfile").read_text()
-    for probe, status in (("livenessProbe", 200), ("readinessProbe", 503)):
-        assert container[probe]["httpGet"]["port"] == port["name"]
-        async with httpx.AsyncClient(transport=pages, base_url="http://pod") as kubelet:
-            assert (await kubelet.get(container[probe]["httpGet"]["path"])).status_code == status
 
 
 def yaml_of(page: str) -> str:

@@ -83,7 +83,7 @@ ANSWERS = {  # what the answer can't do without
         "cp -a",
     ],
     "how-to/back-up-and-restore.md#redis-is-lost": ["empty Redis", "**Lost:**", "set them up again", "bridge catch-up"],
-    "how-to/several-bridges.md": ["`REDIS_URL`", "`replicas: 3`", "REPLICAS=3", "load balancer"],
+    "how-to/several-bridges.md": ["`REDIS_URL`", "`count: 3`", "REPLICAS=3", "load balancer"],
     "contributing/where-things-go.md#add-a-command": ["commands.py", "@project_info.command(", "bridge manifest"],
     "how-to/schedule-reports.md": ["/stats report every monday at 9 #ops", "/invite @bridge"],
     "how-to/no-answer.md": ["bridge trace https://", "bridge check", "**In Slack:**", "Copy link"],
