@@ -9,13 +9,16 @@ import subprocess
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 from kubernetes_validate import latest_version, validate
+from pydantic import SecretStr
 from redis import Redis
+from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError as NoConnection
+from redis.retry import Retry
 from ruamel.yaml import YAML
 
 from bridge import __version__
@@ -112,10 +115,9 @@ def test_an_overlay_is_valid_as_kubectl_renders_it(overlay: str, components: lis
     shutil.copytree(KUBERNETES, folder)
     path = folder / "overlays" / overlay / "kustomization.yaml"
     text = path.read_text(encoding="utf-8")
-    for component in components:  # as the page says: without the # before it
-        text = text.replace("components: []", "components:").replace(
-            f"# - ../../components/{component} ", f"- ../../components/{component} "
-        )
+    for component in components:
+        assert f"  # - ../../components/{component} " in text
+        text = text.replace(f"# - ../../components/{component} ", f"- ../../components/{component} ")
     path.write_text(text, encoding="utf-8")
 
     found = rendered(path.parent)
@@ -219,6 +221,17 @@ def test_the_bridge_runs_as_the_images_user_in_the_version_that_the_page_builds(
     assert the("ServiceAccount")["automountServiceAccountToken"] is False
 
 
+def test_every_secret_setting_is_a_file() -> None:
+    secret = {
+        f"{field.alias}_FILE"
+        for field in Settings.model_fields.values()
+        if SecretStr in (field.annotation, *get_args(field.annotation))
+    }
+    [patched] = documents(KUBERNETES / "components/socket-mode/deployment.yaml")
+
+    assert {entry["name"] for one in (the("Deployment"), patched) for entry in pod_of(one)[1]["env"]} == secret
+
+
 @each(("overlay", "patch"), product(OVERLAYS, ("", "components/socket-mode/deployment.yaml")))
 def test_the_secrets_are_files_that_the_bridge_reads(overlay: str, patch: str, tmp_path: Path) -> None:
     pod, container = pod_of(the("Deployment"))
@@ -290,7 +303,8 @@ async def test_its_redis_starts_durable_and_wants_the_password(tmp_path: Path) -
 
     server = await asyncio.create_subprocess_exec(*container["command"], script, stdout=asyncio.subprocess.DEVNULL)
     try:
-        with Redis(port=port, password="ab12") as client, Redis(port=port) as stranger:
+        at_once: Any = {"port": port, "retry": Retry(NoBackoff(), 0)}
+        with Redis(password="ab12", **at_once) as client, Redis(**at_once) as stranger:
             await wait_until(lambda: _answers(client), "Redis answers")
             settings = client.config_get("append*", "maxmemory*", "save", "dir")
             with pytest.raises(AuthenticationError):
