@@ -5,26 +5,17 @@
 
 from __future__ import annotations
 
-import asyncio
-<<<<<<< HEAD
-import getpass
-=======
-import json
->>>>>>> 3607401c (Harden the systemd unit, and add one for several bridges)
 import re
-import shutil
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from pydantic import SecretStr
-from ruamel.yaml import YAML
 
 from bridge.config import default_project, read_config
 from bridge.features.alerts.conditions import read_alert
 from bridge.features.schedules.phrases import describe
 from bridge.features.schedules.schedule import read_question, read_report, read_run
-from bridge.metrics import Metrics
 from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, needs_restart, unknown_names
 from support import docs_site, reference
@@ -90,110 +81,6 @@ def test_operators_files_in_the_docs_are_valid(block: Block, tmp_path: Path) -> 
 def yaml_of(page: str) -> str:
     [block] = [block for block in blocks("yaml") if page in block.where]
     return block.code
-
-
-<<<<<<< HEAD
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze isn't installed")
-async def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
-    [block] = blocks("ini")
-    unit = tmp_path / "bridge.service"
-    here = {
-        "/opt/bridge/bin": str(Path(sys.executable).parent),
-        "/opt/bridge": str(tmp_path),
-        "User=bridge": f"User={getpass.getuser()}",
-    }
-    text = re.sub("|".join(here), lambda found: here[found[0]], block.code)
-    unit.write_text(text, encoding="utf-8")
-
-    verifying = await asyncio.create_subprocess_exec(
-        "systemd-analyze", "verify", str(unit), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    printed, _ = await verifying.communicate()
-
-    assert "bridge.service" not in printed.decode()
-    assert verifying.returncode == 0
-
-
-def test_systemd_gives_running_work_time_to_finish() -> None:
-    [unit] = blocks("ini")
-
-    assert int(unit.code.partition("TimeoutStopSec=")[2].split()[0]) > default_drain()
-
-
-def test_the_shell_alias_uses_the_systemd_units_settings_and_user() -> None:
-    [unit] = blocks("ini")
-    [alias] = [block.code for block in blocks("sh") if "alias bridge=" in block.code]
-    has = dict(line.split("=", 1) for line in unit.code.splitlines() if "=" in line)
-
-    assert f"--uid={has['User']} " in alias
-    assert f"--property=EnvironmentFile={has['EnvironmentFile']} " in alias
-    assert f"--setenv={has['Environment']} " in alias
-    assert f"{has['ExecStart'].split()[0]}'" in alias
-=======
-def test_the_alerting_rules_use_metrics_that_exist() -> None:
-    metrics = Metrics()
-    names = {sample.name for family in metrics.registry.collect() for sample in family.samples}
-    names |= {family.name for family in metrics.registry.collect()}
-    names |= {f"{family.name}_total" for family in metrics.registry.collect() if family.type == "counter"}
-    names |= {f"{family.name}_{part}" for family in metrics.registry.collect() for part in ("bucket", "count")}
-    [group] = YAML(typ="safe").load(yaml_of("watch"))["groups"]
-
-    used = {name for rule in group["rules"] for name in re.findall(r"\bbridge_\w+", rule["expr"])}
-
-    assert len(group["rules"]) == 13
-    assert used - names == set()
-
-
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool isn't installed")
-async def test_prometheus_accepts_the_alerting_rules(tmp_path: Path) -> None:
-    (tmp_path / "rules.yml").write_text(yaml_of("watch"), encoding="utf-8")
-    # What the metrics of one replica look like in a bad hour, and the rules that must notice.
-    series = {
-        'up{job="bridge"}': "0x60",
-        'bridge_events_total{outcome="not stored"}': "0+1x60",
-        'bridge_ack_seconds_bucket{le="1"}': "0x60",
-        'bridge_ack_seconds_bucket{le="3"}': "0+1x60",
-        'bridge_ack_seconds_bucket{le="+Inf"}': "0+1x60",
-        'bridge_rejected_requests_total{reason="signature"}': "0+5x60",
-        'bridge_upstream_seconds_count{outcome="ServiceFailed"}': "0+1x60",
-        'bridge_slack_calls_total{outcome="ratelimited"}': "0+1x60",
-        "bridge_queue_depth": "40x60",
-        "bridge_dead_letters_total": "0+1x60",
-        "bridge_unknown_outcomes_total": "0+1x60",
-        'bridge_processes{state="missing"}': "1x60",
-        'bridge_redis_trouble{kind="memory"}': "1x60",
-        'bridge_redis_trouble{kind="persistence"}': "1x60",
-        'bridge_redis_trouble{kind="replicas"}': "1x60",
-    }
-    [group] = YAML(typ="safe").load(yaml_of("watch"))["groups"]
-    expected = [
-        {
-            "eval_time": "50m",
-            "alertname": rule["alert"],
-            "exp_alerts": [{"exp_labels": rule["labels"], "exp_annotations": rule["annotations"]}],
-        }
-        for rule in group["rules"]
-    ]
-    test = {
-        "rule_files": ["rules.yml"],
-        "tests": [
-            {
-                "interval": "1m",
-                "input_series": [{"series": name, "values": values} for name, values in series.items()],
-                "alert_rule_test": expected,
-            }
-        ],
-    }
-    (tmp_path / "test.yml").write_text(json.dumps(test), encoding="utf-8")  # JSON is YAML
-
-    checking = await asyncio.create_subprocess_exec(
-        "promtool", "test", "rules", "test.yml",
-        cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
-    printed, _ = await checking.communicate()
-
-    assert checking.returncode == 0, printed.decode()
->>>>>>> 3607401c (Harden the systemd unit, and add one for several bridges)
 
 
 def test_documented_schedules_have_the_documented_meaning() -> None:

@@ -166,7 +166,7 @@ def test_everything_selects_the_bridges_pods() -> None:
     assert [one["matchLabels"] for one in selectors] == [labels] * len(selectors)
     assert the("Service")["spec"]["selector"] == labels
     assert the("ServiceMonitor")["spec"]["selector"]["matchLabels"] == the("Service")["metadata"]["labels"]
-    assert 'job="bridge"' in (docs_site.ROOT / "docs/how-to/watch.md").read_text(encoding="utf-8")
+    assert 'job="bridge"' in (docs_site.ROOT / "ops/prometheus/bridge-rules.yml").read_text(encoding="utf-8")
     assert the("Service")["metadata"]["name"] == "bridge", "the operator names the job after the Service"
 
 
