@@ -7,7 +7,6 @@ documentation.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -34,6 +33,7 @@ from bridge.config_tables import (
 from bridge.errors import ConfigurationError
 from bridge.names.folding import name_key
 from bridge.names.matching import called, is_called
+from bridge.names.nearness import nearest
 from bridge.project.connection import DEFAULT
 from bridge.setting_types import link_template, project_address, secret_word
 
@@ -477,7 +477,7 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
         cure = "put it into PROJECT_API_KEY" if table is DefaultProjectTable else cure
         problem = f"isn't allowed, since this file can't hold keys: {cure}"
         problem = "isn't a setting: did you mean keys?" if isinstance(error["input"], list) else problem
-    elif near := difflib.get_close_matches(name, fields, n=1, cutoff=0.6):
+    elif near := nearest(name, fields, least=0.6):
         problem = f"isn't a setting: did you mean {near[0]}?"
     else:
         *others, last = fields

@@ -7,7 +7,6 @@ prints them as ``.env.example``. Only `bridge.cli` and `bridge.app` import this 
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 import textwrap
@@ -25,6 +24,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bridge.errors import ConfigurationError
+from bridge.names.nearness import nearest
 from bridge.setting_types import (
     EMBEDDED,
     duration,
@@ -459,7 +459,7 @@ _BY_WORDS = {_words(name): name for name in sorted(_NAMES)}
 def _meant(name: str) -> str:
     """Return the setting that an unknown *name* seems to be; ``""`` if there's none, or it's another program's."""
     words = _words(name)  # BRIDGE_ALLOWED_IDS is a list's, BRIDGE_ALLOWED_ORIGINS isn't
-    near = difflib.get_close_matches(words, _BY_WORDS, n=1, cutoff=0.73) if "BRI" in name.upper() else [words]
+    near = nearest(words, _BY_WORDS, least=0.73) if "BRI" in name.upper() else [words]
     return "" if name in _NAMES else _BY_WORDS.get("".join(near), "")
 
 

@@ -17,7 +17,7 @@ from bridge.engine.projects import ASK, ServedProjects, last_project, remember
 from bridge.ids import PersonKey
 from bridge.inbound import Inbound, InboundMessage, SlashCommand
 from bridge.names.folding import fold, name_key
-from bridge.names.matching import likeness
+from bridge.names.nearness import likeness
 from bridge.policy.policy import Policy
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import Scripts

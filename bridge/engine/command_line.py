@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
@@ -29,7 +28,8 @@ from bridge.errors import (
 )
 from bridge.inbound import InboundMessage
 from bridge.names.folding import fold, may_have, name_key, split, undecorated
-from bridge.names.matching import likeness, pick
+from bridge.names.matching import pick
+from bridge.names.nearness import likeness, nearest
 from bridge.policy.rules import ANY_WORKFLOW
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
@@ -288,7 +288,7 @@ class CommandLine:
         if found is None or (match and not match[0].is_read_only):
             return None
         command = found[0]
-        near = difflib.get_close_matches(option[1], ["share"], n=1) if command.is_read_only else []
+        near = nearest(option[1], ["share"]) if command.is_read_only else []
         return UnknownOption(
             f"--{folded.between(*option.span(1))}", command.shown(start).split(" ")[0], "--share" if near else ""
         )
@@ -420,7 +420,7 @@ class CommandLine:
         if not known:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self.commands))
             typed = f"{start}{''.join(as_typed[:1]).lstrip('/!')}"
-            near = difflib.get_close_matches(typed, names, n=2)
+            near = nearest(typed, names, most=2)
             ordered = sorted(self.commands, key=lambda command: command.is_for_threads)
             first = _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
             return UnknownCommand(typed, near, () if near else first)
@@ -431,7 +431,7 @@ class CommandLine:
             return _with_form(exact[0].usage_error(start, " ".join(as_typed[depth:])), exact[0])
         words = [_first_word(fitting[0], start), *said[1:depth]]
         following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
-        near = difflib.get_close_matches(said[depth], following, n=2) if len(said) > depth else []
+        near = nearest(said[depth], following, most=2) if len(said) > depth else []
         typed = " ".join([*words, *as_typed[depth : depth + 1]])
         if near:
             return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
@@ -440,7 +440,7 @@ class CommandLine:
 
 def _no_such_project(name: str, turn: Turn, start: str) -> NoSuch:
     names = [one.name for one in turn.projects]
-    near = difflib.get_close_matches(name_key(name), [name_key(one) for one in names], n=1, cutoff=_ALIKE)
+    near = nearest(name_key(name), [name_key(one) for one in names], least=_ALIKE)
     return NoSuch("project", name, [one for one in names if name_key(one) in near], lists=f"{start}project")
 
 

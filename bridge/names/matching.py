@@ -6,7 +6,6 @@ that acts never guesses: it asks.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -15,6 +14,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from bridge.errors import NoSuch, NotSure, SeveralFit
 from bridge.names.folding import fold, id_key, name_key
 from bridge.names.listing import is_part
+from bridge.names.nearness import likeness, ratio
 
 # Of folded text:
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
@@ -22,10 +22,8 @@ _ID = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)(?=\s|$)")
 _ID_AND_MARK = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)[^\w\s]+(?![0-9])")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
-_LONGEST_WORD = 100  # characters; one that is longer has no typos
 _MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
-_LETTERS_FOR_A_TYPO = 3
 _ALIKE = 0.5
 # Each comparison costs microseconds, so only this many are searched for the most similar one.
 _COMPARED_NAMES = 1000
@@ -186,37 +184,17 @@ def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[
 
 def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
     """Return those with the most similar names, each with the text after the words that are most like its name."""
-
-    def like(name: str, spot: _Spot) -> float:
-        return difflib.SequenceMatcher(None, spot.key[:_COMPARED], name).ratio()
-
     near = _nearest([spot.key for spot in spots], named)
-    return [One(one, max(spots, key=lambda spot: like(name, spot)).rest) for name, one in near]
+    return [One(one, max(spots, key=lambda spot: ratio(spot.key[:_COMPARED], name)).rest) for name, one in near]
 
 
 def _nearest(typed: Sequence[str], named: Sequence[tuple[str, V]]) -> list[tuple[str, V]]:
     """Return those with the names most similar to any of the beginnings of the *typed* text."""
     names = {name[:_COMPARED]: (name, candidate) for name, candidate in named[:_COMPARED_NAMES]}
     scores = dict.fromkeys(names, 0.0)
-    for words in typed[-_COMPARED_WORDS:]:
-        matcher = difflib.SequenceMatcher(None, b=words[:_COMPARED])  # it caches its analysis of b
+    for words in (one[:_COMPARED] for one in typed[-_COMPARED_WORDS:]):
         for name in names:
-            matcher.set_seq1(name)
-            if words and words[:_COMPARED] in name:
-                scores[name] = max(scores[name], 0.9)
-            elif matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE:
-                scores[name] = max(scores[name], matcher.ratio())
+            score = 0.9 if words and words in name else ratio(words, name, least=_ALIKE)
+            scores[name] = max(scores[name], score)
     best = sorted((name for name in names if scores[name] >= _ALIKE), key=lambda name: -scores[name])
     return [names[name] for name in best[:_NEAREST]]
-
-
-def likeness(typed: str, name: str) -> float:
-    """Return how well *typed* fits as a misspelled *name*, up to 1; 0 if it has more than a few typos.
-
-    A wrong letter, an extra or missing one, or two that are swapped cost about as much as the name's share of a letter.
-    """
-    typos = min(2, len(name) // _LETTERS_FOR_A_TYPO)  # none in a word of two letters, which would be like any other
-    if typed == name or abs(len(typed) - len(name)) > typos or len(name) > _LONGEST_WORD:
-        return float(typed == name)
-    matcher, least = difflib.SequenceMatcher(None, typed, name), 0.99 - typos / len(name)  # 0.01 for rounding
-    return ratio if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least else 0.0

@@ -286,7 +286,7 @@ STARTS: dict[str, tuple[Stage, ...]] = {
 
 OF_ITS_READER = {
     run_card.FIX, run_card.AS_TEXT, approvals.SAY_WHY, notices.SLIP_COMMAND, notices.SLIP_PROJECT, notices.SLIP_TEXT,
-    AGAIN, CHOOSE_FOR,
+    AGAIN, CHOOSE_FOR, fences.MEANT,
 }  # fmt: skip
 """These act on what the person who presses typed or sent, or press another button for them.
 

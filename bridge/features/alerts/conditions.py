@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from typing import Final, Literal, NamedTuple
 from bridge.errors import BadAlert
 from bridge.features.statistics.numbers import GROUPS, NUMBERS
 from bridge.names.folding import NUMBER_WORDS, fold, name_key, undecorated, without_end
+from bridge.names.nearness import nearest
 
 Subject = Literal[
     "number", "names", "count", "stale", "down", "time", "fails", "failed runs", "failed work", "oldest"
@@ -258,7 +258,7 @@ def nearest_form(typed: str) -> str:
     if any(_is_negation(word) for word in words):
         return "stale 6h" if "stale" not in words else "failed runs > 5 in 1h"
     for known, form in _FORMS:
-        if any(difflib.get_close_matches(word, known.split(), n=1, cutoff=0.85) for word in words[:_MOST_WORDS]):
+        if any(nearest(word, known.split(), least=0.85) for word in words[:_MOST_WORDS]):
             return form
     return "runs < 1 in 24h"
 

@@ -6,7 +6,6 @@ shown the words from `describe`, which mean the same when typed. Cron expression
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
@@ -15,6 +14,7 @@ from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
 from bridge.names.folding import NUMBER_WORDS, fold, name_key, without_end
+from bridge.names.nearness import nearest
 from bridge.slack.blockkit import kit
 
 Crons = tuple[str, ...]
@@ -180,9 +180,7 @@ def find_zone(name: str) -> str:
     if found:
         raise BadSchedule("zone", name, found)
     places = [one for one in _zones() if one[:1] == known[:1] and not re.search(r"[\d+]", known)]
-    near = (
-        difflib.get_close_matches(known[:_LONGEST_ZONE], places, n=4, cutoff=0.81) if len(known) > _LONGEST_WORD else []
-    )
+    near = nearest(known[:_LONGEST_ZONE], places, most=4, least=0.81) if len(known) > _LONGEST_WORD else []
     raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bridge.errors import BadSchedule
 from bridge.features.statistics.numbers import NUMBERS
+from bridge.names.nearness import nearest
 
 DATE: Final = "date"
 STATS: Final = "stats"
@@ -28,7 +28,7 @@ def check_placeholders(value: Any) -> None:
     """Check the names in a text, or in the texts of a JSON *value*. Raises `BadSchedule`."""
     for name in _names_in(value):
         if name not in NAMES:
-            near = difflib.get_close_matches(name, NAMES, n=1)
+            near = nearest(name, NAMES)
             raise BadSchedule("placeholder", f"{{{{{name}}}}}", [f"{{{{{one}}}}}" for one in near])
 
 

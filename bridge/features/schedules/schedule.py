@@ -13,7 +13,6 @@ twice is due the first time. So each slot has a unique moment.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -33,6 +32,7 @@ from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.standing import store as standing
 from bridge.features.statistics.numbers import PARTS
 from bridge.names.folding import fold, without_end
+from bridge.names.nearness import nearest
 from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.json_text import typed_input
 
@@ -396,7 +396,7 @@ def read_when(typed: str, of: str) -> When:
             case "value":
                 name = found["option"]
                 if name not in _OPTIONS[of]:
-                    near = difflib.get_close_matches(name, _OPTIONS[of], n=1)
+                    near = nearest(name, _OPTIONS[of])
                     part, choices = ("option", near) if near else ("options", list(_OPTIONS[of]))
                     raise BadSchedule(part, f"--{name}", [f"--{choice}" for choice in choices])
                 value = found["value"].rstrip(",;")
