@@ -68,7 +68,7 @@ _CHOSEN: Final = {
     "answers": "mentions", "replies": "all", "face": ":fox_face:", "does": "run", "url": _PAGE, "template": _PAGE,
     "reply_link": f"{OWN_PAGES}archives/C1/p1", "thread_link": f"{OWN_PAGES}archives/C1/p1",
     "card_link": f"{OWN_PAGES}archives/C1/p1", "link": f"{OWN_PAGES}archives/C1/p1", "asker": "U0ALICE",
-    "group": GROUP, "result": "sent", "mark": "s",
+    "group": GROUP, "result": "sent", "of": "s",
 }  # fmt: skip
 """Arguments that must be one of a few words, or come from a setting, with a value."""
 

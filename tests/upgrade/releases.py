@@ -32,14 +32,31 @@ class Release:
 
     async def prints(self, system: System, *words: str) -> Any:
         """Return the JSON that its command prints about the store of *system*."""
+        return json.loads(await self._says(system, *words, "--json"))
+
+    async def set_up(self, system: System) -> list[tuple[str, Any]]:
+        """Return what people have set up, each with its kind, as its command prints it."""
+        if self.python is not None:  # 1.0 has no `bridge export`
+            listed = await self.prints(system, "reports")
+            kinds = {
+                "reports": "schedule",
+                "schedules": "schedule",
+                "alerts": "alert",
+                "channels": "channel with settings",
+            }
+            return [(noun, one) for kind, noun in kinds.items() for one in listed[kind]]
+        _heading, *lines = map(json.loads, (await self._says(system, "export")).splitlines())
+        return [(line["kind"], line["spec"]) for line in lines]
+
+    async def _says(self, system: System, *words: str) -> str:
         asked = await asyncio.create_subprocess_exec(
-            *(str(self.python or sys.executable), "-I", "-m", "bridge", *words, "--json"),
+            *(str(self.python or sys.executable), "-I", "-m", "bridge", *words),
             env=_environment(system.bridges[-1].environ),
             stdout=asyncio.subprocess.PIPE,
         )
         printed, _ = await asked.communicate()
         assert asked.returncode == 0, f"{self.name}: bridge {' '.join(words)} failed"
-        return json.loads(printed)
+        return printed.decode()
 
 
 NOW = Release("this release")

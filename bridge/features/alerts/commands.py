@@ -61,8 +61,6 @@ alerts.outcomes |= {
     "recovered": "recovered",
     "alert unknown": "couldn't check an alert for a day",
     "alert previewed": "previewed an alert",
-    "alert_paused": "notified: alert paused",
-    "alert_changed": "notified: someone else changed the alert",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final
 
 from bridge.engine.results import Form
 from bridge.engine.turn import Turn
@@ -16,49 +16,32 @@ from bridge.features.alerts.store import AlertStore
 from bridge.features.buttons import ALERT_FORM
 from bridge.features.deps import Deps
 from bridge.features.standing import kind
-from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.features.standing.kind import Kind, ListRow, ShownThing
 from bridge.features.standing.store import Spec
 from bridge.inbound import Starter
 from bridge.policy.rules import Asked
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Block
 
 
 class Alerts(Kind[StoredAlert]):
     """Alerts."""
 
     name = "alert"
-    plural = "alerts"
-    keys = ("alert", "alerts")
+    nouns = (layout.NOUN,)
+    spec = AlertSpec
     store = AlertStore
-    all = layout.NOUN.all
-    verbs: ClassVar[Mapping[str, str]] = {
-        kind.PAGE: "button: All alerts",
-        kind.NEXT_PAGE: "button: Next",
-        kind.PAUSE: "button: Pause alert",
-        kind.RESUME: "button: Resume alert",
-        kind.EDIT: "button: Edit alert",
-        kind.DELETE: "button: Delete alert",
-    }
-    starts = dict.fromkeys((kind.RESUME, kind.EDIT, layout.UNSNOOZE), "alert")
+    acts = "alert"
     more = (layout.SNOOZES_IT,)
+    needs_rights: ClassVar[Mapping[str, Starter]] = dict.fromkeys((kind.RESUME, kind.EDIT, layout.UNSNOOZE), "alert")
     in_home = ("Your alerts", "/stats alerts")
 
     def is_readable(self, record: StoredAlert) -> bool:
         return record.paused != UNREADABLE
 
-    def noun(self, record: StoredAlert) -> Noun:
-        return layout.NOUN
-
-    def act(self, record: StoredAlert) -> Literal["alert"]:
-        return "alert"
-
     def order(self, record: StoredAlert) -> tuple[object, ...]:
         return (record.since is None,)
-
-    def cannot(self, record: StoredAlert) -> str:
-        return "This alert can't be resumed"
 
     async def called(self, deps: Deps, record: StoredAlert) -> str:
         return layout.typed_words(record.spec)
@@ -70,7 +53,7 @@ class Alerts(Kind[StoredAlert]):
         of = (user or spec.owner, spec.channel, spec.project)
         return await lookups.rights(deps, "alert", *of, workflow=getattr(spec, "run", None), by=by)
 
-    def read(self, spec: dict[str, Any]) -> AlertSpec:
+    def from_export(self, spec: dict[str, Any]) -> AlertSpec:
         read = AlertSpec.model_validate(spec)
         try:
             return read.model_copy(update={"condition": read_condition(read.condition).words})
@@ -86,29 +69,15 @@ class Alerts(Kind[StoredAlert]):
         view = forms.in_words(origin, typed, channel) if typed else forms.choose(origin)
         return Form(view, otherwise=layout.offer_form())
 
-    async def show(
-        self, deps: Deps, turn: Turn, records: Sequence[StoredAlert], *, is_home: bool = False
-    ) -> Sequence[ShownThing[StoredAlert]]:
-        return [
-            ShownThing(record=one, called=kit.one_line(layout.typed_words(one.spec), layout.NAME)) for one in records
-        ]
-
-    def in_full(self, shown: ShownThing[StoredAlert]) -> str:
-        return shown.called
-
     def row(self, shown: ShownThing[StoredAlert], value: str, deps: Deps) -> ListRow:
         return layout.row(shown, value, deps.now())
 
     def status(self, record: StoredAlert, deps: Deps) -> str:
         return layout.status(record, deps.now())
 
-    async def heading(self, deps: Deps, turn: Turn, mark: str) -> Heading:
+    async def forms(self, deps: Deps, turn: Turn) -> Sequence[Block]:
         may_add = await deps.policy.may(turn.asked("alert"))
-        forms = [kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []
-        return Heading("Alerts", "No alerts are set up yet.", forms)
-
-    async def deleted(self, deps: Deps, turn: Turn, record: StoredAlert) -> Reply:
-        return kit.reply(f"Deleted: {kit.one_line(layout.typed_words(record.spec), 200)}.")
+        return [kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []
 
 
 ALERTS: Final = Alerts()

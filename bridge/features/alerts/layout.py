@@ -73,7 +73,7 @@ def over(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Re
         kit.rich(kit.paragraph("✅ ", kit.words(called, bold=True), ending)),
         kit.context(f"Now: {said}"),
         kit.trusted_context("From {since} to {ended}", since=since, ended=ended),
-        kit.actions(kit.button("Show statistics", STATISTICS, "-"), NOUN.all),
+        kit.actions(kit.button("Show statistics", STATISTICS, "-"), NOUN.lists),
         audience=Audience.CHANNEL,
     )
 
@@ -94,7 +94,7 @@ def unknown(stored: StoredAlert, said: str) -> Reply:
         f"⚠️ I couldn't check {called} for a day: {why}.",
         kit.rich(kit.paragraph("⚠️ I couldn't check ", kit.words(called, bold=True), f" for a day: {why}.")),
         kit.context(small),
-        kit.actions(NOUN.all),
+        kit.actions(NOUN.lists),
         audience=Audience.CHANNEL,
     )
 
@@ -175,7 +175,7 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True
         kit.rich(kit.paragraph(start, kit.words(called, bold=True), *where)),
         kit.context(small),
         *([kit.context(warning)] if warning else []),
-        kit.actions(NOUN.all, delete_button(NOUN, typed, "alert:delete", f"0:{stored.id}")),
+        kit.actions(NOUN.lists, delete_button(NOUN, typed, "alert:delete", f"0:{stored.id}")),
         replaces_original=True,
     )
 
@@ -184,7 +184,7 @@ def already_set_up(stored: StoredAlert, owner: str) -> Reply:
     """Say that the same alert exists, with its *owner*'s name."""
     called = kit.one_line(stored.called, NAME)
     text = f"This alert already exists: {called}, set up by {kit.named(owner, 80)}."
-    return kit.ask(text, NOUN.all)
+    return kit.ask(text, NOUN.lists)
 
 
 def not_set_up(error: BadAlert) -> Reply:

@@ -59,10 +59,6 @@ schedules.labels |= {
 }
 schedules.outcomes |= {
     "report": "posted",
-    "report_paused": "notified: report paused",
-    "report_changed": "notified: someone else changed the report",
-    "schedule_paused": "notified: schedule paused",
-    "schedule_changed": "notified: someone else changed the schedule",
     "exists": "the same was already scheduled",
     "question": "asked",
     "overlap": "skipped: the one before was still running",
@@ -216,7 +212,7 @@ async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: s
         warning=warning,
         offers=await offers(SCHEDULES, deps, turn, task),
     )
-    what = "changed" if before else f"{layout.noun_of(task).noun} scheduled"
+    what = "changed" if before else f"{layout.noun_of(task).word} scheduled"
     return shown(reply, what, await SCHEDULES.about(deps, task))
 
 

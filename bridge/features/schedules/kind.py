@@ -25,6 +25,7 @@ from bridge.features.schedules.schedule import (
     RunSpec,
     Spec,
     StoredTask,
+    TaskSpec,
     only_of,
     read_cron,
     read_report,
@@ -62,24 +63,17 @@ class Schedules(Kind[StoredTask]):
     """Reports, scheduled questions and scheduled runs."""
 
     name = "report"
-    plural = "schedules"
-    keys = ("report", "reports", "due")
+    nouns = (layout.SCHEDULE, layout.REPORT)
+    spec = TaskSpec
     store = TaskStore
-    all = layout.SCHEDULE.all
-    verbs: ClassVar[Mapping[str, str]] = {
-        kind.PAGE: "button: All reports",
-        kind.NEXT_PAGE: "button: Next",
-        kind.PAUSE: "button: Pause report",
-        kind.RESUME: "button: Resume report",
-        kind.NOW: "button: Post now",
-        kind.EDIT: "button: Edit schedule",
-        kind.DELETE: "button: Delete report",
-    }
-    starts: ClassVar[Mapping[str, Starter]] = {kind.NOW: "person", kind.RESUME: "schedule", kind.EDIT: "schedule"}
+    acts = "schedule"
+    verbs = (*Kind.verbs, kind.NOW)
+    labels: ClassVar[Mapping[str, str]] = {kind.NOW: "Post now", kind.EDIT: "Edit schedule"}
+    needs_rights: ClassVar[Mapping[str, Starter]] = {kind.NOW: "person", kind.RESUME: "schedule", kind.EDIT: "schedule"}
     in_home = ("Your schedules", "/schedules")
 
-    def is_listed(self, record: StoredTask, mark: str) -> bool:
-        return mark == layout.ALL or isinstance(record.spec, ReportSpec)
+    def is_listed(self, record: StoredTask, of: str) -> bool:
+        return of == layout.ALL or isinstance(record.spec, ReportSpec)
 
     def noun(self, record: StoredTask) -> Noun:
         return layout.noun_of(record)
@@ -98,7 +92,7 @@ class Schedules(Kind[StoredTask]):
 
     async def about(self, deps: Deps, record: StoredTask) -> str:
         called = layout.titled(record, await target_of(deps, record))
-        return named(layout.noun_of(record).noun, record.id, called)
+        return named(layout.noun_of(record).word, record.id, called)
 
     async def rights(self, deps: Deps, spec: standing.Spec, *, user: str = "", by: Starter = "schedule") -> list[Asked]:
         of = (user or spec.owner, spec.channel, spec.project)
@@ -110,7 +104,7 @@ class Schedules(Kind[StoredTask]):
             return await lookups.rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
         return await lookups.rights(deps, "report", *of, by=by)
 
-    def read(self, spec: dict[str, Any]) -> Spec:
+    def from_export(self, spec: dict[str, Any]) -> Spec:
         typed = spec.get("schedule")
         with as_problem("schedule", "every Monday at 9"):
             spec = {**spec, "schedule": read_report(typed).schedule} if isinstance(typed, str) else spec
@@ -176,14 +170,14 @@ class Schedules(Kind[StoredTask]):
     def status(self, record: StoredTask, deps: Deps) -> str:
         return layout.status(record)
 
-    async def heading(self, deps: Deps, turn: Turn, mark: str) -> Heading:
+    async def heading(self, deps: Deps, turn: Turn, of: str) -> Heading:
         may_add = [does for does, needs in NEEDS.items() if await deps.policy.may(turn.asked(*needs))]
         forms = [
             kit.button(said, layout.OPENS[does], "-")
             for said, does in layout.FORMS
-            if does in may_add and (mark or does == "report")
+            if does in may_add and (of or does == "report")
         ]
-        if mark:
+        if of:
             return Heading("Schedules", "Nothing is scheduled yet.", forms)
         return Heading("Scheduled reports", "No reports are scheduled yet.", forms)
 

@@ -173,7 +173,7 @@ def scheduled(
                 f"report:{kind.DELETE}",
                 f"{kind.ALONE}:{task.id}",
             ),
-            noun_of(task).all,
+            noun_of(task).lists,
         ),
     )
 
@@ -186,7 +186,7 @@ def not_scheduled(error: BadSchedule) -> Reply:
 
 def already_scheduled(task: StoredTask, owner: str, target: str, *, offers: Collection[str]) -> Reply:
     """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `ShownThing`."""
-    title, ending = f"This {noun_of(task).noun} already exists: ", f", scheduled by {kit.named(owner, 80)}."
+    title, ending = f"This {noun_of(task).word} already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
     state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
     paused = _paused(task) if task.paused else state
@@ -197,13 +197,13 @@ def already_scheduled(task: StoredTask, owner: str, target: str, *, offers: Coll
         f"{title}{titled(task, target)}{ending}",
         kit.rich(kit.paragraph(title, _does(task, target), when, zone, kit.place(task.spec.channel), ending)),
         paused,
-        kit.actions(*change, noun_of(task).all),
+        kit.actions(*change, noun_of(task).lists),
     )
 
 
 def deleted(task: StoredTask, owner: str, called: str) -> Reply:
     """Name the task that was deleted, in place of the message with the button."""
-    by = f"Deleted the {noun_of(task).noun} of {kit.named(owner, 80)} in "
+    by = f"Deleted the {noun_of(task).word} of {kit.named(owner, 80)} in "
     ending = f": {called}. It won't {_WONT[task.spec.does]} again."
     where = kit.place(task.spec.channel)
     return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)

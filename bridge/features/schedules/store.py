@@ -36,6 +36,7 @@ class TaskStore(SetUpStore[StoredTask]):
     listed, stored = "reports", "report"
     most = MOST_TASKS
     anew = ("skipped",)
+    indexes = ("due",)
 
     parse = staticmethod(StoredTask.from_redis)
 

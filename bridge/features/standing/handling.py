@@ -39,8 +39,13 @@ def sets_up(feature: Feature, kind: Kind[Any]) -> None:
     """Register a kind with its buttons, its list and its section of Home."""
     feature.sets_up(kind.standing(portable(kind)))
     feature.home_section(partial(home, kind))
-    for verb, label in kind.verbs.items():
-        feature.button(kind.action(verb), label=label)(partial(pressed, kind))
+    for verb in kind.verbs:
+        feature.button(kind.action(verb), label=kind.label(verb))(partial(pressed, kind))
+    for noun in kind.nouns:
+        feature.outcomes |= {
+            f"{noun.word}_paused": f"notified: {noun.word} paused",
+            f"{noun.word}_changed": f"notified: someone else changed the {noun.word}",
+        }
 
 
 async def changeable(deps: Deps, turn: Turn, kind: Kind[R], id_: str) -> R | None:
@@ -65,7 +70,7 @@ async def pressed(kind: Kind[R], deps: Deps, turn: Turn, click: Click) -> Result
     if verb == kinds.EDIT:
         return await _edited(kind, deps, turn, record)
     about, store = await kind.about(deps, record), kind.stored(deps)
-    if by := kind.starts.get(verb):
+    if by := kind.needs_rights.get(verb):
         wanted = await kind.rights(deps, record.spec)
         if refused := await refusal_to_continue(deps, turn, record.spec, kind.cannot(record), about, *wanted):
             return refused
@@ -96,7 +101,7 @@ async def _edited(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> Result:
     """Open the form that changes a thing, for its owner and those who may start it."""
     spec = record.spec
     if turn.user != spec.owner:
-        wanted = await kind.rights(deps, spec, user=turn.user, by=kind.starts[kinds.EDIT])
+        wanted = await kind.rights(deps, spec, user=turn.user, by=kind.needs_rights[kinds.EDIT])
         await require_start(deps, turn, spec, *wanted)
     turn.project_key = spec.project  # the form's menus are about that one, wherever the list was opened
     return await kind.form(deps, turn, record)
@@ -109,11 +114,11 @@ async def offers(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> frozenset[
         return frozenset()
     if not kind.is_readable(record):
         return frozenset({kinds.DELETE})
-    offered = {verb for verb in (*kind.verbs, *kind.more) if verb not in kind.starts}
-    for by in set(kind.starts.values()):
+    offered = {verb for verb in (*kind.verbs, *kind.more) if verb not in kind.needs_rights}
+    for by in set(kind.needs_rights.values()):
         if await may_start(deps, turn, record.spec, kind.rights(deps, record.spec, user=turn.user, by=by)):
-            offered |= {verb for verb, starter in kind.starts.items() if starter == by}
-    return frozenset(offered | ({kinds.EDIT} if is_own else set()))
+            offered |= {verb for verb, starter in kind.needs_rights.items() if starter == by}
+    return frozenset(offered | ({kinds.EDIT} & set(kind.verbs) if is_own else set()))
 
 
 def with_removed(deps: Deps, records: Iterable[Any]) -> list[Any]:
@@ -139,11 +144,11 @@ async def listed(
     """
     name = value.partition(":")[0]
     number = name.lstrip("abcdefghijklmnopqrstuvwxyz")
-    mark = name.removesuffix(number)
+    of = name.removesuffix(number)
     known = [
         record
         for record in with_removed(deps, await kind.stored(deps).all())
-        if kind.is_listed(record, mark) and (record.spec.owner == turn.user or not record.spec.channel.startswith("D"))
+        if kind.is_listed(record, of) and (record.spec.owner == turn.user or not record.spec.channel.startswith("D"))
     ]
     known.sort(key=lambda record: (bool(record.paused), *kind.order(record)))
     places = shown_on(page_of(number), len(known), layout.A_PAGE)
@@ -152,11 +157,9 @@ async def listed(
         owner = await deps.directory.user_name(one.record.spec.owner)
         project = deps.projects.name_of(one.record.spec.project) if deps.projects.is_several else ""
         full = replace(one, owner=owner, project=project, offers=await offers(kind, deps, turn, one.record))
-        rows.append((full, kind.row(full, f"{mark}{page}:{one.record.id}", deps), status(kind, deps, one.record)))
-    heading = await kind.heading(deps, turn, mark)
-    return layout.listed(
-        kind, heading, rows, page, len(known), mark=mark, above=above, replaces_original=replaces_original
-    )
+        rows.append((full, kind.row(full, f"{of}{page}:{one.record.id}", deps), status(kind, deps, one.record)))
+    heading = await kind.heading(deps, turn, of)
+    return layout.listed(kind, heading, rows, page, len(known), of=of, above=above, replaces_original=replaces_original)
 
 
 def status(kind: Kind[R], deps: Deps, record: R) -> str:

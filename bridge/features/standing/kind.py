@@ -11,10 +11,13 @@ from bridge.config_tables import Act
 from bridge.engine.results import Result
 from bridge.engine.standing import Portable, Standing, size
 from bridge.engine.turn import Turn
+from bridge.features import lookups
 from bridge.features.deps import Deps
 from bridge.features.standing.store import R, SetUpStore, Spec, erase_of
 from bridge.inbound import Starter
 from bridge.policy.rules import Asked
+from bridge.queue.events import named
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
 
 S = TypeVar("S", bound=Spec)
@@ -31,19 +34,20 @@ ALONE: Final = "made"
 """Stands for the page's number in the values of buttons outside the list; `HOME` in those of buttons in Home."""
 
 HOME: Final = "home"
+_CALLED: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """What a thing is called in notices: its *noun*.
+    """What a thing is called: the *word*, such as ``alert``.
 
-    *again* is the command that sets it up, and *all* the button that lists all of them. *theirs* is the reason why
-    others may not change it (`bridge.errors.NotAllowed`). Its notices are ``<noun>_paused`` and ``<noun>_changed``.
+    *sets_up* is the command that sets it up, and *lists* the button that lists all. *theirs* is the reason why others
+    may not change it (`bridge.errors.NotAllowed`). Its notices are ``<word>_paused`` and ``<word>_changed``.
     """
 
-    noun: str
-    again: str
-    all: Block
+    word: str
+    sets_up: str
+    lists: Block
     theirs: str
 
 
@@ -83,87 +87,31 @@ class Heading(NamedTuple):
 
 
 class Kind(ABC, Generic[R]):
-    """A kind of thing. Its action IDs are ``<name>:<verb>``.
+    """A kind of thing that people set up. Its action IDs are ``<name>:<verb>``.
 
-    *verbs* are those of its buttons, with the audit's words for them; *starts* are those that start a thing or have it
-    start again, which needs the rights to do that as the person who presses, or by the ``schedule`` or ``alert``.
-    *plural* counts all of them, and the button *all* lists them. *keys* are its lines in the table of keys.
+    A kind says what is its own; what isn't abstract has a default. *nouns* are what its things are called; by the
+    first one, all of them are counted and exported. *verbs* are those of its buttons, and *more* those of controls
+    that its feature handles. Those in *needs_rights* start a thing or have it start again: whoever presses needs the
+    rights to that themselves, or as what starts it. *in_home* is its section's title in Home, and the command that
+    lists all.
     """
 
     name: ClassVar[str]
-    plural: ClassVar[str]
-    keys: ClassVar[tuple[str, ...]]
+    nouns: ClassVar[tuple[Noun, ...]]
+    spec: ClassVar[type[Spec]]
     store: ClassVar[type[SetUpStore]]  # type: ignore[type-arg]
-    all: ClassVar[Block]
-    verbs: ClassVar[Mapping[str, str]]
-    starts: ClassVar[Mapping[str, Starter]]
+    acts: ClassVar[Act]
+    verbs: ClassVar[tuple[str, ...]] = (PAGE, NEXT_PAGE, PAUSE, RESUME, EDIT, DELETE)
     more: ClassVar[tuple[str, ...]] = ()
-    """Verbs of controls that the feature handles itself."""
+    labels: ClassVar[Mapping[str, str]] = {}
+    """The audit's words for verbs, if they aren't those of `label`."""
 
+    needs_rights: ClassVar[Mapping[str, Starter]]
     in_home: ClassVar[tuple[str, str]]
-    """Its section's title in Home, and the command that lists all."""
-
-    def stored(self, deps: Deps) -> SetUpStore[R]:
-        """Return the store."""
-        return self.store(deps.scripts)
-
-    def action(self, verb: str) -> str:
-        """Return the action ID of a *verb*."""
-        return f"{self.name}:{verb}"
-
-    def is_listed(self, record: R, mark: str) -> bool:
-        """Whether a thing is in the list with this *mark*, the letter before its page's number."""
-        return True
-
-    def is_readable(self, record: R) -> bool:
-        """Whether this release understands it; else it can only be deleted."""
-        return True
-
-    @abstractmethod
-    def noun(self, record: R) -> Noun:
-        """Return what a thing is called in notices."""
-
-    @abstractmethod
-    def act(self, record: R) -> Act:
-        """Return what people must be allowed to do to change others' things."""
-
-    @abstractmethod
-    def order(self, record: R) -> tuple[object, ...]:
-        """Return the key by which lists are sorted, those that aren't paused first."""
-
-    @abstractmethod
-    def cannot(self, record: R) -> str:
-        """Say that a thing can't be started: ``This report can't be posted``."""
 
     @abstractmethod
     async def called(self, deps: Deps, record: R) -> str:
         """Return a thing in words for its owner and its channel, as it's typed."""
-
-    @abstractmethod
-    async def about(self, deps: Deps, record: R) -> str:
-        """Return the subject for the audit."""
-
-    @abstractmethod
-    async def rights(self, deps: Deps, spec: Spec, *, user: str = "", by: Starter = "person") -> list[Asked]:
-        """Return what a thing's owner must be allowed to, or the *user* who starts it. Raises `ProjectError`."""
-
-    @abstractmethod
-    def read(self, spec: dict[str, Any]) -> Spec:
-        """Read what `bridge export` wrote of a spec, or someone by hand. Raises ValueError with what's wrong."""
-
-    @abstractmethod
-    async def form(self, deps: Deps, turn: Turn, record: R) -> Result:
-        """Open the form that changes a thing."""
-
-    @abstractmethod
-    async def show(
-        self, deps: Deps, turn: Turn, records: Sequence[R], *, is_home: bool = False
-    ) -> Sequence[ShownThing[R]]:
-        """Return things as a list shows them; names of owners and projects, and offers, are filled in afterwards."""
-
-    @abstractmethod
-    def in_full(self, shown: ShownThing[R]) -> str:
-        """Return a thing in words, perhaps with its owner's name."""
 
     @abstractmethod
     def row(self, shown: ShownThing[R], value: str, deps: Deps) -> ListRow:
@@ -173,25 +121,97 @@ class Kind(ABC, Generic[R]):
     def status(self, record: R, deps: Deps) -> str:
         """Return the state of a thing that isn't paused, in a few words: ``watching``."""
 
-    @abstractmethod
-    async def heading(self, deps: Deps, turn: Turn, mark: str) -> Heading:
-        """Return the heading of the list with this *mark*."""
+    def noun(self, record: R) -> Noun:
+        """Return what a thing is called."""
+        return self.nouns[0]
 
-    @abstractmethod
-    async def deleted(self, deps: Deps, turn: Turn, record: R) -> Reply:
-        """Say that a thing was deleted."""
+    def act(self, record: R) -> Act:
+        """Return what people must be allowed to do to change others' things."""
+        return self.acts
+
+    def is_listed(self, record: R, of: str) -> bool:
+        """Whether a thing is in the list *of* some: the letter before its page's number, if there are several."""
+        return True
+
+    def is_readable(self, record: R) -> bool:
+        """Whether this release understands it; else it can only be deleted."""
+        return True
+
+    def order(self, record: R) -> tuple[object, ...]:
+        """Return the key by which lists are sorted, after those that aren't paused."""
+        return ()
+
+    def cannot(self, record: R) -> str:
+        """Say that a thing can't be started: ``This report can't be posted``."""
+        return f"This {self.noun(record).word} can't be resumed"
+
+    async def about(self, deps: Deps, record: R) -> str:
+        """Return the subject for the audit."""
+        return named(self.noun(record).word, record.id, await self.called(deps, record))
+
+    async def rights(self, deps: Deps, spec: Spec, *, user: str = "", by: Starter = "person") -> list[Asked]:
+        """Return what a thing's owner must be allowed to, or the *user* who starts it. Raises `ProjectError`."""
+        return await lookups.rights(deps, self.acts, user or spec.owner, spec.channel, spec.project, by=by)
+
+    def from_export(self, spec: dict[str, Any]) -> Spec:
+        """Read what `bridge export` wrote of a spec, or someone by hand. Raises ValueError with what's wrong."""
+        return self.spec.model_validate(spec)
+
+    async def form(self, deps: Deps, turn: Turn, record: R) -> Result:
+        """Open the form that changes a thing; for kinds with that verb."""
+        raise NotImplementedError
 
     async def now(self, deps: Deps, turn: Turn, record: R) -> Reply:
         """Start a thing now, and say so; for kinds with that verb."""
         raise NotImplementedError
 
+    async def show(
+        self, deps: Deps, turn: Turn, records: Sequence[R], *, is_home: bool = False
+    ) -> Sequence[ShownThing[R]]:
+        """Return things as a list shows them; names of owners and projects, and offers, are filled in afterwards."""
+        return [ShownThing(record=one, called=kit.one_line(await self.called(deps, one), _CALLED)) for one in records]
+
+    def in_full(self, shown: ShownThing[R]) -> str:
+        """Return a thing in words, perhaps with its owner's name."""
+        return shown.called
+
+    async def heading(self, deps: Deps, turn: Turn, of: str) -> Heading:
+        """Return the heading of the list *of* some."""
+        return Heading(kit.capitalized(self.plural), f"No {self.plural} are set up yet.", await self.forms(deps, turn))
+
+    async def forms(self, deps: Deps, turn: Turn) -> Sequence[Block]:
+        """Return the buttons that set up another one."""
+        return ()
+
+    async def deleted(self, deps: Deps, turn: Turn, record: R) -> Reply:
+        """Say that a thing was deleted."""
+        return kit.reply(f"Deleted: {kit.one_line(await self.called(deps, record), 200)}.")
+
+    @property
+    def plural(self) -> str:
+        """All of them in a word."""
+        return f"{self.nouns[0].word}s"
+
+    def stored(self, deps: Deps) -> SetUpStore[R]:
+        """Return the store."""
+        return self.store(deps.scripts)
+
+    def action(self, verb: str) -> str:
+        """Return the action ID of a *verb*."""
+        return f"{self.name}:{verb}"
+
+    def label(self, verb: str) -> str:
+        """Return what the audit calls the button of a *verb*."""
+        words = {PAGE: f"All {self.name}s", NEXT_PAGE: "Next"}
+        return f"button: {self.labels.get(verb) or words.get(verb) or f'{verb.capitalize()} {self.name}'}"
+
     def standing(self, portable: Portable[Any]) -> Standing:
         """Return the kind as what's about all that people set up needs it."""
         return Standing(
             portable=portable,
-            noun=self.plural.removesuffix("s"),
+            noun=self.nouns[0].word,
             plural=self.plural,
-            keys=self.keys,
+            keys=(self.store.stored, self.store.listed, *self.store.indexes),
             count=size(self.store.listed),
             erase=lambda scripts, user: erase_of(self.store(scripts), scripts, user),
             paused=lambda deps: self.store(deps.scripts).paused(),

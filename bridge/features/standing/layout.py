@@ -17,13 +17,13 @@ MOST_IN_HOME = 3
 
 def delete_button(noun: Noun, text: str, action_id: str, value: str) -> Block:
     """Return the button that deletes what *text* describes, after a confirmation."""
-    title, text = f"Delete this {noun.noun}?", f"{text}. You can't undo this."
+    title, text = f"Delete this {noun.word}?", f"{text}. You can't undo this."
     return kit.button("Delete", action_id, value, asks=kit.confirm(title, text, "Delete", "Cancel", is_danger=True))
 
 
 def gone(kind: Kind[Any]) -> Reply:
     """Say that a thing was already deleted."""
-    return kit.ask(f"This {kind.plural.removesuffix('s')} was already deleted.", kind.all)
+    return kit.ask(f"This {kind.nouns[0].word} was already deleted.", kind.nouns[0].lists)
 
 
 def listed(
@@ -33,7 +33,7 @@ def listed(
     page: int,
     count: int,
     *,
-    mark: str = "",
+    of: str = "",
     above: Reply | None = None,
     replaces_original: bool = False,
 ) -> Reply:
@@ -48,9 +48,9 @@ def listed(
         *(
             block
             for shown, row, _status in rows
-            for block in (kit.rich(*row.lines), row.state, *_buttons(kind, shown, row, f"{mark}{page}"))
+            for block in (kit.rich(*row.lines), row.state, *_buttons(kind, shown, row, f"{of}{page}"))
         ),
-        *kit.rows_of([*heading.forms, *page_buttons(page, count, A_PAGE, turns, lambda to: f"{mark}{to}")]),
+        *kit.rows_of([*heading.forms, *page_buttons(page, count, A_PAGE, turns, lambda to: f"{of}{to}")]),
         replaces_original=replaces_original,
     )
     if above is None:

@@ -49,6 +49,10 @@ _NOT_ALLOWED: Final = "Slack didn't allow it"
 _BACK: Final = "It continues once your admin adds the project back."
 
 
+def _a(noun: Noun) -> str:
+    return f"a{'n' * (noun.word[0] in 'aeiou')} {noun.word}"
+
+
 def paused_because(reason: str) -> str:
     """Return the state of what's paused for a *reason*, in a list."""
     return "paused" if reason == ASKED else f"paused: {no_longer(reason, _ITS_OWNER) or _NOT_ALLOWED}"
@@ -64,17 +68,17 @@ def paused_notice(
     why = no_longer(reason, "" if is_owner else owner or _ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
     why = why or f"{_NOT_ALLOWED} ({kit.one_line(reason, 60)})"
-    which = f"One of your {noun.noun}s" if is_owner else f"A {noun.noun}"
+    which = f"One of your {noun.word}s" if is_owner else kit.capitalized(_a(noun))
     if called:
-        which = f"{'Your' if is_owner else 'The'} {noun.noun} {kit.quoted(called, _TITLE)}"
+        which = f"{'Your' if is_owner else 'The'} {noun.word} {kit.quoted(called, _TITLE)}"
     where: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else []
     fix = f" {_BACK}" if reason == REMOVED else ""
-    fix = fix if is_owner else f" Someone with permission can set it up again with {noun.again}."
+    fix = fix if is_owner else f" Someone with permission can set it up again with {noun.sets_up}."
     ending = f" {was}: {why}.{fix}"
     return kit.reply(
         which + ending,
         kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
-        kit.actions(noun.all),
+        kit.actions(noun.lists),
         audience=Audience.CHANNEL,
     )
 
@@ -82,12 +86,12 @@ def paused_notice(
 def changed_notice(noun: Noun, called: str, channel: str, person: str, did: Change) -> Reply:
     """Tell its owner, in a direct message, that a *person* ``paused``, ``changed`` or ``deleted`` it (*did*)."""
     who = kit.named(person, 80) if person else kit.SOMEONE
-    start, ending = f"{who} {did} your {noun.noun} {kit.quoted(called, _TITLE)}", "."
+    start, ending = f"{who} {did} your {noun.word} {kit.quoted(called, _TITLE)}", "."
     where: list[Block | str] = [" in ", kit.place(channel)] if kit.is_channel(channel) else []
     return kit.reply(
         start + ending,
         kit.rich(kit.paragraph(start, *where, ending)),
-        kit.actions(noun.all),
+        kit.actions(noun.lists),
         audience=Audience.CHANNEL,
     )
 
@@ -151,8 +155,8 @@ async def tells_owner(deps: Deps, turn: Turn, kind: Kind[R], record: R, *, did: 
         return []
     person = await deps.directory.user_name(turn.user)
     reply = changed_notice(noun, await kind.called(deps, record), spec.channel, person, did)
-    notice = Notice.direct(spec.team, spec.owner, f"{noun.noun}_changed", reply.stored())
-    told = deps.inbox.queues(notice, why=f"someone changed a{'n' * (noun.noun[0] in 'aeiou')} {noun.noun}")
+    notice = Notice.direct(spec.team, spec.owner, f"{noun.word}_changed", reply.stored())
+    told = deps.inbox.queues(notice, why=f"someone changed {_a(noun)}")
     return [told, *deps.homes.redraws(spec.team, spec.owner)]
 
 
@@ -160,8 +164,8 @@ async def tell_of_removal(deps: Deps, kind: Kind[R], record: R, *, event: str) -
     """Tell an owner, once, that what they set up waits for its project, which was removed."""
     spec, noun = record.spec, kind.noun(record)
     reply = paused_notice(noun, await kind.called(deps, record), spec.channel, REMOVED).stored()
-    what = f"{noun.noun}_paused"
-    notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, reply=reply, of=noun.noun)
+    what = f"{noun.word}_paused"
+    notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, reply=reply, of=noun.word)
     once = kind.stored(deps).misses_project(record.id)
     await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)  # stale: told before
 
@@ -171,7 +175,7 @@ async def pause(deps: Deps, turn: Turn, kind: Kind[R], record: R, reason: str) -
     noun, writes = kind.noun(record), kind.stored(deps).pause(record.id, reason)
     says = partial(paused_notice, noun, await kind.called(deps, record))
     await notify_of_pause(
-        deps, turn, record.spec.owner, reason, what=f"{noun.noun}_paused", says=says, event=f"paused:{turn.id}",
+        deps, turn, record.spec.owner, reason, what=f"{noun.word}_paused", says=says, event=f"paused:{turn.id}",
         writes=writes,
     )  # fmt: skip
 
@@ -182,9 +186,9 @@ async def pause_refused(deps: Deps, turn: Turn, kind: Kind[R], id_: str, *, call
     if record is None:
         return
     noun, owner = kind.noun(record), record.spec.owner
-    reply, what = paused_notice(noun, called, turn.channel, error).stored(), f"{noun.noun}_paused"
+    reply, what = paused_notice(noun, called, turn.channel, error).stored(), f"{noun.word}_paused"
     notice = Notice(team=turn.team, channel=owner, user=owner, what=what, reply=reply, of=kind.name)
-    told = deps.inbox.queues(notice, why=f"a{'n' * (noun.noun[0] in 'aeiou')} {noun.noun} was paused")
+    told = deps.inbox.queues(notice, why=f"{_a(noun)} was paused")
     turn.stage(*kind.stored(deps).pause(record.id, error, told))
 
 

@@ -26,7 +26,7 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
     """Return how things of a *kind* are exported and imported."""
 
     async def lines(scripts: Scripts) -> list[ExportedLine]:
-        noun, store = kind.plural.removesuffix("s"), kind.store(scripts)
+        noun, store = kind.nouns[0].word, kind.store(scripts)
         return [
             ExportedLine(kind=noun, id=record.id, added=added, spec=_spec(record.spec), state=state)
             for record, added, state in await store.in_full()
@@ -34,7 +34,7 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
         ]
 
     def read(line: ExportedLine) -> Item[R]:
-        spec = kind.read(line.spec)
+        spec = kind.from_export(line.spec)
         problems = [
             f"{name} isn't valid: use one such as {letters[1]}0123456789"
             for name, letters in _IDS.items()

@@ -96,10 +96,14 @@ class RecordStore(Generic[T]):
 
 
 class SetUpStore(RecordStore[R]):
-    """What people set up of one kind, at most *most*; another spec makes the fields in *anew* start anew."""
+    """What people set up of one kind, at most *most*; another spec makes the fields in *anew* start anew.
+
+    *indexes* are the lines of its other keys.
+    """
 
     most: ClassVar[int] = 1000
     anew: ClassVar[tuple[str, ...]] = ()
+    indexes: ClassVar[tuple[str, ...]] = ()
 
     def body(self, record: R) -> tuple[Write, ...]:
         """Return the writes of a record's spec, and of what follows from it."""
