@@ -278,8 +278,10 @@ ENDS: Final[Mapping[str, End]] = {
     "others are writing in its thread, so it needs a mention": replace(OTHERS, button=""),
     **dict.fromkeys((
         "the service is down", "prompts", "home shown", "home is newer", "home refused", "home not shown",
-        "a newer version wrote this schedule", "its schedule was deleted", "its schedule is paused",
-        "it's too late for this slot", "its schedule was paused", "it isn't a report", "it isn't a question or a run",
+        "a newer version wrote this schedule",
+        "the schedule was deleted", "the schedule is paused", "the schedule was paused",
+        "its schedule was deleted", "its schedule is paused", "its schedule was paused",  # as an earlier release said
+        "it's too late for this slot", "it isn't a report", "it isn't a question or a run",
         "skipped: the one before is still running", "skipped", "its run is queued", "its project was removed",
         "no handle was changed by people", "the handles were looked at",
     ), _NOTHING_SHOWN),

@@ -58,7 +58,8 @@ class Standing:
     *count* returns how many there are. *erase* deletes those of a person, or takes the person's name off what others
     still need, and returns how many that were; None if they name no one. *paused* returns the reasons why some are
     paused, given the features' ``Deps``. All of them may raise `StoreUnavailable`. What is not *portable*
-    is exported with another kind, or not at all.
+    is exported with another kind, or not at all. Those with a list of their own have the *name* of their buttons, an
+    *example* of a command that sets one up, and the command that *lists* them.
     """
 
     noun: str
@@ -68,6 +69,9 @@ class Standing:
     erase: Callable[[Scripts, str], Awaitable[int]] | None
     paused: Callable[[Any], Awaitable[Sequence[str]]] = _nothing_paused
     portable: Portable[Any] | None = None
+    name: str = ""
+    example: str = ""
+    lists: str = ""
 
     def counted(self, number: int) -> str:
         """Write a count: ``1 alert``, ``2 alerts``."""

@@ -112,7 +112,7 @@ async def test_everything_that_people_set_up_is_exported_or_said_not_to_be(harne
 
     kinds = {json.loads(line).get("kind") for line in (await exported(harness)).splitlines()} - {None}
 
-    assert kinds == {kind.noun for kind in features.standing} - {"app rule", "request for approval"}
+    assert kinds == {kind.noun for kind in features.standing if kind.portable}
 
 
 async def test_what_was_set_up_again_is_not_doubled(harness: Harness) -> None:

@@ -11,8 +11,9 @@ import httpx
 import pytest
 from redis.asyncio import Redis
 
-from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
+from bridge.features.schedules.schedule import ReportSpec, StoredTask
 from bridge.features.schedules.store import MOST_TASKS
+from bridge.features.standing.times import Schedule
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Click
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Hang, RateLimited

@@ -14,8 +14,8 @@ from pydantic import SecretStr
 
 from bridge.config import default_project, read_config
 from bridge.features.alerts.conditions import read_alert
-from bridge.features.schedules.phrases import describe
 from bridge.features.schedules.schedule import read_question, read_report, read_run
+from bridge.features.standing.phrases import describe
 from bridge.playground.emulator import sample
 from bridge.settings import Settings, environment, load, needs_restart, unknown_names
 from support import docs_site, reference

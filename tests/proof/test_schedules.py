@@ -11,7 +11,8 @@ from cronsim import CronSim
 from hypothesis import given, settings, strategies as st
 
 from bridge.errors import BadSchedule
-from bridge.features.schedules.schedule import Schedule, next_due, read_report
+from bridge.features.schedules.schedule import read_report
+from bridge.features.standing.times import Schedule, next_due
 from bridge.names.folding import fold
 from support.spelling import spelled
 

@@ -9,10 +9,11 @@ from bridge.features.registry import features
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.kind import SCHEDULES
 from bridge.features.schedules.layout import REPORT, ShownTask
-from bridge.features.schedules.schedule import ReportSpec, Schedule, StoredTask
+from bridge.features.schedules.schedule import ReportSpec, StoredTask
 from bridge.features.standing.kind import Heading
 from bridge.features.standing.layout import A_PAGE, listed
 from bridge.features.standing.pauses import paused_notice
+from bridge.features.standing.times import Schedule
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks
 from support.store import CHANNEL, TEAM, USER

@@ -10,16 +10,8 @@ import pytest
 from bridge.ends.failures import sentence
 from bridge.errors import BadSchedule
 from bridge.features.schedules.forms import COMPARED, CRON, HOW_OFTEN
-from bridge.features.schedules.schedule import (
-    ReportSpec,
-    Schedule,
-    StoredTask,
-    is_too_late,
-    last_due,
-    next_due,
-    read_report,
-    span_of,
-)
+from bridge.features.schedules.schedule import ReportSpec, StoredTask, read_report, span_of
+from bridge.features.standing.times import Schedule, is_too_late, last_due, next_due
 from support.tables import each
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"

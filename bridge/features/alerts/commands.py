@@ -11,17 +11,13 @@ from typing import Final
 from pydantic import ValidationError
 
 from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.results import Done, HomeChanged, Outcome, Result, shown
+from bridge.engine.results import Done, HomeChanged, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
-from bridge.errors import (
-    BadAlert,
-    ControlNotUnderstood,
-    RecordNotUnderstood,
-)
+from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
-from bridge.features.alerts.evaluating import check_owners, evaluate_all, may_have, own_facts, read
+from bridge.features.alerts.evaluating import check_owners, evaluate_all, own_facts, read
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge, PostedAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
@@ -31,7 +27,7 @@ from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
 from bridge.features.standing.handling import changeable, listed, problem_with, same, save as save_as, sets_up
 from bridge.features.standing.layout import gone
-from bridge.features.standing.pauses import pause, pause_refused, require_start
+from bridge.features.standing.pauses import found, may_happen, pause_refused, require_start
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import Click, InboundMessage, Submission
 from bridge.names.matching import pick
@@ -246,17 +242,15 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
 @alerts.kind(AlertEdge)
 async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     """Post that a condition holds, or in that message's thread that it's over; pause it if its owner has no access."""
-    store = AlertStore(deps.scripts)
-    try:
-        stored = await store.get(reached.alert)
-    except RecordNotUnderstood:
-        return Done("a newer version wrote this alert")
-    if stored is None or stored.paused:
-        return Done("the alert was deleted" if stored is None else "the alert is paused")
+    stored = await found(deps, ALERTS, reached.alert)
+    if isinstance(stored, Done):
+        return stored
     owner, spec = stored.spec.owner, stored.spec
-    if refusal := await may_have(deps, spec):
-        await pause(deps, turn, ALERTS, stored, refusal)
-        return Done(f"the alert was paused: {refusal}")
+    try:
+        if (done := await may_happen(deps, turn, ALERTS, stored)) is not None:
+            return done
+    except ProjectError as exc:
+        raise TryLater from exc
     if reached.is_check:
         return Done("its owner has access again")
     about_it = named("alert", stored.id, stored.called)

@@ -36,6 +36,7 @@ class Alerts(Kind[StoredAlert]):
     more = (layout.SNOOZES_IT,)
     needs_rights: ClassVar[Mapping[str, Starter]] = dict.fromkeys((kind.RESUME, kind.EDIT, layout.UNSNOOZE), "alert")
     in_home = ("Your alerts", "/stats alerts")
+    example = "/stats alert runs > 5000"
 
     def is_readable(self, record: StoredAlert) -> bool:
         return record.paused != UNREADABLE

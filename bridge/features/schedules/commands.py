@@ -26,17 +26,18 @@ from bridge.features.schedules.schedule import (
     Spec,
     StoredTask,
     TaskSpec,
-    next_due,
     read_question,
     read_report,
     read_run,
 )
-from bridge.features.schedules.slots import due
+from bridge.features.schedules.slots import body_of
 from bridge.features.schedules.store import MOST_TASKS, TaskStore
 from bridge.features.schedules.tasks import start
+from bridge.features.standing.due import occurs
 from bridge.features.standing.handling import changeable, listed, offers, problem_with, same, save as save_as, sets_up
 from bridge.features.standing.layout import gone
 from bridge.features.standing.pauses import pause_refused
+from bridge.features.standing.times import next_due
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Submission
 from bridge.project.models import Agent, Workflow
@@ -51,7 +52,7 @@ _READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_questio
 
 schedules = Feature("schedules")
 sets_up(schedules, SCHEDULES)
-schedules.slots(due)
+occurs(schedules, "report", TaskStore, body_of)
 schedules.labels |= {
     "report, by hand": "report (Post now)",
     "scheduled question, by hand": "scheduled question (Ask now)",

@@ -13,7 +13,6 @@ from typing import Any, Final, Literal
 from bridge.ends.failures import sentence
 from bridge.errors import BadSchedule
 from bridge.features.buttons import ID, agent_field, workflow_field
-from bridge.features.schedules.phrases import describe, find_zone
 from bridge.features.schedules.placeholders import HINT, check_placeholders
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -25,6 +24,7 @@ from bridge.features.schedules.schedule import (
     read_report,
     read_when,
 )
+from bridge.features.standing.phrases import describe, find_zone
 from bridge.features.statistics.numbers import PARTS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit

@@ -17,7 +17,6 @@ from bridge.features import lookups
 from bridge.features.deps import Deps
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import ShownTask
-from bridge.features.schedules.phrases import find_zone
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.schedules.schedule import (
     QuestionSpec,
@@ -27,7 +26,6 @@ from bridge.features.schedules.schedule import (
     StoredTask,
     TaskSpec,
     only_of,
-    read_cron,
     read_report,
     span_of,
     spec_of,
@@ -35,6 +33,8 @@ from bridge.features.schedules.schedule import (
 from bridge.features.schedules.store import TaskStore, due_task
 from bridge.features.standing import kind, store as standing
 from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.features.standing.phrases import find_zone
+from bridge.features.standing.times import read_cron
 from bridge.ids import ThreadKey
 from bridge.inbound import Starter
 from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
@@ -71,6 +71,7 @@ class Schedules(Kind[StoredTask]):
     labels: ClassVar[Mapping[str, str]] = {kind.NOW: "Post now", kind.EDIT: "Edit schedule"}
     needs_rights: ClassVar[Mapping[str, Starter]] = {kind.NOW: "person", kind.RESUME: "schedule", kind.EDIT: "schedule"}
     in_home = ("Your schedules", "/schedules")
+    example = '/agents ask Support every monday at 9 berlin "What changed?"'
 
     def is_listed(self, record: StoredTask, of: str) -> bool:
         return of == layout.ALL or isinstance(record.spec, ReportSpec)

@@ -12,25 +12,18 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.ends.failures import failure
-from bridge.engine.feature import Slot
 from bridge.engine.results import Done, TryLater
 from bridge.engine.turn import Turn
-from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood
+from bridge.errors import NotAllowed, ProjectError
 from bridge.features.deps import Deps
 from bridge.features.schedules.kind import SCHEDULES, continued
 from bridge.features.schedules.records import Report, ScheduledTask
-from bridge.features.schedules.schedule import (
-    Spec,
-    StoredTask,
-    is_too_late,
-    last_due,
-    next_due,
-)
+from bridge.features.schedules.schedule import Spec, StoredTask
 from bridge.features.schedules.store import TaskStore, due_task
-from bridge.features.standing.pauses import NO_CLOCK, pause, tell_of_removal, why_not_start
+from bridge.features.standing.pauses import found, may_happen, why_not_start
+from bridge.features.standing.times import is_too_late
 from bridge.inbound import Notice
 from bridge.policy.policy import UNREACHABLE
-from bridge.queue.scripting import epoch_ms
 
 log = logging.getLogger(__name__)
 
@@ -39,23 +32,9 @@ _LONGEST_PAUSE: Final = timedelta(minutes=5)
 _SHORTEST_PAUSE: Final = timedelta(seconds=5)
 
 
-async def due(deps: Deps, most: int) -> list[Slot]:
-    """Return due slots: the latest of each task, without a body if it's too late for it."""
-    store, now, found = TaskStore(deps.scripts), deps.now(), []
-    for stored, seen in await store.due(now, most):
-        try:
-            schedule, zone = stored.spec.schedule, stored.clock
-        except RecordNotUnderstood:
-            log.warning("this machine doesn't know a schedule's time zone", extra={"report": stored.id})
-            found.append(Slot(stored.id, None, store.pause(stored.id, NO_CLOCK)))
-            continue
-        slot = last_due(schedule, zone, stored.due, now)
-        is_late = is_too_late(schedule, zone, slot, now)
-        skipped = stored.due if is_late or stored.due < slot else None
-        writes = store.advance(stored.id, seen, next_due(schedule, zone, slot), skipped)
-        body = None if is_late else due_task(stored, slot, thread_ts=await continued(deps, stored))
-        found.append(Slot(f"report:{stored.id}:{epoch_ms(slot)}", body, writes))
-    return found
+async def body_of(deps: Deps, stored: StoredTask, slot: datetime) -> Report | ScheduledTask:
+    """Return what to queue for a *slot* of a task. Raises `StoreUnavailable`."""
+    return due_task(stored, slot, thread_ts=await continued(deps, stored))
 
 
 async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str) -> StoredTask | Done:
@@ -63,41 +42,26 @@ async def opened(deps: Deps, turn: Turn, slot: Report | ScheduledTask, id_: str)
 
     Raises `StoreUnavailable` and `TryLater`.
     """
-    store, now = TaskStore(deps.scripts), deps.now()
-    try:
-        stored = await store.get(id_)
-    except RecordNotUnderstood:
-        return Done("a newer version wrote this schedule")
-    if stored is None:
-        return Done("its schedule was deleted")
-    if stored.paused and not slot.is_asked_for:
-        return Done("its schedule is paused")
+    now = deps.now()
+    stored = await found(deps, SCHEDULES, id_, though_paused=slot.is_asked_for)
+    if isinstance(stored, Done):
+        return stored
     if slot.is_asked_for:
         is_late = now - slot.slot > _ASKED_FOR
     else:
         is_late = is_too_late(stored.spec.schedule, stored.clock, slot.slot, now)
     if is_late:
         if not slot.is_asked_for:
-            await deps.inbox.write(*store.skip(stored.id, slot.slot))
+            await deps.inbox.write(*TaskStore(deps.scripts).skip(stored.id, slot.slot))
         return Done("it's too late for this slot")
     try:
-        refusal = await may_have(deps, stored.spec)
+        if (done := await may_happen(deps, turn, SCHEDULES, stored)) is not None:
+            return done
     except ProjectError as exc:
         raise later(slot, now, exc) from exc
-    if refusal:
-        await pause(deps, turn, SCHEDULES, stored, refusal)
-        return Done(f"its schedule was paused: {refusal}")
     if slot.is_asked_for and (refusal := await _refusal_of_asker(deps, slot, stored.spec)):
         return Done(f"refused: {refusal}")
-    if deps.projects.get(stored.spec.project) is None:
-        await tell_of_removal(deps, SCHEDULES, stored, event=f"removed:{turn.id}")
-        return Done("its project was removed")
     return stored
-
-
-async def may_have(deps: Deps, spec: Spec) -> str | None:
-    """Return why a task's owner may no longer have it, or None if they may. Raises `TryLater` and `ProjectError`."""
-    return await deps.refusal_now(spec.owner, spec.channel, *await SCHEDULES.rights(deps, spec))
 
 
 async def _refusal_of_asker(deps: Deps, slot: Report | ScheduledTask, spec: Spec) -> str | None:

@@ -1,23 +1,19 @@
 """Stored tasks: a hash for each, a sorted set by age (``reports``), and one by the next slot (``due``).
 
 A task is a report, a scheduled question or a scheduled run; the hash of a report has a ``body``, the others a ``task``.
-Each slot gets exactly one turn: the step that queues the turn also advances the task to its next slot
-(`TaskStore.advance`, `bridge.engine.clock`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.errors import RecordNotUnderstood
 from bridge.features.run_records import PostedTask
 from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
-from bridge.features.schedules.schedule import ReportSpec, StoredTask, next_due
-from bridge.features.standing.store import SetUpStore, Spec
+from bridge.features.schedules.schedule import ReportSpec, StoredTask
+from bridge.features.standing.due import DueStore
+from bridge.features.standing.store import Spec
 from bridge.ids import MessageKey, ThreadKey, TurnId
 from bridge.queue.keys import milliseconds
 from bridge.queue.records import VERSION, Step
@@ -30,95 +26,17 @@ MOST_TASKS: Final = 1000
 _UNFINISHED: Final = frozenset({Step.QUEUED, Step.SENT, Step.POSTING})
 
 
-class TaskStore(SetUpStore[StoredTask]):
+class TaskStore(DueStore[StoredTask]):
     """The tasks of one namespace, oldest first."""
 
     listed, stored = "reports", "report"
     most = MOST_TASKS
-    anew = ("skipped",)
-    indexes = ("due",)
-
     parse = staticmethod(StoredTask.from_redis)
-
-    def body(self, record: StoredTask) -> tuple[Write, ...]:
-        """Return the writes of a task's spec, and of its next slot."""
-        return *super().body(record), ("field", self._keys.report(record.id), 0, "due", str(epoch_ms(record.due)))
 
     @staticmethod
     def field_of(spec: Spec) -> str:
         """Return the field with a task's spec; releases that know only reports leave a ``task`` alone."""
         return "body" if isinstance(spec, ReportSpec) else "task"
-
-    @classmethod
-    def record(cls, id_: str, spec: Spec, state: Mapping[str, str]) -> StoredTask:
-        """Return a record with this *state*; without its next slot, that's long ago."""
-        return super().record(id_, spec, {"due": "0", **state})
-
-    def restore(
-        self, record: StoredTask, state: Mapping[str, str], added: datetime, now: datetime
-    ) -> tuple[Write, ...]:
-        """Return the writes that store a task; slots that are over are skipped."""
-        if record.due <= now:
-            record = replace(record, due=next_due(record.spec.schedule, record.clock, now))
-        return super().restore(record, state, added, now)
-
-    def ranks(self, record: StoredTask) -> tuple[Write, ...]:
-        """Return the write that has a task's next slot found, unless it's paused."""
-        if record.paused:
-            return self.unranks(record.id)
-        return (("rank", self._keys.due(), 0, record.id, epoch_ms(record.due), 0),)
-
-    def unranks(self, id_: str) -> tuple[Write, ...]:
-        """Return the write that has no slot of a task found."""
-        return (("unrank", self._keys.due(), 0, id_),)
-
-    def resume(self, record: StoredTask, now: datetime, *more: Write) -> tuple[Write, ...]:
-        """Return the writes that make a paused task due again, without mentioning the slots skipped until then."""
-        again = replace(record, due=next_due(record.spec.schedule, record.clock, now), paused="")
-        key = self._keys.report(record.id)
-        due: Write = ("field", key, 0, "due", str(epoch_ms(again.due)))
-        return super().resume(record, now, ("field", key, 0, "skipped", ""), due, *self.ranks(again), *more)
-
-    async def due(self, at: datetime, most: int) -> list[tuple[StoredTask, str]]:
-        """Return the tasks due *at* a moment, the longest due first, each with its stored due time.
-
-        That's one lookup in the index, however many tasks are stored.
-        """
-        ids: Any = await self._redis.zrangebyscore(
-            self._keys.due(), "-inf", epoch_ms(at), start=0, num=most, withscores=True
-        )
-        records = await pipelined(self._redis, lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids])
-        found = []
-        for (id_, due_at), fields in zip(ids, records, strict=True):
-            with suppress(RecordNotUnderstood):
-                found.append((self.parse(str(id_), {**fields, "due": str(int(due_at))}), fields.get("due", "")))
-        return found
-
-    def advance(self, id_: str, seen: str, following: datetime, skipped: datetime | None) -> tuple[Write, ...]:
-        """Return the writes that make a task due at *following*, if it's still due at *seen* and not paused.
-
-        *skipped* is the first slot that isn't posted.
-        """
-        key, at = self._keys.report(id_), epoch_ms(following)
-        skips: tuple[Write, ...] = (("field if", key, 0, "skipped", str(epoch_ms(skipped)), ""),) if skipped else ()
-        return only_if(
-            key,
-            {"v": "1", "due": seen, "paused": ""},
-            ("field", key, 0, "due", str(at)),
-            ("rank", self._keys.due(), 0, id_, at, 0),
-            *skips,
-        )
-
-    def skip(self, id_: str, slot: datetime) -> tuple[Write, ...]:
-        """Return the writes that record that a claimed slot isn't posted."""
-        key = self._keys.report(id_)
-        return only_if(key, {"v": "1", "skipped": ""}, ("field", key, 0, "skipped", str(epoch_ms(slot))))
-
-    async def paused(self) -> list[str]:
-        """Return why those that are paused are; the index of the others says which these are."""
-        ids: Any = await self._redis.zrange(self._keys.reports(), 0, -1)
-        due: Any = await self._redis.zrange(self._keys.due(), 0, -1)
-        return await self.reasons(paused) if (paused := set(ids) - set(due)) else []
 
     async def is_running(self, task: StoredTask, *, but: TurnId) -> bool:
         """Whether what the latest slot of *task* started is still running: a turn, or a question in its thread.

@@ -50,7 +50,7 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
                 return Done("it isn't a question or a run")
         if known is None:
             await pause(deps, turn, SCHEDULES, stored, GONE)
-            return Done(f"its schedule was paused: {GONE}")
+            return Done(f"the schedule was paused: {GONE}")
         values, numbers = await _values(deps, turn, stored, spec)
     except ProjectError as exc:
         raise later(due, deps.now(), exc) from exc
@@ -103,7 +103,7 @@ async def _begins(deps: Deps, turn: Turn, due: ScheduledTask, stored: StoredTask
             return None
         again = await store.get(stored.id)
         if again is None:
-            return Done("its schedule was deleted")
+            return Done("the schedule was deleted")
         stored = again
     return None
 

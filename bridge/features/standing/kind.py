@@ -108,6 +108,8 @@ class Kind(ABC, Generic[R]):
 
     needs_rights: ClassVar[Mapping[str, Starter]]
     in_home: ClassVar[tuple[str, str]]
+    example: ClassVar[str]
+    """A command that sets one up, with which the tests hold every kind to what all of them promise."""
 
     @abstractmethod
     async def called(self, deps: Deps, record: R) -> str:
@@ -209,6 +211,9 @@ class Kind(ABC, Generic[R]):
         """Return the kind as what's about all that people set up needs it."""
         return Standing(
             portable=portable,
+            name=self.name,
+            example=self.example,
+            lists=self.in_home[1],
             noun=self.nouns[0].word,
             plural=self.plural,
             keys=(self.store.stored, self.store.listed, *self.store.indexes),

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Final, Literal
 
 from bridge.ends.refusals import no_longer
-from bridge.engine.results import Outcome, shown
+from bridge.engine.results import Done, Outcome, shown
 from bridge.engine.turn import Turn
-from bridge.errors import NotAllowed, ProjectError, SlackError
+from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood, SlackError
 from bridge.features.deps import Deps
 from bridge.features.standing.kind import Kind, Noun
 from bridge.features.standing.store import R, Spec
@@ -32,9 +32,6 @@ Change = Literal["paused", "changed", "deleted"]
 
 ASKED: Final = "asked"
 """The reason of what a person paused."""
-
-NO_CLOCK: Final = "no clock"
-"""The reason of what's paused because the bridge's machine doesn't know its time zone."""
 
 GONE: Final = "gone"
 """The reason of what's paused because its agent or workflow no longer exists."""
@@ -168,6 +165,34 @@ async def tell_of_removal(deps: Deps, kind: Kind[R], record: R, *, event: str) -
     notice = Notice(team=spec.team, channel=spec.owner, user=spec.owner, what=what, reply=reply, of=noun.word)
     once = kind.stored(deps).misses_project(record.id)
     await deps.inbox.put(notice, event=event, why="its project was removed", writes=once)  # stale: told before
+
+
+async def found(deps: Deps, kind: Kind[R], id_: str, *, though_paused: bool = False) -> R | Done:
+    """Return a thing that's about to happen, or why it doesn't: it was deleted, or is paused."""
+    word = kind.nouns[0].word
+    try:
+        record = await kind.stored(deps).get(id_)
+    except RecordNotUnderstood:
+        return Done(f"a newer version wrote this {word}")
+    if record is None:
+        return Done(f"the {word} was deleted")
+    return Done(f"the {word} is paused") if record.paused and not though_paused else record
+
+
+async def may_happen(deps: Deps, turn: Turn, kind: Kind[R], record: R) -> Done | None:
+    """Return why a thing may not happen, or None if it may; it's paused if its owner may no longer have it.
+
+    While its project isn't served, it doesn't happen, either, and its owner is told once. Raises `TryLater` and
+    `ProjectError`.
+    """
+    spec, word = record.spec, kind.nouns[0].word
+    if refusal := await deps.refusal_now(spec.owner, spec.channel, *await kind.rights(deps, spec)):
+        await pause(deps, turn, kind, record, refusal)
+        return Done(f"the {word} was paused: {refusal}")
+    if deps.projects.get(spec.project) is None:
+        await tell_of_removal(deps, kind, record, event=f"removed:{turn.id}")
+        return Done("its project was removed")
+    return None
 
 
 async def pause(deps: Deps, turn: Turn, kind: Kind[R], record: R, reason: str) -> None:

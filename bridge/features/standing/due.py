@@ -1,0 +1,161 @@
+"""What people set up that's due at times: a sorted set by the next slot, and each slot's turn.
+
+Each slot gets exactly one turn: the step that queues it also advances the thing to its next slot (`DueStore.advance`,
+`bridge.engine.clock`). A slot that every process missed still counts in the first half of the time to the next one.
+After that it's skipped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from bridge.engine.feature import Feature, Slot
+from bridge.errors import RecordNotUnderstood
+from bridge.features.deps import Deps
+from bridge.features.standing.store import SetUp, SetUpStore, Spec
+from bridge.features.standing.times import Schedule, clock_called, is_too_late, last_due, next_due
+from bridge.inbound import Inbound
+from bridge.queue.scripting import epoch_ms, pipelined
+from bridge.queue.writes import Write, only_if
+
+log = logging.getLogger(__name__)
+
+NO_CLOCK = "no clock"
+"""The reason of what's paused because the bridge's machine doesn't know its time zone."""
+
+
+class TimedSpec(Spec, frozen=True):
+    """What a person set up for the times of a *schedule* in a *zone*, which may be ``""`` as it was typed."""
+
+    schedule: Schedule
+    zone: str = ""
+
+
+class Timed(SetUp, Protocol):
+    """A stored record of it; *due* is its next slot."""
+
+    @property
+    def spec(self) -> TimedSpec: ...  # noqa: D102
+    @property
+    def due(self) -> datetime: ...  # noqa: D102
+
+
+D = TypeVar("D", bound=Timed)
+Body = Callable[[Deps, D, datetime], Awaitable[Inbound]]
+"""Return what to queue for a slot."""
+
+
+class DueStore(SetUpStore[D]):
+    """What's due at times, with the first of its *indexes* by the next slot.
+
+    A record's hash has ``due``, and in ``skipped`` the first slot for which nothing was done since one was.
+    """
+
+    indexes: ClassVar[tuple[str, ...]] = ("due",)
+    anew: ClassVar[tuple[str, ...]] = ("skipped",)
+
+    @property
+    def _due(self) -> str:
+        key: str = getattr(self._keys, self.indexes[0])()
+        return key
+
+    def body(self, record: D) -> tuple[Write, ...]:
+        """Return the writes of a record's spec, and of its next slot."""
+        return *super().body(record), ("field", self._key_of(record.id), 0, "due", str(epoch_ms(record.due)))
+
+    @classmethod
+    def record(cls, id_: str, spec: Spec, state: Mapping[str, str]) -> D:
+        """Return a record with this *state*; without its next slot, that's long ago."""
+        return super().record(id_, spec, {"due": "0", **state})
+
+    def restore(self, record: D, state: Mapping[str, str], added: datetime, now: datetime) -> tuple[Write, ...]:
+        """Return the writes that store a record; slots that are over are skipped."""
+        current = record if record.due > now else self._next(record, now, record.paused)
+        return super().restore(current, state, added, now)
+
+    def ranks(self, record: D) -> tuple[Write, ...]:
+        """Return the write that has a record's next slot found, unless it's paused."""
+        if record.paused:
+            return self.unranks(record.id)
+        return (("rank", self._due, 0, record.id, epoch_ms(record.due), 0),)
+
+    def unranks(self, id_: str) -> tuple[Write, ...]:
+        """Return the write that has no slot of a record found."""
+        return (("unrank", self._due, 0, id_),)
+
+    def resume(self, record: D, now: datetime, *more: Write) -> tuple[Write, ...]:
+        """Return the writes that make a paused record due again, without mentioning the slots skipped until then."""
+        again, key = self._next(record, now), self._key_of(record.id)
+        due: Write = ("field", key, 0, "due", str(epoch_ms(again.due)))
+        return super().resume(record, now, ("field", key, 0, "skipped", ""), due, *self.ranks(again), *more)
+
+    def _next(self, record: Any, now: datetime, paused: str = "") -> D:
+        due = next_due(record.spec.schedule, clock_called(record.spec.zone), now)
+        following: D = replace(record, due=due, paused=paused)
+        return following
+
+    async def due(self, at: datetime, most: int) -> list[tuple[D, str]]:
+        """Return the records due *at* a moment, the longest due first, each with its stored due time.
+
+        That's one lookup in the index, however many are stored.
+        """
+        ids: Any = await self._redis.zrangebyscore(self._due, "-inf", epoch_ms(at), start=0, num=most, withscores=True)
+        records = await pipelined(self._redis, lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_, _ in ids])
+        found = []
+        for (id_, due_at), fields in zip(ids, records, strict=True):
+            with suppress(RecordNotUnderstood):
+                found.append((self.parse(str(id_), {**fields, "due": str(int(due_at))}), fields.get("due", "")))
+        return found
+
+    def advance(self, id_: str, seen: str, following: datetime, skipped: datetime | None) -> tuple[Write, ...]:
+        """Return the writes that make a record due at *following*, if it's still due at *seen* and not paused.
+
+        *skipped* is the first slot for which nothing is done.
+        """
+        key, at = self._key_of(id_), epoch_ms(following)
+        skips: tuple[Write, ...] = (("field if", key, 0, "skipped", str(epoch_ms(skipped)), ""),) if skipped else ()
+        rank: Write = ("rank", self._due, 0, id_, at, 0)
+        state = {"v": "1", "due": seen, "paused": ""}
+        return only_if(key, state, ("field", key, 0, "due", str(at)), rank, *skips)
+
+    def skip(self, id_: str, slot: datetime) -> tuple[Write, ...]:
+        """Return the writes that record that nothing is done for a claimed slot."""
+        key = self._key_of(id_)
+        return only_if(key, {"v": "1", "skipped": ""}, ("field", key, 0, "skipped", str(epoch_ms(slot))))
+
+    async def paused(self) -> list[str]:
+        """Return why those that are paused are; the index of the others says which these are."""
+        ids: Any = await self._redis.zrange(self._listed, 0, -1)
+        due: Any = await self._redis.zrange(self._due, 0, -1)
+        return await self.reasons(paused) if (paused := set(ids) - set(due)) else []
+
+
+def occurs(feature: Feature, name: str, store: type[DueStore[D]], body: Body[D]) -> None:
+    """Have a *feature* queue the *body* of each slot, once; *name* is what the slots' IDs begin with."""
+    feature.slots(partial(_slots, name, store, body))
+
+
+async def _slots(name: str, store_of: type[DueStore[D]], body: Body[D], deps: Deps, most: int) -> list[Slot]:
+    """Return due slots: the latest of each record, without a body if it's too late for it."""
+    store, now, found = store_of(deps.scripts), deps.now(), []
+    for record, seen in await store.due(now, most):
+        schedule = record.spec.schedule
+        try:
+            zone = clock_called(record.spec.zone)
+        except RecordNotUnderstood:
+            log.warning("this machine doesn't know a schedule's time zone", extra={name: record.id})
+            found.append(Slot(record.id, None, store.pause(record.id, NO_CLOCK)))
+            continue
+        slot = last_due(schedule, zone, record.due, now)
+        is_late = is_too_late(schedule, zone, slot, now)
+        skipped = record.due if is_late or record.due < slot else None
+        writes = store.advance(record.id, seen, next_due(schedule, zone, slot), skipped)
+        queued = None if is_late else await body(deps, record, slot)
+        found.append(Slot(f"{name}:{record.id}:{epoch_ms(slot)}", queued, writes))
+    return found
