@@ -187,7 +187,8 @@ class Features:
         """
         turn.staged.clear()
         for what in outcome.after:
-            await self._after[type(what)](deps, turn, what, ts)
+            if type(what) in self._after:  # else only a refused post matters
+                await self._after[type(what)](deps, turn, what, ts)
 
     async def refused(self, deps: EngineDeps, turn: Turn, outcome: Outcome, error: str) -> None:
         """Run the handlers for an *outcome* that Slack rejects for good, with *error*; perhaps twice.

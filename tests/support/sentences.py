@@ -27,7 +27,7 @@ from bridge.features.channels import app_rules
 from bridge.features.channels.layout import SettingChange, changed_notice
 from bridge.features.conversations.layout import answer_shown
 from bridge.features.schedules.layout import REPORT, SCHEDULE
-from bridge.features.standing import pauses
+from bridge.features.standing import kind as standing_kind, pauses
 from bridge.features.statistics.layout import csv_file
 from bridge.features.workflows.records import RunEnded
 from bridge.features.workflows.run_card import run_ended
@@ -170,7 +170,7 @@ def _failures() -> Iterator[str]:
         if isinstance(error, errors.ProjectError):
             yield f"happened | {type(error).__name__}: {error} | {failures.what_happened(error, 'Support')}"
     for reason in (*(name for name, row in refusals._REFUSED.items() if row[1]), "project", "no clock", "gone"):
-        yield f"paused | {reason} | {pauses.paused_because(reason)}"
+        yield f"paused | {reason} | {standing_kind.paused_because(reason)}"
     for error_name in refusals._REFUSED:
         yield f"not posted | {error_name} | {refusals.why_not_posted(error_name)}"
     for why, words in notices._WHY.items():

@@ -26,7 +26,7 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
 from bridge.features.standing.handling import changeable, listed, problem_with, same, save as save_as, sets_up
-from bridge.features.standing.layout import gone
+from bridge.features.standing.layout import already_set_up, gone
 from bridge.features.standing.pauses import found, may_happen, pause_refused, require_start
 from bridge.ids import ThreadKey, side_id
 from bridge.inbound import Click, InboundMessage, Submission
@@ -174,7 +174,11 @@ async def _same(deps: Deps, spec: AlertSpec, *but: str) -> Outcome | None:
     if (known := await same(ALERTS, deps, spec, but)) is None:
         return None
     owner = await deps.directory.user_name(known.spec.owner)
-    return shown(layout.already_set_up(known, owner), "exists", await ALERTS.about(deps, known))
+    return shown(
+        already_set_up(layout.NOUN, kit.one_line(known.called, layout.NAME), owner),
+        "exists",
+        await ALERTS.about(deps, known),
+    )
 
 
 @alerts.button(layout.SAVE, label="button: Create alert")

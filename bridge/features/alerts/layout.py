@@ -9,9 +9,8 @@ from bridge.ends.failures import failure
 from bridge.errors import BadAlert
 from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
-from bridge.features.standing.kind import ListRow, Noun, ShownThing
-from bridge.features.standing.layout import delete_button
-from bridge.features.standing.pauses import paused_because
+from bridge.features.standing import layout as standing
+from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_because
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Audience, Block, Reply
@@ -175,16 +174,9 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True
         kit.rich(kit.paragraph(start, kit.words(called, bold=True), *where)),
         kit.context(small),
         *([kit.context(warning)] if warning else []),
-        kit.actions(NOUN.lists, delete_button(NOUN, typed, "alert:delete", f"0:{stored.id}")),
+        kit.actions(NOUN.lists, standing.delete_button(NOUN, typed, "alert:delete", f"0:{stored.id}")),
         replaces_original=True,
     )
-
-
-def already_set_up(stored: StoredAlert, owner: str) -> Reply:
-    """Say that the same alert exists, with its *owner*'s name."""
-    called = kit.one_line(stored.called, NAME)
-    text = f"This alert already exists: {called}, set up by {kit.named(owner, 80)}."
-    return kit.ask(text, NOUN.lists)
 
 
 def not_set_up(error: BadAlert) -> Reply:
@@ -194,12 +186,10 @@ def not_set_up(error: BadAlert) -> Reply:
 
 
 def cannot_post(channel: str) -> Reply:
-    """Say that the bot isn't in a channel."""
-    text = (
-        f"I can't post in {kit.quoted(channel, 80) if channel else 'this channel'}: I'm not in it, or it's archived. "
-    )
-    text += "Invite me with /invite, or pick another channel."
-    return kit.reply(text, kit.with_code(text, "/invite"), kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-")))
+    """Say that the bot isn't in a channel, and offer the form."""
+    reply = standing.cannot_post(channel)
+    form = kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-"))
+    return reply.model_copy(update={"blocks": (*reply.blocks, form)})
 
 
 def _sign(stored: StoredAlert, now: datetime) -> str:

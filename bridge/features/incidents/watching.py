@@ -27,7 +27,7 @@ from bridge.features.incidents.incident import (
 )
 from bridge.features.incidents.records import IncidentChange
 from bridge.features.reach import statistics_now
-from bridge.features.standing.pauses import ASKED
+from bridge.features.standing.kind import ASKED
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of

@@ -12,9 +12,8 @@ from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FOR
 from bridge.features.run_status import status_icon
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.features.standing import kind
-from bridge.features.standing.kind import ListRow, Noun, ShownThing
+from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_because
 from bridge.features.standing.layout import delete_button
-from bridge.features.standing.pauses import paused_because
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG

@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from bridge.engine.feature import Feature, Slot
 from bridge.errors import RecordNotUnderstood
@@ -21,7 +21,7 @@ from bridge.features.deps import Deps
 from bridge.features.standing.store import SetUp, SetUpStore, Spec
 from bridge.features.standing.times import Schedule, clock_called, is_too_late, last_due, next_due
 from bridge.inbound import Inbound
-from bridge.queue.scripting import epoch_ms, pipelined
+from bridge.queue.scripting import epoch_ms, from_epoch_ms, pipelined
 from bridge.queue.writes import Write, only_if
 
 log = logging.getLogger(__name__)
@@ -44,6 +44,32 @@ class Timed(SetUp, Protocol):
     def spec(self) -> TimedSpec: ...  # noqa: D102
     @property
     def due(self) -> datetime: ...  # noqa: D102
+
+
+T = TypeVar("T", bound=TimedSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRecord(Generic[T]):
+    """A record of a kind that stores nothing else."""
+
+    id: str
+    spec: T
+    due: datetime
+    paused: str = ""
+
+
+def parsed_as(spec: type[T]) -> Callable[[str, Mapping[str, str]], TimedRecord[T]]:
+    """Return what parses the hash of such a record."""
+
+    def parse(id_: str, fields: Mapping[str, str]) -> TimedRecord[T]:
+        try:
+            read = spec.model_validate_json(fields["body"])
+            return TimedRecord(id_, read, from_epoch_ms(float(fields["due"])), fields.get("paused", ""))
+        except (KeyError, ValueError) as exc:
+            raise RecordNotUnderstood("record") from exc
+
+    return parse
 
 
 D = TypeVar("D", bound=Timed)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from bridge.config_tables import Act
+from bridge.ends.refusals import no_longer
 from bridge.engine.results import Result
 from bridge.engine.standing import Portable, Standing, size
 from bridge.engine.turn import Turn
@@ -35,6 +36,18 @@ ALONE: Final = "made"
 
 HOME: Final = "home"
 _CALLED: Final = 160
+
+
+ASKED: Final = "asked"
+"""The reason of what a person paused."""
+
+ITS_OWNER: Final = "its owner"
+NOT_ALLOWED: Final = "Slack didn't allow it"
+
+
+def paused_because(reason: str) -> str:
+    """Return the state of what's paused for a *reason*, in a list."""
+    return "paused" if reason == ASKED else f"paused: {no_longer(reason, ITS_OWNER) or NOT_ALLOWED}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +129,6 @@ class Kind(ABC, Generic[R]):
         """Return a thing in words for its owner and its channel, as it's typed."""
 
     @abstractmethod
-    def row(self, shown: ShownThing[R], value: str, deps: Deps) -> ListRow:
-        """Return how a list shows a thing; *value* is that of its buttons."""
-
-    @abstractmethod
     def status(self, record: R, deps: Deps) -> str:
         """Return the state of a thing that isn't paused, in a few words: ``watching``."""
 
@@ -172,6 +181,14 @@ class Kind(ABC, Generic[R]):
     ) -> Sequence[ShownThing[R]]:
         """Return things as a list shows them; names of owners and projects, and offers, are filled in afterwards."""
         return [ShownThing(record=one, called=kit.one_line(await self.called(deps, one), _CALLED)) for one in records]
+
+    def row(self, shown: ShownThing[R], value: str, deps: Deps) -> ListRow:
+        """Return how a list shows a thing; *value* is that of its buttons."""
+        record, names = shown.record, [name for name in (shown.project, shown.owner) if name]
+        of = "".join(f" · {kit.named(name, 80)}" for name in names)
+        line = kit.paragraph(kit.words(shown.called, bold=True), " in ", kit.place(record.spec.channel), of)
+        state = f"⏸️ {paused_because(record.paused)}" if record.paused else kit.capitalized(self.status(record, deps))
+        return ListRow([line], kit.context(state), kit.paragraph(state))
 
     def in_full(self, shown: ShownThing[R]) -> str:
         """Return a thing in words, perhaps with its owner's name."""

@@ -16,7 +16,7 @@ from bridge.engine.results import Done, Outcome, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood, SlackError
 from bridge.features.deps import Deps
-from bridge.features.standing.kind import Kind, Noun
+from bridge.features.standing.kind import ITS_OWNER, NOT_ALLOWED, Kind, Noun
 from bridge.features.standing.store import R, Spec
 from bridge.inbound import Notice
 from bridge.policy.policy import UNREACHABLE
@@ -30,9 +30,6 @@ log = logging.getLogger(__name__)
 Change = Literal["paused", "changed", "deleted"]
 """What someone else did to what a person set up."""
 
-ASKED: Final = "asked"
-"""The reason of what a person paused."""
-
 GONE: Final = "gone"
 """The reason of what's paused because its agent or workflow no longer exists."""
 
@@ -41,18 +38,11 @@ REMOVED: Final = "project"
 
 _TITLE: Final = 240
 _SOON: Final = 2.0  # seconds; how long a list waits to learn what to offer
-_ITS_OWNER: Final = "its owner"
-_NOT_ALLOWED: Final = "Slack didn't allow it"
 _BACK: Final = "It continues once your admin adds the project back."
 
 
 def _a(noun: Noun) -> str:
     return f"a{'n' * (noun.word[0] in 'aeiou')} {noun.word}"
-
-
-def paused_because(reason: str) -> str:
-    """Return the state of what's paused for a *reason*, in a list."""
-    return "paused" if reason == ASKED else f"paused: {no_longer(reason, _ITS_OWNER) or _NOT_ALLOWED}"
 
 
 def paused_notice(
@@ -62,9 +52,9 @@ def paused_notice(
 
     It's for a *reason* of `bridge.policy.policy.Policy.refusal_now`, or an error of Slack's.
     """
-    why = no_longer(reason, "" if is_owner else owner or _ITS_OWNER)
+    why = no_longer(reason, "" if is_owner else owner or ITS_OWNER)
     was = "is paused" if why else "couldn't be posted and is paused"
-    why = why or f"{_NOT_ALLOWED} ({kit.one_line(reason, 60)})"
+    why = why or f"{NOT_ALLOWED} ({kit.one_line(reason, 60)})"
     which = f"One of your {noun.word}s" if is_owner else kit.capitalized(_a(noun))
     if called:
         which = f"{'Your' if is_owner else 'The'} {noun.word} {kit.quoted(called, _TITLE)}"
