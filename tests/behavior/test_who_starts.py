@@ -303,9 +303,9 @@ LIKE_ANOTHER = {
 ASKS_FIRST = {OPEN_ASK, ASK_ABOUT, REPORT_FORM, QUESTION_FORM, RUN_SCHEDULE_FORM, ALERT_FORM}
 """These open a form in which a target is chosen, which is judged when it's submitted."""
 
-VERBS = ("pause", "delete", "page", "page:next")  # of what people set up
+VERBS = ("pause", "resume", "delete", "page", "page:next")  # of what people set up
 STARTS_NOTHING = {
-    *(f"{kind.name}:{verb}" for kind in features.standing for verb in VERBS if kind.name),
+    *({f"{kind.name}:{verb}" for kind in features.standing for verb in VERBS if kind.name} - set(STARTS)),
     run_card.NODES, run_card.OUTPUT, run_card.NOTIFY, *workflows.TURNS, DETAILS, FIND, STATISTICS,
     FEEDBACK, notices.NOTIFY, notices.STOP, notices.SHOW, stops.SHOW, stops.DISCARD, approvals.WITHDRAW,
     approvals.DENY, OPEN_DEFAULT, SET_DEFAULT, *agents.TURNS, OF_DIRECT,

@@ -6,6 +6,7 @@ however many processes evaluate it, and whichever of them dies, each edge gets e
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -25,7 +26,10 @@ class AlertStore(SetUpStore[StoredAlert]):
     most = MOST_ALERTS
     anew = ("unknown", "told")
 
-    parse = staticmethod(StoredAlert.from_redis)
+    @classmethod
+    def parse(cls, id_: str, fields: Mapping[str, str]) -> StoredAlert:
+        """Parse a record's hash. Raises `RecordNotUnderstood`."""
+        return StoredAlert.from_redis(id_, fields)
 
     def begins(self, alert: StoredAlert, at: datetime) -> tuple[Write, ...]:
         """Return the writes that record that the condition holds since *at*, unless it was known or changed."""

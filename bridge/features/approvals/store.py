@@ -6,6 +6,7 @@ the claim of a slot (`ends`) when its time is over. Whatever dies, and however m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
@@ -42,7 +43,10 @@ class ApprovalStore(RecordStore[StoredRequest]):
         super().__init__(scripts)
         self._scripts = scripts
 
-    parse = staticmethod(StoredRequest.from_redis)
+    @classmethod
+    def parse(cls, id_: str, fields: Mapping[str, str]) -> StoredRequest:
+        """Parse a record's hash. Raises `RecordNotUnderstood`."""
+        return StoredRequest.from_redis(id_, fields)
 
     async def waiting(self, reads: Reads | None = None) -> list[StoredRequest]:
         """Return the requests that wait, first those that end first, without those of a newer version."""

@@ -31,7 +31,11 @@ class TaskStore(DueStore[StoredTask]):
 
     listed, stored = "reports", "report"
     most = MOST_TASKS
-    parse = staticmethod(StoredTask.from_redis)
+
+    @classmethod
+    def parse(cls, id_: str, fields: Mapping[str, str]) -> StoredTask:
+        """Parse a record's hash. Raises `RecordNotUnderstood`."""
+        return StoredTask.from_redis(id_, fields)
 
     @staticmethod
     def field_of(spec: Spec) -> str:

@@ -59,19 +59,6 @@ class TimedRecord(Generic[T]):
     paused: str = ""
 
 
-def parsed_as(spec: type[T]) -> Callable[[str, Mapping[str, str]], TimedRecord[T]]:
-    """Return what parses the hash of such a record."""
-
-    def parse(id_: str, fields: Mapping[str, str]) -> TimedRecord[T]:
-        try:
-            read = spec.model_validate_json(fields["body"])
-            return TimedRecord(id_, read, from_epoch_ms(float(fields["due"])), fields.get("paused", ""))
-        except (KeyError, ValueError) as exc:
-            raise RecordNotUnderstood("record") from exc
-
-    return parse
-
-
 D = TypeVar("D", bound=Timed)
 Body = Callable[[Deps, D, datetime], Awaitable[Inbound]]
 """Return what to queue for a slot."""
@@ -160,6 +147,21 @@ class DueStore(SetUpStore[D]):
         ids: Any = await self._redis.zrange(self._listed, 0, -1)
         due: Any = await self._redis.zrange(self._due, 0, -1)
         return await self.reasons(paused) if (paused := set(ids) - set(due)) else []
+
+
+class TimedStore(DueStore[TimedRecord[T]]):
+    """Records of which only the *spec* and the next slot are stored."""
+
+    spec: ClassVar[type[TimedSpec]]
+
+    @classmethod
+    def parse(cls, id_: str, fields: Mapping[str, str]) -> TimedRecord[T]:
+        """Parse a record's hash. Raises `RecordNotUnderstood`."""
+        try:
+            read: Any = cls.spec.model_validate_json(fields["body"])
+            return TimedRecord(id_, read, from_epoch_ms(float(fields["due"])), fields.get("paused", ""))
+        except (KeyError, ValueError) as exc:
+            raise RecordNotUnderstood(cls.stored) from exc
 
 
 def occurs(feature: Feature, name: str, store: type[DueStore[D]], body: Body[D]) -> None:

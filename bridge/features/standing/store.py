@@ -71,8 +71,8 @@ class RecordStore(Generic[T]):
         key: str = getattr(self._keys, self.stored)(id_)
         return key
 
-    @staticmethod
-    def parse(id_: str, fields: Mapping[str, str]) -> T:
+    @classmethod
+    def parse(cls, id_: str, fields: Mapping[str, str]) -> T:
         """Parse a record's hash. Raises `RecordNotUnderstood`."""
         raise NotImplementedError
 
