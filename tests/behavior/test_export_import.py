@@ -109,6 +109,8 @@ async def test_an_import_into_an_empty_store_gives_the_same_lists_home_and_next_
 
 async def test_everything_that_people_set_up_is_exported_or_said_not_to_be(harness: Harness) -> None:
     await set_up_all(harness)
+    for kind in features.standing:
+        await harness.type_command(kind.example or "/schedules", BOB)
 
     kinds = {json.loads(line).get("kind") for line in (await exported(harness)).splitlines()} - {None}
 
