@@ -6,7 +6,7 @@ WORKDIR /src
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY bridge bridge
 RUN python3 -m venv /opt/bridge \
- && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt '.[documents]'
+ && /opt/bridge/bin/python -m pip install --no-cache-dir --disable-pip-version-check --constraint constraints.txt '.[documents,otel]'
 
 FROM base
 RUN useradd --system --no-create-home --uid 10001 bridge

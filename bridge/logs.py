@@ -31,9 +31,12 @@ _QUIET = {
     "httpcore": logging.WARNING,
     "httpx": logging.WARNING,
     "markdown_it": logging.WARNING,
+    "opentelemetry": logging.CRITICAL,  # it repeats itself, and shows headers; `bridge.app.traces` says why traces fail
+    "opentelemetry.sdk.trace.sampling": logging.WARNING,
     "redis": logging.WARNING,
     "slack_bolt": logging.ERROR,
     "slack_sdk": logging.WARNING,
+    "urllib3": logging.WARNING,
     "uvicorn": logging.ERROR,
     "uvicorn.error": logging.ERROR,
     "uvicorn.access": logging.ERROR,

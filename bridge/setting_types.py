@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -121,6 +122,14 @@ def web_address(given: str, example: str) -> str:
     if not re.fullmatch(r"[!-~]*", given.lower().replace(host, "")):
         raise ValueError(f"contains spaces or special characters: use an address such as {example}")
     return given.rstrip("/")
+
+
+@_setting_type
+def otlp_endpoint(given: str) -> str:
+    """Accept the address of an OpenTelemetry collector, if what sends traces there is installed."""
+    if not any(distributions(name="opentelemetry-exporter-otlp-proto-http")):
+        raise ValueError("needs an extra: pip install 'slack-project-bridge[otel]', or remove it")
+    return web_address(given, "http://localhost:4318")
 
 
 @_setting_type

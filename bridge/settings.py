@@ -33,6 +33,7 @@ from bridge.setting_types import (
     link_template,
     matching,
     one_of,
+    otlp_endpoint,
     project_url,
     redis_address,
     secret,
@@ -218,6 +219,12 @@ class Settings(BaseSettings):
         _setting("BRIDGE_LOG_LEVEL", "INFO")
     )
     """The lowest level that is logged: DEBUG, INFO, WARNING or ERROR."""
+
+    otel_endpoint: Annotated[str | None, otlp_endpoint()] = _setting(
+        "OTEL_EXPORTER_OTLP_ENDPOINT", None, example="http://localhost:4318"
+    )
+    """The address of an OpenTelemetry collector, which gets a trace of each message over HTTP. Needs the pip extra
+    "otel". OpenTelemetry's other variables count, too, such as OTEL_SERVICE_NAME and OTEL_TRACES_SAMPLER."""
 
     _bot_token_file: str = PrivateAttr(default="")
 

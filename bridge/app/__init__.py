@@ -121,7 +121,7 @@ class Bridge:
         self._config = self._read_config()
         self._use: Callable[[Config], None] = lambda _: None
         self._gates: GateCheck | None = None
-        self._clients = ProjectClients(settings, wires.project, wires.metrics)
+        self._clients = ProjectClients(settings, wires)
         self._hung_up = hung_up or asyncio.Event()
         self._patience = Patience(draining)
         self._scripts = Scripts(wires.redis, settings.namespace, wires.metrics, wires.web.clock)
@@ -199,7 +199,7 @@ class Bridge:
         self._wires.metrics.look_up = self._look_up
         with self._patience.through_outages():
             await parts.catch_up.mark_threads()
-        dispatch = dispatcher(parts.listen(), self._wires.metrics)
+        dispatch = self._wires.kinds.door(dispatcher(parts.listen(), self._wires.metrics))
         # Objects that exist now stay, so the garbage collector skips them. With these thresholds, it takes 1 to 2% of
         # the processor time, and its longest run 20 ms with 150 turns in flight. With 1,000, it takes 7%, in runs that
         # are hardly shorter; with 50,000, a run blocks the process for 0.1 s.
@@ -217,7 +217,7 @@ class Bridge:
                 if self._guard is not None and self._settings.catch_up == "on":
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
                 tasks = [group.create_task(each) for each in background]
-                await parts.worker.run(parts.turns.work)
+                await parts.worker.run(self._wires.kinds.work(parts.turns.work))
                 for task in tasks:
                     task.cancel()  # it may be waiting for Slack or the service
         with suppress(StoreUnavailable):

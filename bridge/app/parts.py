@@ -125,8 +125,10 @@ def build(
     of_settings = ("thread_turns", "app_turns", "user_turns", "user_runs")
     in_short = limits_in_short(**{name: getattr(settings, name) for name in of_settings})
     how: Any = {"consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now}
-    inbox = Inbox(scripts, **how, limits=partial(of_arrival, [one for one in in_short if one.unit == ARRIVALS]))
-    journal = Journal(scripts, patience, **how)
+    inbox = wires.kinds.inbox(
+        scripts, **how, limits=partial(of_arrival, [one for one in in_short if one.unit == ARRIVALS])
+    )
+    journal = wires.kinds.journal(scripts, patience, **how)
 
     async def ensure_caught_up(thread: ThreadKey) -> None:
         await catch_up.ensure_caught_up(thread)

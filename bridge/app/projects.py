@@ -9,10 +9,10 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from bridge.app.connections import Connections
 from bridge.config import OWN, ProjectSettings
 from bridge.engine.projects import ServedProjects
-from bridge.metrics import Metrics
-from bridge.project import Catalog, ProjectClient
+from bridge.project import Catalog
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.settings import Settings
 
@@ -24,10 +24,10 @@ class ProjectClients:
     use one of a project that was removed or changed, and a project that's put back gets it again.
     """
 
-    def __init__(self, settings: Settings, default: ProjectClient, metrics: Metrics) -> None:
-        self.served = ServedProjects(ProjectConnection(default, Catalog(default)))
+    def __init__(self, settings: Settings, wires: Connections) -> None:
+        self.served = ServedProjects(ProjectConnection(wires.project, Catalog(wires.project)))
         self._settings = settings
-        self._metrics = metrics
+        self._metrics, self._kind = wires.metrics, wires.kinds.client
         known = (DEFAULT, settings.project_base_url, settings.project_api_key.get_secret_value())
         self._opened: dict[tuple[str, str, str], ProjectConnection] = {known: self.served.default}
         self._stack = AsyncExitStack()
@@ -56,7 +56,7 @@ class ProjectClients:
         key = wanted.api_key.get_secret_value()
         place = (wanted.id, wanted.base_url, key)
         if place not in self._opened:
-            client = ProjectClient(
+            client = self._kind(
                 wanted.base_url,
                 key,
                 chat_timeout=self._settings.chat_timeout,

@@ -43,6 +43,7 @@ def serve(
         now, config = loaded(environment(os.environ, Path(".env"), embedded_redis=embedded_redis))
         return replace(config, needs_restart=needs_restart(settings, now))
 
+    os.environ |= {name: value for name, value in environ.items() if name.startswith("OTEL_")}  # for its SDK
     from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 
     raise typer.Exit(run(lambda: serve_bridge(settings, read_again)))

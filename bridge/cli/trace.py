@@ -141,6 +141,7 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     queued = f"ID {turn.id}" + (f", after {counted(turn.behind, 'other')}" if turn.behind else ", first in line")
     queued += f", ahead of {counted(turn.overtakes, 'newer message')}" if turn.overtakes else ""
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
+    queued += f"; OpenTelemetry's trace {turn.trace_id}" if turn.trace_id else ""
     queued += "" if turn.retries else _waiting(turn)
     yield TraceStep(at, "received", (first and _arrival(first)) or kind_in_words(turn.kind), process)
     yield TraceStep(at, "decided", (first and _reason(first.why)) or "accepted", process)

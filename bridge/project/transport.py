@@ -86,7 +86,8 @@ class Requests:
         else:
             method, transport, headers = "POST", self._anew, self._of_json
         if more_headers:
-            headers = httpx.Headers({**headers, **more_headers})
+            headers = headers.copy()
+            headers.update(more_headers)
         request = httpx.Request(
             method, self._url(path), headers=headers, content=content, extensions={"timeout": limits}
         )

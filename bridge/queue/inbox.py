@@ -140,8 +140,8 @@ class Inbox:
         """
         return await self.put_message(Arrival(inbound=inbound, event=event, within=within, why=why, writes=writes))
 
-    async def put_message(self, arrival: Arrival) -> Put:
-        """Store what arrived. Raises `StoreUnavailable`."""
+    async def put_message(self, arrival: Arrival, *, traceparent: str = "") -> Put:
+        """Store what arrived, with the context of its trace. Raises `StoreUnavailable`."""
         turn, now, inbound = new_turn_id(), self._now(), arrival.inbound
         limits = self._limits(arrival) if arrival.is_limited else ()
         # Slack resends messages, and only messages. So only a message may turn out to be stored although it was
@@ -152,7 +152,7 @@ class Inbox:
         try:
             answer = await self._scripts.run(
                 "put",
-                self._as_json(arrival, turn, now, limits, token=token),
+                self._as_json(arrival, turn, now, limits, token=token, traceparent=traceparent),
                 to_json(inbound),
                 confirmed=True,
                 repeatable=posted is not None,
@@ -176,8 +176,8 @@ class Inbox:
             case _:
                 return not_queued(limits, answer)
 
-    def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], *, token: str) -> str:
-        """Serialize all but the body for ``put.lua``; empty fields are left out. A worker takes it with *token*."""
+    def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], **more: str) -> str:
+        """Serialize all but the body for ``put.lua``; empty fields are left out. A worker takes it with a *token*."""
         inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
         posted = inbound.posted
         event, retry = arrival.event or (message.event_id if message else ""), posted.retry if posted else 0
@@ -199,8 +199,8 @@ class Inbox:
             "v": inbound.version,
             "now": str(epoch_ms(now)),
             "came": Delivery(now, self.consumer, event if message else "", retry, arrival.why).to_line(),
-            "worker": self.consumer if token else None,
-            "token": token,
+            "worker": self.consumer if more["token"] else None,
+            **more,
             "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits
             "deadline": self._scripts.redis_time(arrival.within) if arrival.within else None,
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread

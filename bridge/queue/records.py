@@ -137,6 +137,7 @@ class Record:
     is_doubtful: bool = False  # its outcome may be missing in Slack, and people were notified
     may_repeat: bool = False  # its request may be made once more, although it may have arrived
     is_repeated: bool = False  # it's made once more
+    traceparent: str = ""
 
 
 OFF: Final = ("withdrawn", "stopped", "deleted")
@@ -233,7 +234,7 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
     * ``died`` and ``was``: a dead letter's step and outcome
     * ``of``, ``pressed_by``, ``again``, ``again_by``: the turn whose text it sends again, and the one that sent its own
     * ``met``: what a stop stopped
-    * ``log``: what happened (`bridge.queue.turn_log`)
+    * ``log``: what happened (`bridge.queue.turn_log`); ``traceparent``: the context of its trace (`bridge.app.traces`)
     """
     if answer[0] == "newer":
         return Unreadable(held, TurnId(answer[1]), is_newer=True)
@@ -263,6 +264,7 @@ def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | Non
             is_doubtful="doubt" in fields,
             may_repeat="repeats" in fields and "repeated" not in fields,
             is_repeated="repeated" in fields,
+            traceparent=fields.get("traceparent", ""),
         )
     except (KeyError, ValueError, RecordNotUnderstood):
         return Unreadable(held, TurnId(turn_id), fields=fields)

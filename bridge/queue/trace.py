@@ -17,7 +17,7 @@ from bridge.queue.scripting import Scripts, from_epoch_ms
 from bridge.queue.turn_log import Delivery, OutcomeFacts, outcome_facts, read_log
 
 _MOST_TURNS: Final = 20  # of one message, which may be resent with a button any number of times
-_AS_STORED: Final = ("kind", "step", "what", "was", "card", "died", "posted", "again", "of")
+_AS_STORED: Final = ("kind", "step", "what", "was", "card", "died", "posted", "again", "of", "traceparent")
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -85,6 +85,12 @@ class TurnTrace:
     project: str = ""
     approval: str = ""
     end: str = ""
+    traceparent: str = ""
+
+    @property
+    def trace_id(self) -> str:
+        """The ID of its trace in OpenTelemetry, if that's sampled, or ``""``."""
+        return self.traceparent[3:35] if self.traceparent.endswith("-01") else ""
 
     @property
     def ends_as(self) -> str:

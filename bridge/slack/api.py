@@ -354,7 +354,7 @@ class SlackWeb:
 
 @asynccontextmanager
 async def opened(
-    base_url: str, token: str, metrics: Metrics, *, clock: CommonClock | None = None
+    base_url: str, token: str, metrics: Metrics, *, clock: CommonClock | None = None, kind: type[SlackWeb] = SlackWeb
 ) -> AsyncIterator[SlackWeb]:
     """Open the session, and close it at the end."""
     # Running turns bound the number of calls. Slack closes a connection after a minute without a request; keep-alive
@@ -365,7 +365,7 @@ async def opened(
         cookie_jar=aiohttp.DummyCookieJar(),
         middlewares=(_refuse_redirect,),
     ) as session:
-        yield SlackWeb(session, base_url, token, metrics, clock or CommonClock())
+        yield kind(session, base_url, token, metrics, clock or CommonClock())
 
 
 class _Redirected(aiohttp.ClientResponseError):

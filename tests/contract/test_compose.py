@@ -91,7 +91,7 @@ def test_the_image_copies_existing_files_and_installs_pinned_packages() -> None:
     assert sorted(name for names in copied for name in names) == sorted(ignored_but)
     assert [name for names in copied for name in names if not (CODE / name).exists()] == []
     assert {"pyproject.toml", "constraints.txt", "bridge"} <= {name for names in copied for name in names}
-    assert "--constraint constraints.txt '.[documents]'" in DOCKERFILE
+    assert "--constraint constraints.txt '.[documents,otel]'" in DOCKERFILE
     assert "PATH=/opt/bridge/bin:$PATH" in DOCKERFILE
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import httpx_aiohttp
 
-from bridge.app import Bridge, Connections, projects
+from bridge.app import Bridge, Connections
+from bridge.app.connections import Kinds
 from bridge.cli.running import config_of, run
 from bridge.common_clock import CommonClock
 from bridge.logs import configure
@@ -39,7 +40,6 @@ async def serve(
         transport = InstrumentedTransport(httpx_aiohttp.AiohttpTransport(verify=NO_TLS), points)
         return ProjectClient(*arguments, **options, transport=transport)
 
-    projects.ProjectClient = connected  # type: ignore[misc,assignment] # of all projects but the default one
     project = connected(
         settings.project_base_url,
         settings.project_api_key.get_secret_value(),
@@ -56,7 +56,8 @@ async def serve(
     ):
         if web.client.session is not None:
             watch_slack(web.client.session, points)
-        wires, read = Connections(metrics, redis, blocking, web, project), partial(config_of, dict(os.environ))
+        wires = Connections(metrics, redis, blocking, web, project, kinds=Kinds(client=connected))
+        read = partial(config_of, dict(os.environ))
         await Bridge(settings, wires, draining, read, **timing).run()
     return 0
 

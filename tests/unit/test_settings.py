@@ -231,6 +231,17 @@ def test_a_configured_redis_goes_before_the_embedded_one(name: str, tmp_path: Pa
     assert environment(own, tmp_path / ".env", embedded_redis=True) == own
 
 
+def test_a_collector_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {**NEEDED, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318/"}
+
+    assert load(given).otel_endpoint == "http://collector:4318"
+    monkeypatch.setattr("sys.path", [])
+    (line,) = problems_of(given)
+    assert line == (
+        "OTEL_EXPORTER_OTLP_ENDPOINT needs an extra: pip install 'slack-project-bridge[otel]', or remove it"
+    )
+
+
 def test_a_file_that_is_missing_empty_or_beside_a_value_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")

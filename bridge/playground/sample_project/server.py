@@ -40,6 +40,7 @@ class ProjectCall:
     status: int | None = None
     seconds: float = 0.0
     session: str = ""
+    traceparent: str = ""  # its header
 
     def note_session(self, sent: Any) -> None:
         """Note the session that a request or its answer names."""
@@ -126,6 +127,7 @@ class SampleProject:
                 request.method, request.url.path, _read(sent), self._clock(), self._is_signed_in(request)
             )
             call.note_session(call.body)
+            call.traceparent = request.headers.get("traceparent", "")
             self.calls.append(call)
             started = time.perf_counter()
             answer = await self._planned(call, lambda: self._properly(operation, request, call))

@@ -103,7 +103,7 @@ local log = a.came
 if ahead > 0 or first then log = with_line(log, a.now .. ' - queued ' .. ahead .. ' ' .. overtaken) end
 local record = {'v', a.v, 'lane', lane, 'step', 'queued', 'at', a.now, 'thread', thread, 'kind', a.kind}
 for name, value in pairs({
-  version = a.version, ts = ts ~= '' and ts,
+  version = a.version, ts = ts ~= '' and ts, traceparent = a.traceparent,
   starts = condition == 'start' and not is_bound and not a.agent and 1, -- its text may choose the agent
   searches = condition == 'search' and 1, unread = (unread or is_again) and not a.was_found and 1,
 }) do if value then add(record, name, value) end end
