@@ -42,6 +42,9 @@ async def act(harness: Harness, user: str) -> None:
     await harness.type_command(f'/agents ask Support daily 9 "words of {user}"', user, works=False)
     await harness.type_command(f"/stats alert runs > {1 if user == USER else 2} #general", user)
     await harness.press("alert:save", user=user, works=False)
+    for kind in features.standing:
+        if kind.example and not await kind.count(harness.store.scripts):
+            await harness.type_command(kind.example, user)
     await harness.slack.people.open_home(user)
     await harness.work()
     await harness.slack.people.say(user, CHANNEL, f"<@U0BRIDGE> words of {user}")
