@@ -156,8 +156,11 @@ class CommandLine:
             return typed
         if typed.command.is_for_threads and (other := turn.check_thread()):
             return other
+        command, values = typed.command, typed.values
         try:
-            result = await typed.command.handler(deps, turn, **typed.values)
+            if command.opens and not all(values.get(one.name) for one in command.parameters):
+                return await command.opens(deps, turn, *(values.get(one.name) for one in command.parameters))
+            result = await command.handler(deps, turn, **values)
         except BridgeError as exc:
             typed.annotate(exc)
             raise
@@ -181,9 +184,10 @@ class CommandLine:
             for action_id, option, value in zip(MEANT, options, values, strict=False)
         )
         id_, _name, rest = error.options[0]
-        if not (command.fill and turn.trigger_id and len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT):
+        fits = len(error.options) == 1 and len(rest) <= kit.PLAIN_TEXT_INPUT
+        if not (command.opens and following and turn.trigger_id and fits):
             raise error
-        form = await command.fill(deps, turn, await turn.project.catalog.item(name, id_), rest)
+        form = await command.opens(deps, turn, await turn.project.catalog.item(name, id_), rest)
         doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
         view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
         return Form(view, failure(error), error.about)

@@ -45,7 +45,7 @@ from bridge.slack.blockkit.reply import Block, Reply
 from bridge.slack.parts import Place
 
 Handler = Callable[..., Awaitable[Result]]
-Fill = Callable[..., Awaitable[Form]]
+Opens = Callable[..., Awaitable[Form]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
@@ -116,7 +116,7 @@ class Command:
     is_offered: bool = False  # that button is shown with the help, too
     for_several: bool = False  # exists only where there are several projects
     of_project: bool = False  # what follows its name is a project's
-    fill: Fill | None = None  # opens that form with a workflow or an agent, and the text after its name
+    opens: Opens | None = None  # opens that form with what was typed of the parameters
     options: tuple[str, ...] = ()  # of a read-only command: its handler's parameters that are False by default
 
     @property
@@ -229,21 +229,22 @@ class Feature:
         offered: bool = False,
         of_project: bool = False,
         for_several: bool = False,
-        fill: Fill | None = None,
+        opens: Opens | None = None,
     ) -> Callable[[H], H]:
         """Register ``async def …(deps, turn, *, …)`` for *usage*; its docstring's first line is its help.
 
         *form* is a button that opens a form for the same command; errors offer it, except to people who may not do what
-        it *needs*; *offered* shows it with the help, too. *fill*, ``async def …(deps, turn, workflow or agent, rest)``,
-        opens it filled in if it's unsure which was meant. *read_only* allows ``--share``; a parameter that's False by
-        default is another option, or *share* itself.
+        it *needs*; *offered* shows it with the help, too. *opens*, ``async def …(deps, turn, each parameter or None)``,
+        opens it: if one is missing, so that the handler always gets all, and filled in with a workflow or an agent and
+        the text after its name if it's unsure which was meant. *read_only* allows ``--share``; a parameter that's False
+        by default is another option, or *share* itself.
         With *of_project*, the name of a project may follow, also without ``@``. One *for_several* projects exists
         only where there are.
         """
 
         def register(handler: H) -> H:
-            command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form)
-            command = replace(command, needs=needs, is_offered=offered, of_project=of_project, fill=fill)
+            command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form, opens=opens)
+            command = replace(command, needs=needs, is_offered=offered, of_project=of_project)
             command = replace(command, for_several=for_several)
             add_command(self.commands, command)
             return handler
@@ -398,7 +399,9 @@ def _register(
     return register
 
 
-def _parse(usage: str, handler: Handler, *, is_default: bool, is_read_only: bool, form: Block | None) -> Command:
+def _parse(
+    usage: str, handler: Handler, *, is_default: bool, is_read_only: bool, form: Block | None, opens: Opens | None
+) -> Command:
     """Parse a usage line, and check that the handler's signature matches it."""
     if not _USAGE.fullmatch(usage):
         raise TypeError(f"{usage}: not a usage line")
@@ -418,9 +421,11 @@ def _parse(usage: str, handler: Handler, *, is_default: bool, is_read_only: bool
         raise TypeError(f"{usage}: parameters are keyword-only")
     options = tuple(p.name for p in accepted[2:] if p.default is False)
     named = [(p.name, p.default is inspect.Parameter.empty) for p in accepted[2:] if p.name not in options]
-    if named != [one[:2] for one in parameters]:
-        raise TypeError(f"{usage}: parameters don't match the usage line; optional ones need a default")
+    if named != [(one.name, one.is_required or opens is not None) for one in parameters]:
+        raise TypeError(f"{usage}: parameters don't match the usage line; optional ones need a default, or a form")
     if any(parameter.choices for parameter in parameters[:-1]):
         raise TypeError(f"{usage}: a choice comes last")
     path = tuple(word for word in usage[1:].split(" ") if word[0] not in "<[")
-    return Command(usage, handler, path, parameters, sentence, is_default, is_read_only, form, options=options)
+    return Command(
+        usage, handler, path, parameters, sentence, is_default, is_read_only, form, opens=opens, options=options
+    )

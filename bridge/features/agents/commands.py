@@ -58,18 +58,16 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     return layout.agent_card(agent, detail, url, project, face=face, handle=handle, may_ask=may_ask)
 
 
-async def _filled(deps: Deps, turn: Turn, agent: Agent, message: str) -> Form:  # noqa: ARG001 - like every other
-    """Open the form to ask *agent*, with the *message* filled in."""
-    view = asking.ask_form(agent, Origin(channel=turn.channel, response_url=turn.response_url), message=message)
+async def _form(_deps: Deps, turn: Turn, agent: Agent | None, message: str | None) -> Form:
+    """Open the form to ask an agent, with what's known filled in."""
+    here = Origin(channel=turn.channel, response_url=turn.response_url)
+    view = asking.ask_form(agent, here, message=message or "")
     return Form(view, otherwise=asking.offer_ask_form(agent))
 
 
-@agents.command("/agents chat [agent] [message]", form=ask_button(None, "Ask an agent…"), offered=True, fill=_filled)
-async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent | None = None, message: str = "") -> Result:
+@agents.command("/agents chat [agent] [message]", form=ask_button(None, "Ask an agent…"), offered=True, opens=_form)
+async def chat_with_agent(deps: Deps, turn: Turn, *, agent: Agent, message: str) -> Result:
     """Ask an agent in a new thread. Leave out the message to get a form."""
-    if agent is None or not message:
-        here = Origin(channel=turn.channel, response_url=turn.response_url)
-        return Form(asking.ask_form(agent, here), otherwise=asking.offer_ask_form(agent))
     await deps.policy.require(turn.asked("ask", agent))
     root = layout.conversation_root(agent, message, await deps.directory.user_name(turn.user))
     return _thread_started(agent, root, message)

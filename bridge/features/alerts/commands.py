@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.results import Done, HomeChanged, Outcome, Result, TryLater, shown
+from bridge.engine.results import Done, Form, HomeChanged, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
@@ -60,12 +60,16 @@ alerts.outcomes |= {
 }
 
 
-@alerts.command("/stats alert [condition]")
-async def set_up_alert(deps: Deps, turn: Turn, *, condition: str = "") -> Result:
+async def _form(deps: Deps, turn: Turn, _typed: str | None) -> Form:
+    """Open the form that asks what to watch."""
+    await deps.policy.require(turn.asked("alert"))
+    return await ALERTS.form(deps, turn, None)
+
+
+@alerts.command("/stats alert [condition]", opens=_form)
+async def set_up_alert(deps: Deps, turn: Turn, *, condition: str) -> Result:
     """Post when something happens, such as runs < 1 in 24h. Leave it out to get a form."""
     await deps.policy.require(turn.asked("alert"))
-    if not condition:
-        return await ALERTS.form(deps, turn, None)
     try:
         wanted = read_alert(condition)
     except BadAlert as exc:

@@ -101,11 +101,14 @@ async def _move(deps: Deps, turn: Turn, project: ProjectConnection, *, where: st
     )
 
 
-@channels.command("/agents default [agent]", form=settings_button(), needs="settings")
-async def set_default(deps: Deps, turn: Turn, *, agent: Agent | None = None) -> Result:
+async def _form_here(deps: Deps, turn: Turn, _agent: Agent | None) -> Form:
+    """Open the form of the channel's settings."""
+    return await _form(deps, turn, turn.channel)
+
+
+@channels.command("/agents default [agent]", form=settings_button(), needs="settings", opens=_form_here)
+async def set_default(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     """Set the agent that answers mentions in this channel. Leave out the agent to get a form."""
-    if agent is None:
-        return await _form(deps, turn, turn.channel)
     return await change_settings(
         deps,
         turn,

@@ -67,17 +67,12 @@ schedules.outcomes |= {
 }
 
 
-@schedules.command("/stats report [schedule]")
-async def schedule_report(deps: Deps, turn: Turn, *, schedule: str = "") -> Result:
-    """Post the statistics on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
-    await deps.policy.require(turn.asked("report"))
-    if not schedule:
-        return await open_form(deps, turn, "report")
-    return await _schedule(deps, turn, "report", lambda: read_report(schedule))
-
-
-async def _filled(does: str, deps: Deps, turn: Turn, target: Agent | Workflow, typed: str) -> Form:
+async def _form(does: str, deps: Deps, turn: Turn, target: Agent | Workflow | None, typed: str | None) -> Form:
     """Open the form to schedule what an agent or workflow *does*, filled in as far as *typed* can be read."""
+    act, anything = NEEDS[does]
+    await deps.policy.require(turn.asked(act, target or anything))
+    if target is None or not typed:
+        return await open_form(deps, turn, does, target)
     try:
         spec = _READS[does](target.id, typed)
     except BadSchedule:
@@ -87,36 +82,40 @@ async def _filled(does: str, deps: Deps, turn: Turn, target: Agent | Workflow, t
     return await open_form(deps, turn, does, target, spec=spec)
 
 
+async def _report_form(deps: Deps, turn: Turn, _typed: str | None) -> Form:
+    """Open the form to schedule a report."""
+    return await open_form(deps, turn, "report")
+
+
+@schedules.command("/stats report [schedule]", opens=_report_form)
+async def schedule_report(deps: Deps, turn: Turn, *, schedule: str) -> Result:
+    """Post the statistics on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
+    await deps.policy.require(turn.asked("report"))
+    return await _schedule(deps, turn, "report", lambda: read_report(schedule))
+
+
 @schedules.command(
     "/agents ask [agent] [schedule]",
     form=kit.button("Schedule a question…", QUESTION_FORM, "-"),
     needs="schedule",
-    fill=partial(_filled, "question"),
+    opens=partial(_form, "question"),
 )
-async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent | None = None, schedule: str = "") -> Result:
+async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent, schedule: str) -> Result:
     """Ask an agent on a schedule, such as weekdays 8:30 “What changed?”. Leave out the schedule to get a form."""
-    return await _schedule_typed(deps, turn, "question", agent, schedule)
+    await deps.policy.require(turn.asked("schedule", agent))
+    return await _schedule(deps, turn, "question", lambda: read_question(agent.id, schedule))
 
 
 @schedules.command(
     "/workflows schedule [workflow] [schedule]",
     form=kit.button("Schedule a run…", RUN_SCHEDULE_FORM, "-"),
     needs="schedule",
-    fill=partial(_filled, "run"),
+    opens=partial(_form, "run"),
 )
-async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, schedule: str = "") -> Result:
+async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow, schedule: str) -> Result:
     """Run a workflow on a schedule, such as every Monday at 9. Leave out the schedule to get a form."""
-    return await _schedule_typed(deps, turn, "run", workflow, schedule)
-
-
-async def _schedule_typed(deps: Deps, turn: Turn, does: str, target: Agent | Workflow | None, schedule: str) -> Result:
-    """Schedule what an agent or workflow *does*, as typed, or open the form."""
-    act, anything = NEEDS[does]
-    await deps.policy.require(turn.asked(act, target or anything))
-    if target is None or not schedule:
-        return await open_form(deps, turn, does, target)
-    id_ = target.id
-    return await _schedule(deps, turn, does, lambda: _READS[does](id_, schedule))
+    await deps.policy.require(turn.asked("schedule", workflow))
+    return await _schedule(deps, turn, "run", lambda: read_run(workflow.id, schedule))
 
 
 @schedules.command("/stats reports")

@@ -49,19 +49,18 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
     return await _card(deps, turn, workflow)
 
 
-async def _filled(deps: Deps, turn: Turn, workflow: Workflow, typed: str) -> Form:
-    """Open the form to run *workflow*, with the *typed* input filled in."""
-    await deps.policy.require(turn.asked("run", workflow))
+async def _form(deps: Deps, turn: Turn, workflow: Workflow | None, typed: str | None) -> Form:
+    """Open the form to run a workflow, with the *typed* input filled in, or the one that's remembered."""
+    await deps.policy.require(turn.asked("run", workflow or ANY_WORKFLOW))
+    if not typed:
+        return await _ask_for_input(deps, turn, workflow)
     view = forms.run_form(workflow, opened_here(turn), typed=typed)
     return Form(view, otherwise=run_card.offer_form(workflow))
 
 
-@workflows.command("/workflows run [workflow] [input]", form=run_button(), needs="run", offered=True, fill=_filled)
-async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow | None = None, input: str = "") -> Result:  # noqa: A002 - the usage line's word
+@workflows.command("/workflows run [workflow] [input]", form=run_button(), needs="run", offered=True, opens=_form)
+async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, input: str) -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow. Leave out the input to get a form."""
-    if workflow is None or not input:
-        await deps.policy.require(turn.asked("run", workflow or ANY_WORKFLOW))
-        return await _ask_for_input(deps, turn, workflow)
     try:
         given = typed_input(input)
     except BadInput as exc:
