@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from bridge.ends import notices
 from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, State
 from bridge.ends.refusals import why_not_posted
 from bridge.ids import TurnId
-from bridge.inbound import KINDS, InboundMessage, Notice, kind_in_words
+from bridge.inbound import KINDS, InboundMessage, Job, Notice, kind_in_words
 from bridge.queue.records import OFF, Step, Unreadable, end_of
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Audience, Reply
-
-_SET_UP: Final = frozenset({"scheduled", "scheduled_run", "approved_run"})  # earlier, so it's no "last action"
 
 
 def unfinished(
@@ -40,7 +38,7 @@ def unfinished(
         text, small = State.RUN_UNKNOWN.value.said, UNKNOWN.cure
     else:
         why = "started several times, never finished" if is_readable else "written by another version of the bridge"
-        did = kind_in_words(kind) if kind in _SET_UP else "your last action"
+        did = kind_in_words(kind) if issubclass(KINDS.get(kind, InboundMessage), Job) else "your last action"
         what = "this message" if is_message else command or did
         text, small = (GIVEN_UP["menu"] if error else DEATHS[why]).said, ""
         left = "it wasn't sent to the agent" if is_message else "nothing was done"

@@ -136,7 +136,7 @@ async def test_an_unreadable_outcome_is_given_up_at_once(harness: Harness) -> No
     [
         (SlashCommand(**TYPED, command="/workflows", text="list"), "couldn't handle /workflows", AGAIN),
         (Submission(**TYPED | {"channel": ""}, form="run"), "couldn't handle your last action", AGAIN),
-        (TriggeredRun(**TYPED, workflow=3, message=message("alert")), "couldn't handle your last action", AGAIN),
+        (TriggeredRun(**TYPED, workflow=3, message=message("alert")), "couldn't handle an app's message", AGAIN),
     ],
 )
 async def test_other_inputs_given_up_are_told_in_private(
