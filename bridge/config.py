@@ -389,7 +389,8 @@ def _key(id_: str, table: ProjectTable | KeyTable, file: Path, environ: Mapping[
     if table.api_key_env is not None:
         at, kind = "api_key_env", "a variable that"
         if not _VARIABLE.fullmatch(table.api_key_env):
-            raise _WrongKey(f"isn't a variable's name: use one such as {_variable(id_)}", at)
+            cure = f"put the key into .env under a name such as {_variable(id_)}, and write that name here"
+            raise _WrongKey(f"isn't a variable's name: {cure}", at)
         key = environ.get(table.api_key_env, "").strip()
         if not key:
             raise _WrongKey(f"names {kind} isn't set: set it in .env or in the environment", at)
