@@ -12,7 +12,7 @@ from bridge.features.alerts.alert import StoredAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Submission
-from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
 from bridge.slack.blockkit.modals import FormErrors
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.restrictions import change_owner
@@ -275,16 +275,6 @@ async def test_a_deleted_alert_cannot_be_changed(harness: Harness) -> None:
     await harness.store.process().inbox.write(*AlertStore(harness.store.scripts).delete((await stored(harness))[0].id))
 
     assert await pressed(harness, "alert:pause") == "This alert was already deleted."
-
-
-async def test_the_owner_hears_of_changes_by_others(harness: Harness) -> None:
-    await set_up(harness)
-    await typed(harness, "alerts", ALICE)
-
-    await pressed(harness, "alert:delete", user=ALICE)
-
-    (notice,) = [one for one in harness.seen.messages if one.place.channel == DM_BOB]
-    assert notice.text.endswith("deleted your alert “runs &gt; 5000”.")
 
 
 async def test_guests_neither_set_up_nor_change_alerts(harness: Harness) -> None:

@@ -235,26 +235,6 @@ async def test_a_deletion_names_owner_and_channel_and_tells_the_owner(harness: H
     assert notice.words.startswith("Carol Conti deleted your report “every day at 09:00 (Europe/Berlin)”")
 
 
-async def test_an_owner_who_deletes_gets_no_notice(harness: Harness) -> None:
-    await typed(harness, "report daily 09:00")
-    (one,) = await stored_reports(harness)
-
-    await clicked(harness, "report:delete", f"0:{one.id}")
-
-    assert harness.seen.messages == []
-
-
-async def test_an_owner_is_told_who_paused_their_report(harness: Harness) -> None:
-    await typed(harness, "report daily 09:00")
-    (one,) = await stored_reports(harness)
-
-    for _ in range(2):
-        await clicked(harness, "report:pause", f"0:{one.id}", CAROL)
-
-    (notice,) = harness.seen.messages
-    assert "Carol Conti paused your report" in notice.words
-
-
 async def test_a_channel_is_found_by_each_of_its_names(harness: Harness) -> None:
     """With ids, as in the manifest, and without, as in an older one; in messages with and without."""
     minutes = count(30)  # the same report wouldn't be scheduled again

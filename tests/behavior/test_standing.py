@@ -84,6 +84,15 @@ async def test_its_owner_hears_what_someone_else_did(harness: Harness, kind: Sta
     assert any(f"Alice Adler {did} your {kind.noun}" in one.text for one in harness.seen.messages)
 
 
+async def test_its_owner_is_not_told_what_they_did(harness: Harness, kind: Standing) -> None:
+    await set_up(harness, kind)
+    await listed(harness, kind)
+
+    await press(harness, kind, "delete")
+
+    assert not any(f"your {kind.noun}" in one.text for one in harness.seen.messages)
+
+
 async def test_whoever_may_not_set_one_up_may_not_change_it(harness: Harness, kind: Standing) -> None:
     await set_up(harness, kind)
     shown = await listed(harness, kind)

@@ -172,7 +172,7 @@ def test_a_syntax_error_has_its_line(tmp_path: Path, text: str, line: int, probl
         (f'{DATA}api_key_file = "x"', "projects.data.api_key_file and api_key_env are both set: remove one"),
         (
             DATA.replace("DATA_KEY", "sk-hunter2"),
-            "projects.data.api_key_env isn't a variable's name: put the key into .env under a name such as DATA_KEY, and",
+            "projects.data.api_key_env isn't a variable's name: put the key into .env under a name such as DATA_KEY",
         ),
         (
             DATA.replace("DATA_KEY", "hunter2"),
