@@ -6,7 +6,7 @@ import html
 import re
 
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from bridge.slack.blockkit import commonmark, kit
 from bridge.slack.blockkit.markdown import blocks_and_headings_at_most, messages, neutralized, pieces
@@ -225,6 +225,7 @@ def test_a_part_leaves_room_for_what_slack_counts(text: str) -> None:
 
 
 @given(MARKDOWN | st.lists(PARAGRAPHS, max_size=6).map("\n".join))
+@example("a\n-    ```\n| 1 | 2 |\n")
 def test_the_quick_look_counts_at_least_what_the_parser_finds(markdown: str) -> None:
     found = commonmark.structure(markdown, 0, len(markdown))
     blocks, headings = blocks_and_headings_at_most(markdown)

@@ -178,7 +178,7 @@ def blocks_and_headings_at_most(markdown: str) -> tuple[int, int]:
     lines = f"\n{markdown}"
     blocks, headings = 1 + len(_INDENTED_LINE.findall(lines)), len(_UNDERLINE.findall(markdown))
     for outer, inner, mark in _MAY_START.findall(lines):
-        blocks += 1 + 2 * outer.count(">") + 2 * bool(inner)
+        blocks += 1 + 2 * outer.count(">") + 2 * bool(inner) + (inner in {"`", "~"})  # an open fence ends with its list
         blocks += mark in {"#", "_"} or mark.count("*") > 2  # noqa: PLR2004 - a rule
         headings += "#" in (inner, mark)
     return blocks, headings
