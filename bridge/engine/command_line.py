@@ -159,8 +159,9 @@ class CommandLine:
         command, values = typed.command, typed.values
         try:
             if command.opens and not all(values.get(one.name) for one in command.parameters):
-                return await command.opens(deps, turn, *(values.get(one.name) for one in command.parameters))
-            result = await command.handler(deps, turn, **values)
+                result: Result = await command.opens(deps, turn, *(values.get(one.name) for one in command.parameters))
+            else:
+                result = await command.handler(deps, turn, **values)
         except BridgeError as exc:
             typed.annotate(exc)
             raise
