@@ -50,7 +50,7 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, View
 from bridge.slack.parts import parts_of
-from support.unsafe_markup import GROUP, OWN_PAGES
+from support.unsafe_markup import CHANNEL, GROUP, OWN_PAGES
 
 
 class _Everything(frozenset[Any]):
@@ -274,15 +274,15 @@ _SAMPLES: Final = (("Weekly report", 2), ("Weekly report", 0), (" ", 1), (_UGLY,
 _MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _ZONE: Final = "America/Argentina/ComodRivadavia"
 _REPORT: Final = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {_ZONE} --compare 7d --only runs,tags').model_copy(
-    update={"channel": "C0123456789", "owner": "U0123456789"}
+    update={"channel": CHANNEL, "owner": "U0123456789"}
 )
-_OF_BOB: Final = {"channel": "C0123456789", "owner": "U0123456789", "zone": _ZONE}
+_OF_BOB: Final = {"channel": CHANNEL, "owner": "U0123456789", "zone": _ZONE}
 _ALERT: Final = AlertSpec(
-    condition=f'category "{"Billing " * 20}" > 40%', run=3, run_name="Import " * 20, channel="C0123456789",
+    condition=f'category "{"Billing " * 20}" > 40%', run=3, run_name="Import " * 20, channel=CHANNEL,
     owner="U0123456789", zone=_ZONE,
 )  # fmt: skip
 _FIXED: Final[Mapping[Any, Any]] = {
-    "channel": "C0123456789",
+    "channel": CHANNEL,
     "id": "A0123456789",
     "user": "U0123456789",
     "message_ts": "1700000000.123456",
@@ -305,7 +305,7 @@ _FIXED: Final[Mapping[Any, Any]] = {
     Note: nothing_yet(_MOMENT),
     Sequence[tuple[str, str]]: [("/workflows run [workflow] [input]", "Run one. Without an input, a form asks.")] * 20,
     Origin: Origin(
-        channel="C0123456789", thread_ts="1700000000.123456", direct="D0123456789", author="U0123456789",
+        channel=CHANNEL, thread_ts="1700000000.123456", direct="D0123456789", author="U0123456789",
         message_ts="1700000000.123456", response_url=f"https://hooks.slack.com/actions/{'x' * 100}", is_sure=True,
     ),
 }  # fmt: skip
@@ -317,7 +317,7 @@ def _set_up(words: str, many: int) -> Mapping[Any, Any]:
     link = _CHOSEN["link"]
     about: Any = {"called": words, "owner": words, "project": words, "offers": _Everything()}
     task = ShownTask(record=_FIXED[StoredTask], target=words, said=words, link=link, thread_link=link, **about)
-    spec = AlertSpec(condition=f"tag {words} > 5", run=3, run_name=words, channel="C0123456789", owner="U0123456789")
+    spec = AlertSpec(condition=f"tag {words} > 5", run=3, run_name=words, channel=CHANNEL, owner="U0123456789")
     alert = ShownThing(record=StoredAlert("0123456789abcdef", spec, paused="is_archived"), **about)
     rows = [(task, schedules.row(task, "0:x"), words), (alert, alerts.row(alert, "0:x", _MOMENT), words)]
     listed = [

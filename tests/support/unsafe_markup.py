@@ -24,6 +24,7 @@ _ADDRESS = re.compile(r"(?:https?://)?([\w-]+\.[\w.-]+)")
 _TARGET = re.compile(r"https?://([\w.-]+)")
 OWN_PAGES = "https://project.example/"
 GROUP = "S0RUNNERS"  # of the operator's file
+CHANNEL = "C0123456789"  # where something was set up, as Slack named it
 """Where links of the operator lead."""
 
 _LIVE = {"user", "usergroup", "broadcast", "channel", "link"}  # rich text elements that ping or link
@@ -82,6 +83,8 @@ def _in_object(shown: dict[str, Any]) -> Iterator[str]:
         case {"type": "link", "url": str() as url} if url.startswith(OWN_PAGES):  # from a setting
             pass
         case {"type": "usergroup", "usergroup_id": str() as group} if group == GROUP:
+            pass
+        case {"type": "channel", "channel_id": str() as channel} if channel == CHANNEL:
             pass
         case {"type": str() as kind} if kind in _LIVE and "block_id" not in shown:
             yield f"rich text with an element {kind}"
