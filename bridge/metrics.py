@@ -153,8 +153,8 @@ class Metrics:
         "1 while a project's service counts as down, so that messages wait, else 0", "project",
         section="Project service")
     outages = MetricRow(Gauge, "bridge_outages",
-        "Outages of a project's service of over a minute in the last 7 days, in all processes", "project",
-        section="Project service", is_shared=True)
+        "Outages of a project's service in the last 7 days, under a minute only while they last, in all processes",
+        "project", section="Project service", is_shared=True)
     outage_seconds = MetricRow(Gauge, "bridge_outage_seconds",
         "How long a project's service was down in the last 7 days, in all processes", "project",
         section="Project service", is_shared=True)
@@ -317,8 +317,9 @@ ALERTS: Final = (
         "After a change, SLACK_SIGNING_SECRET is wrong or the clock is off. Otherwise, someone is scanning.",
         "Compare the secret with the app's, and the clock with Slack's.", "bridge check"),
     AlertRule("BridgeServiceFails",
-        'sum(rate(bridge_upstream_seconds_count{outcome!="ok"}[10m]))'
-        " / sum(rate(bridge_upstream_seconds_count[10m])) > 0.2", 10, "warning",
+        'sum(rate(bridge_upstream_seconds_count{outcome!~"ok|circuit_open",operation!="probe"}[10m]))'
+        ' / sum(rate(bridge_upstream_seconds_count{outcome!="circuit_open",operation!="probe"}[10m])) > 0.2', 10,
+        "warning",
         "Over 20% of the calls to the project service fail",
         "bridge_project_failures_total counts the causes, and the bridge's log has the service's own words.",
         "See what the service answers now.", "bridge check"),

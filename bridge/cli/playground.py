@@ -316,6 +316,7 @@ def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]
     for words, shows in (
         ("audit", "Who did what"),
         ("dead list", "Work that failed"),
+        ("check", "What's wrong, and how to fix it"),
         ("check --access U0ALICE C0GENERAL", "What a person may do, and by which rule"),
     ):
         is_check = bool(stand_ins) and words.startswith("check")

@@ -41,10 +41,19 @@ async def start_directly(harness: Harness) -> None:
 
 
 async def reply_to_a_slow_agent(harness: Harness) -> None:
+    await ask_a_slow_agent(harness, "and then?", thread_ts=harness.seen.replies()[0].message.thread_ts)
+
+
+async def start_a_thread_with_a_slow_agent(harness: Harness) -> None:
+    await ask_a_slow_agent(harness, f"<@{BRIDGE}> hello")
+
+
+async def ask_a_slow_agent(harness: Harness, text: str, *, thread_ts: str = "") -> None:
     harness.service.gate.clear()
-    await harness.slack.people.say(ALICE, GENERAL, "and then?", thread_ts=harness.seen.replies()[0].message.thread_ts)
+    before = len(harness.seen.called("agents.sessions.setStatus"))
+    await harness.slack.people.say(ALICE, GENERAL, text, thread_ts=thread_ts)
     asking = await harness.start_next()
-    await wait_until(lambda: harness.seen.called("agents.sessions.setStatus"), "the status is shown")
+    await wait_until(lambda: len(harness.seen.called("agents.sessions.setStatus")) > before, "the status is shown")
     harness.service.gate.set()
     await asking
     await harness.work()
@@ -81,7 +90,8 @@ async def open_home(harness: Harness) -> None:
 ACTIONS: dict[str, Callable[[Harness], Awaitable[None]]] = {
     "a reply in a thread, if the agent answers within half a second": reply,
     "a reply in a thread, if the agent takes longer": reply_to_a_slow_agent,
-    "a message that starts a thread": start_a_thread,
+    "a message that starts a thread, if the agent answers within half a second": start_a_thread,
+    "a message that starts a thread, if the agent takes longer": start_a_thread_with_a_slow_agent,
     "a direct message that starts a conversation": start_directly,
     "a workflow that's done within half a second": run,
     "a workflow that takes longer": run_slowly,
@@ -109,12 +119,11 @@ async def test_each_thing_that_happens_takes_as_many_requests_as_the_page_says(h
 
 def test_what_people_cost_follows_from_what_they_do() -> None:
     of = {name: (int(slack), int(service)) for name, slack, service in ROWS}
-    slow, _ = of["a reply in a thread, if the agent takes longer"]
-    _, thread = of["a message that starts a thread"]
-    _, answer = of["a reply in a thread, if the agent answers within half a second"]
+    slow, answer = of["a reply in a thread, if the agent takes longer"]
+    slow_thread, thread = of["a message that starts a thread, if the agent takes longer"]
     run_slack, run_service = of["a workflow that takes longer"]
     list_slack, list_service = of["a list of workflows or agents"]
-    slack = MESSAGES * slow + RUNS * run_slack + LISTS * list_slack
+    slack = (MESSAGES - THREADS) * slow + THREADS * slow_thread + RUNS * run_slack + LISTS * list_slack
     service = (MESSAGES - THREADS) * answer + THREADS * thread + RUNS * run_service + LISTS * list_service
     stored = THREADS * DAYS_OF_SESSIONS * THREAD + (MESSAGES + RUNS + LISTS) * DAYS_OF_MESSAGES * MESSAGE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -48,12 +47,11 @@ def test_the_alert_that_fires_is_a_rule_and_prometheus_knows_its_job() -> None:
     assert scraping["rule_files"] == ["bridge-rules.yml"]
 
 
-async def test_the_rules_become_a_resource_of_the_operators(tmp_path: Path) -> None:
-    (tmp_path / "bridge-rules.yml").write_text(rules(), encoding="utf-8")
+async def test_the_rules_become_a_resource_of_the_operators() -> None:
     [code] = [block.code for block in blocks("sh") if "PrometheusRule" in block.code]
 
     making = await asyncio.create_subprocess_shell(
-        code.replace("kubectl apply -f -", "cat"), cwd=tmp_path, stdout=asyncio.subprocess.PIPE
+        code.replace("kubectl apply -f -", "cat"), cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
     made, _ = await making.communicate()
     resource: dict[str, Any] = YAML(typ="safe").load(made.decode())

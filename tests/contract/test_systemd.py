@@ -114,7 +114,7 @@ def test_the_page_installs_what_a_unit_reads(name: str) -> None:
     assert settings(name)["Environment"] == f"BRIDGE_DATA_DIR=/var/lib/{settings(name)['StateDirectory']}"
 
 
-@each(("name", "instance"), [(ONE, ""), (SEVERAL, "acme")])
+@each(("name", "instance"), [(ONE, ""), (SEVERAL, "acme"), (SEVERAL, "3001")])
 def test_a_shell_alias_uses_the_units_settings_and_user(name: str, instance: str) -> None:
     aliases = [line for block in blocks("sh") for line in block.code.splitlines() if "systemd-run" in line]
     has = {key: value.replace("%i", instance) for key, value in settings(name).items()}
