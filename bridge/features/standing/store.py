@@ -165,7 +165,7 @@ class SetUpStore(RecordStore[R]):
         return only_if(key, {"gone": "1"}, ("field", key, 0, "gone", ""))
 
     async def in_full(self) -> list[tuple[R, int, dict[str, str]]]:
-        """Return all records, when each was added (ms), and their hashes without their specs."""
+        """Return all records, when each was added (ms), and their hashes, sorted, without their specs."""
         ids: Any = await self._redis.zrange(self._listed, 0, -1, withscores=True)
         added = {str(id_): int(score) for id_, score in ids}
         hashes = await pipelined(self._redis, lambda pipe: [pipe.hgetall(self._key_of(id_)) for id_ in added])
@@ -173,8 +173,8 @@ class SetUpStore(RecordStore[R]):
         for id_, fields in zip(added, hashes, strict=True):
             with suppress(RecordNotUnderstood):
                 record = self.parse(id_, fields)
-                specs = {"v", self.field_of(record.spec)}
-                found.append((record, added[id_], {name: of for name, of in fields.items() if name not in specs}))
+                state = {name: fields[name] for name in sorted(fields.keys() - {"v", self.field_of(record.spec)})}
+                found.append((record, added[id_], state))
         return found
 
     @classmethod
