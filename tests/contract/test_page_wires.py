@@ -149,7 +149,7 @@ async def test_a_late_card_shows_the_command_that_the_bridge_recorded(
     card = await calls(alice.http, "chat.postMessage", channel=sample.GENERAL, text="done")
     supervisor.steps[slack.permalink(sample.GENERAL, card["ts"])] = [received]
 
-    _received, command, posted = await alice.wires(sample.GENERAL, card["ts"])
+    command, _received, posted = await alice.wires(sample.GENERAL, card["ts"])
 
     assert [delivery.payload["text"] for delivery in slack.deliveries] == ["run 1 slow", "list"]
     assert command["body"]["text"] == "run 1 slow"

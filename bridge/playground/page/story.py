@@ -24,7 +24,9 @@ from bridge.playground.sample_project import ProjectCall
 
 _CLOCKS: Final = 0.25  # seconds of clock skew between two processes
 _AFTERWARDS: Final = 2.0  # seconds for what follows the last step: clearing a status, updating a card
-_ROUNDED: Final = 0.001  # seconds: the bridge records milliseconds
+ROUNDED: Final = 0.001
+"""How much earlier than it happened a step of the bridge may seem to be, in seconds: it records milliseconds."""
+
 _LED_TO: Final = 900.0  # seconds; no run takes longer
 
 
@@ -63,7 +65,7 @@ def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, steps: Sequ
         following = [float(one.ts) for one in _said(viewer.thread(message.channel, root)) if one.ts > message.ts]
         story = replace(story, user=said[0].user, end=min(following, default=story.end))
     else:
-        received = [float(step["at"]) + _ROUNDED for step in steps if step.get("what") == "received"]
+        received = [float(step["at"]) + ROUNDED for step in steps if step.get("what") == "received"]
         before = min(received, default=story.start)
         for delivery in reversed(slack.deliveries):
             user = _user_of(delivery, message.channel)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
-from bridge.playground.page.story import api_calls_of, deliveries_of, service_calls_of, story_of, told_by
+from bridge.playground.page.story import ROUNDED, api_calls_of, deliveries_of, service_calls_of, story_of, told_by
 from bridge.playground.page.supervisor import Trace
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall, SampleProject
@@ -63,7 +63,7 @@ async def steps_of(
         *map(_asked_of_service, calls),
         *map(_asked_of_slack, api_calls_of(slack, viewer, story, deliveries)),
     ]
-    return sorted(steps, key=lambda step: int(float(step["at"]) * 1000 + 0.01))  # as exact as the bridge's records
+    return sorted(steps, key=lambda step: float(step["at"]) - (ROUNDED if step["wire"] == TO_BRIDGE else 0))
 
 
 def _step(wire: str, at: float, what: str, *, detail: str, ms: float | None, outcome: str, body: Any) -> Json:
