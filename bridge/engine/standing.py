@@ -38,6 +38,13 @@ class ExportedLine(BaseModel, frozen=True, extra="forbid"):
     state: dict[str, str] = {}
 
 
+def check_fields(given: Iterable[str], of: type[BaseModel]) -> None:
+    """Raise ValueError if one of the names *given* isn't a field *of* what's imported."""
+    for name in given:
+        if name not in of.model_fields:
+            raise ValueError(f"{name} isn't a field: check its spelling")
+
+
 @dataclass(frozen=True, slots=True)
 class Portable(Generic[T]):
     """How things of a kind are exported as *lines*, and imported: all are *read* before any is *written*.

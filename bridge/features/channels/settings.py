@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bridge.config_tables import AppTable, ChannelTable
 from bridge.engine.projects import ServedProjects
-from bridge.engine.standing import ExportedLine, Portable, Standing, size
+from bridge.engine.standing import ExportedLine, Portable, Standing, check_fields, size
 from bridge.errors import ConfigurationError
 from bridge.ids import base_of
 from bridge.names.folding import name_key
@@ -270,8 +270,7 @@ def _read(line: ExportedLine) -> tuple[str, ChannelSettings]:
     if not re.fullmatch(r"[TE][A-Z0-9]{2,30}:[CGD][A-Z0-9]{2,30}", line.id, re.ASCII):
         raise ValueError("id isn't valid: use one such as T0123456789:C0123456789")
     settings = ChannelSettings.model_validate(line.spec)
-    if more := [name for name in line.spec if name not in ChannelSettings.model_fields]:
-        raise ValueError(f"{more[0]} isn't a field: check its spelling")
+    check_fields(line.spec, ChannelSettings)
     for app, rule in settings.apps.items():
         if read_key(app) != app:
             raise ValueError("apps has a rule for something that isn't an app: use an ID such as A0123456789")

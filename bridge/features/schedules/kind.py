@@ -183,7 +183,7 @@ class Schedules(Kind[StoredTask]):
         return Heading("Scheduled reports", "No reports are scheduled yet.", forms)
 
     async def deleted(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:
-        [shown] = await self.show(deps, turn, [record], is_home=False)
+        [shown] = await self.show(deps, turn, [record])
         return layout.deleted(record, await deps.directory.user_name(record.spec.owner), shown.called)
 
     async def now(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:

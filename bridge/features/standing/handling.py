@@ -10,7 +10,7 @@ from typing import Any, Literal
 from bridge.config_tables import Act
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
-from bridge.engine.results import HomeChanged, Outcome, Result, shown
+from bridge.engine.results import HomeChanged, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed
 from bridge.features.deps import Deps
@@ -151,7 +151,7 @@ async def listed(
     known.sort(key=lambda record: (bool(record.paused), *kind.order(record)))
     places = shown_on(page_of(number), len(known), layout.A_PAGE)
     page, rows = places.start // layout.A_PAGE, []
-    for one in await kind.show(deps, turn, known[places.start : places.stop], is_home=False):
+    for one in await kind.show(deps, turn, known[places.start : places.stop]):
         owner = await deps.directory.user_name(one.record.spec.owner)
         project = deps.projects.name_of(one.record.spec.project) if deps.projects.is_several else ""
         full = replace(one, owner=owner, project=project, offers=await offers(kind, deps, turn, one.record))
@@ -202,21 +202,3 @@ async def save(kind: Kind[R], deps: Deps, turn: Turn, record: R, before: R | Non
     else:
         told = await tells_owner(deps, turn, kind, before, did="changed")
         turn.stage(*kind.stored(deps).change(record, *told))
-
-
-async def set_up(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> Outcome:
-    """Set up a thing as *turn*'s person, once, and say so; for kinds without a preview or a form."""
-    spec = record.spec
-    if await problem_with(deps, turn, spec.channel, kind.act(record)):
-        return shown(layout.cannot_post(""), "cannot post")
-    await deps.policy.require(*await kind.rights(deps, spec))
-    if known := await same(kind, deps, spec, (turn.id,)):
-        owner = await deps.directory.user_name(known.spec.owner)
-        reply = layout.already_set_up(kind.noun(known), await kind.called(deps, known), owner)
-        return shown(reply, "exists", await kind.about(deps, known))
-    if await kind.stored(deps).is_full():
-        return shown(layout.full(kind), "full")
-    await save(kind, deps, turn, record, None)
-    [one] = await kind.show(deps, turn, [record])
-    reply = layout.set_up(kind, one, f"{kinds.ALONE}:{record.id}")
-    return shown(reply, f"{kind.noun(record).word} set up", await kind.about(deps, record))

@@ -33,18 +33,6 @@ def already_set_up(noun: Noun, called: str, owner: str) -> Reply:
     return kit.ask(f"This {noun.word} already exists: {called}, set up by {kit.named(owner, 80)}.", noun.lists)
 
 
-def full(kind: Kind[Any]) -> Reply:
-    """Say that no more can be set up."""
-    return kit.ask(f"A bridge stores at most {kind.store.most:,} {kind.plural}. Delete one first.", kind.nouns[0].lists)
-
-
-def set_up(kind: Kind[Any], shown: ShownThing[Any], value: str) -> Reply:
-    """Say that a thing is set up; *value* is that of its buttons."""
-    noun = kind.noun(shown.record)
-    delete = delete_button(noun, kind.in_full(shown), kind.action(kinds.DELETE), value)
-    return kit.ask(f"{kit.capitalized(noun.word)} set up: {shown.called}.", noun.lists, delete)
-
-
 def gone(kind: Kind[Any]) -> Reply:
     """Say that a thing was already deleted."""
     return kit.ask(f"This {kind.nouns[0].word} was already deleted.", kind.nouns[0].lists)

@@ -6,11 +6,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from pydantic import BaseModel
-
-from bridge.engine.standing import ExportedLine, Portable
+from bridge.engine.standing import ExportedLine, Portable, check_fields
 from bridge.errors import ConfigurationError, RecordNotUnderstood
 from bridge.features.standing.kind import Kind
 from bridge.features.standing.store import R
@@ -28,20 +26,17 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
     async def lines(scripts: Scripts) -> list[ExportedLine]:
         noun, store = kind.nouns[0].word, kind.store(scripts)
         return [
-            ExportedLine(kind=noun, id=record.id, added=added, spec=_spec(record.spec), state=state)
+            ExportedLine(kind=noun, id=record.id, added=added, spec=record.spec.model_dump(mode="json"), state=state)
             for record, added, state in await store.in_full()
             if kind.is_readable(record)
         ]
 
     def read(line: ExportedLine) -> Item[R]:
         spec = kind.from_export(line.spec)
-        problems = [
-            f"{name} isn't valid: use one such as {letters[1]}0123456789"
-            for name, letters in _IDS.items()
-            if not re.fullmatch(rf"{letters}[A-Z0-9]{{2,30}}", getattr(spec, name), re.ASCII)
-        ]
-        if problems or (problems := [f"{name} isn't a field: check its spelling" for name in _more(line.spec, spec)]):
-            raise ValueError(problems[0])
+        for name, letters in _IDS.items():
+            if not re.fullmatch(rf"{letters}[A-Z0-9]{{2,30}}", getattr(spec, name), re.ASCII):
+                raise ValueError(f"{name} isn't valid: use one such as {letters[1]}0123456789")
+        check_fields(line.spec, type(spec))
         id_ = line.id or hashlib.sha256(repr(spec.identity).encode()).hexdigest()[:16]
         try:
             record: R = kind.store.record(id_, spec, line.state)
@@ -65,12 +60,3 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
         return count
 
     return Portable(lines, read, written)
-
-
-def _spec(spec: BaseModel) -> dict[str, Any]:
-    return spec.model_dump(mode="json")
-
-
-def _more(given: dict[str, Any], spec: BaseModel) -> list[str]:
-    """Return the names in what was *given* that *spec* doesn't have."""
-    return [name for name in given if name not in type(spec).model_fields]
