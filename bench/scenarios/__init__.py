@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from bench.figures import Figure
 from bench.scenarios.acks import acks
 from bench.scenarios.alerts import alerts
+from bench.scenarios.beside_itself import projects, traces
 from bench.scenarios.burst import burst
 from bench.scenarios.caught_up import caught_up
 from bench.scenarios.counts import counts
 from bench.scenarios.growth import growth, processes
 from bench.scenarios.latency import commands, even, idle
 from bench.scenarios.layout import layout
-from bench.scenarios.projects import projects
 from bench.scenarios.start import start
 from bench.scenarios.turns import turns
 from bench.stage import Stage
@@ -24,6 +24,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "acks": acks,
     "turns": turns,
     "projects": projects,
+    "traces": traces,
     "burst": burst,
     "even": even,
     "commands": commands,

@@ -28,9 +28,9 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -61,6 +61,7 @@ _NAME = "slack-project-bridge"
 _FLUSH_SECONDS = 2.0  # at the end; a collector that's away must not delay it
 _STORED = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-0([01])")
 _SERVER, _CLIENT, _CONSUMER = 2, 3, 5  # of the protocol's SpanKind
+_WITHOUT: Final = nullcontext()
 
 
 @asynccontextmanager
@@ -90,7 +91,7 @@ async def exporting(endpoint: str) -> AsyncIterator[Kinds]:
 
 
 class _Exporter(OTLPSpanExporter):
-    """Sends batches of `Encoded` spans as *resource*'s, and logs the first one that fails in a row."""
+    """Sends batches of `Span`s as *resource*'s, and logs the first one that fails in a row."""
 
     def __init__(self, endpoint: str | None, resource: Resource) -> None:
         super().__init__(endpoint)
@@ -103,7 +104,7 @@ class _Exporter(OTLPSpanExporter):
     def export(self, spans: Sequence[Any]) -> SpanExportResult:
         request = ExportTraceServiceRequest()
         request.CopyFrom(self._empty)
-        request.resource_spans[0].scope_spans[0].MergeFromString(b"".join(spans))
+        request.resource_spans[0].scope_spans[0].spans.extend(span.encoded() for span in spans)
         result = self._client.export(request.SerializeToString())
         if not (result.success or self._has_failed):
             log.warning("traces can't be sent", extra={"why": result.status_code or type(result.error).__name__})
@@ -112,41 +113,42 @@ class _Exporter(OTLPSpanExporter):
 
 
 class TraceContext(NamedTuple):
-    """A span and its trace, in hexadecimal digits. https://www.w3.org/TR/trace-context."""
+    """A span and its trace. https://www.w3.org/TR/trace-context."""
 
-    trace: str
-    span: str
+    trace: int
+    span: int
     is_sampled: bool
 
     def __str__(self) -> str:
-        return f"00-{self.trace}-{self.span}-0{self.is_sampled:d}"
+        return f"00-{self.trace:032x}-{self.span:016x}-0{self.is_sampled:d}"
 
     @classmethod
     def stored(cls, traceparent: str) -> TraceContext | None:
         """Read what `str` wrote into a record; None if there's none, as of another release."""
         found = _STORED.fullmatch(traceparent)
-        return cls(found[1], found[2], found[3] == "1") if found else None
-
-
-class Encoded(bytes):
-    """A span of a sampled trace, as the processor takes it, with little for the garbage collector to look at."""
-
-    __slots__ = ()
-    context = SpanContext(1, 1, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+        return cls(int(found[1], 16), int(found[2], 16), found[3] == "1") if found else None
 
 
 @dataclass(slots=True)
 class Span:
-    """A span, its *parent*'s context, and what's known *about* it. It ends with its block."""
+    """A span, the ID of its *parent*, and what's known *about* it. It ends with its block.
 
-    processor: Any
+    It's made and ended in a turn, so what can wait for the exporter's thread does.
+    """
+
+    context: ClassVar = SpanContext(1, 1, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    """For the processor, which only asks whether it's sampled."""
+
+    processor: BatchSpanProcessor
     name: str
     kind: int
     own: TraceContext
-    parent: TraceContext | None
+    parent: int
     began: int
-    about: dict[str, str] = field(default_factory=dict)
-    steps: list[tuple[str, int]] = field(default_factory=list)
+    ended: int = 0
+    error: str = ""
+    about: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -156,23 +158,27 @@ class Span:
 
     def end(self, error: type[BaseException] | None = None) -> None:
         """Export it, if its trace is sampled."""
-        if not self.own.is_sampled:
-            return
-        if error is not None:
-            self.about["error.type"] = error.__name__
-        span = otlp.Span(
-            trace_id=bytes.fromhex(self.own.trace),
-            span_id=bytes.fromhex(self.own.span),
-            parent_span_id=bytes.fromhex(self.parent.span) if self.parent else b"",
+        if self.own.is_sampled:
+            self.ended = time.time_ns()
+            if error is not None:
+                self.error = error.__name__
+            self.processor.on_end(self)  # type: ignore[arg-type] # it's passed on to the exporter as it is
+
+    def encoded(self) -> otlp.Span:
+        """Return it as the protocol has it."""
+        about = [*self.about, *([("error.type", self.error)] if self.error else [])]
+        return otlp.Span(
+            trace_id=self.own.trace.to_bytes(16, "big"),
+            span_id=self.own.span.to_bytes(8, "big"),
+            parent_span_id=self.parent.to_bytes(8, "big") if self.parent else b"",
             name=self.name,
             kind=self.kind,  # type: ignore[arg-type] # an enum only for mypy
             start_time_unix_nano=self.began,
-            end_time_unix_nano=time.time_ns(),
-            attributes=[KeyValue(key=name, value=AnyValue(string_value=fact)) for name, fact in self.about.items()],
+            end_time_unix_nano=self.ended,
+            attributes=[KeyValue(key=name, value=AnyValue(string_value=fact)) for name, fact in about],
             events=[otlp.Span.Event(name=step, time_unix_nano=at) for step, at in self.steps],
-            status=otlp.Status(code=otlp.Status.STATUS_CODE_ERROR) if error is not None else None,
+            status=otlp.Status(code=otlp.Status.STATUS_CODE_ERROR) if self.error else None,
         )
-        self.processor.on_end(Encoded(otlp.ScopeSpans(spans=[span]).SerializeToString()))
 
 
 _take: ContextVar[Span | None] = ContextVar("take", default=None)
@@ -187,19 +193,19 @@ class Spans:
 
     def begin(self, name: str, kind: int, parent: TraceContext | None, began: int | None = None) -> Span:
         """Begin a span, now or when it *began*; without a *parent*, it begins a trace."""
-        id_ = f"{self._ids.generate_span_id():016x}"
-        if parent is None:
+        id_ = self._ids.generate_span_id()
+        if parent is not None:
+            own, above = TraceContext(parent.trace, id_, parent.is_sampled), parent.span
+        else:
             trace = self._ids.generate_trace_id()
             is_sampled = self._sampler.should_sample(None, trace, name).decision.is_sampled()  # type: ignore[no-untyped-call]
-            own = TraceContext(f"{trace:032x}", id_, is_sampled)
-        else:
-            own = TraceContext(parent.trace, id_, parent.is_sampled)
-        return Span(self._processor, name, kind, own, parent, began or time.time_ns())
+            own, above = TraceContext(trace, id_, is_sampled), 0
+        return Span(self._processor, name, kind, own, above, began or time.time_ns())
 
     def call(self, name: str) -> AbstractContextManager[Span | None]:
         """Begin the span of a call for the current turn; of none without a turn."""
         take = _take.get()
-        return nullcontext() if take is None else self.begin(name, _CLIENT, take.own)
+        return _WITHOUT if take is None else self.begin(name, _CLIENT, take.own)
 
     def take(self, head: Head | None, error: type[BaseException] | None = None) -> None:
         """End the span of the task's take, and begin that of the next, if *head* is a turn."""
@@ -209,7 +215,7 @@ class Spans:
         if isinstance(head, Taken):
             turn = head.record
             take = self.begin(f"take {turn.body.kind}", _CONSUMER, TraceContext.stored(turn.traceparent))
-            take.about["bridge.turn"] = turn.id
+            take.about = (("bridge.turn", turn.id),)
         _take.set(take)
 
 
@@ -252,9 +258,9 @@ class _Inbox(_Traced, Inbox):
 def _note(step: str, outcome: str = "") -> None:
     """Note a *step* of the journal, and the turn's *outcome*, without Slack's own words."""
     if (take := _take.get()) is not None:
-        take.steps.append((step, time.time_ns()))
+        take.steps = (*take.steps, (step, time.time_ns()))
         if outcome:
-            take.about["bridge.outcome"] = outcome.partition(":")[0]
+            take.about = (*take.about, ("bridge.outcome", outcome.partition(":")[0]))
 
 
 class _Journal(_Traced, Journal):
