@@ -194,6 +194,10 @@ class Interaction(Respondable):
     trigger_id: str = ""
 
 
+NO_COMMAND: Final = "-"
+"""The *line* of a message that isn't a command."""
+
+
 class InboundMessage(_Inbound):
     """A message.
 
@@ -205,7 +209,8 @@ class InboundMessage(_Inbound):
     (``A…``, or only its bot's, ``B…``), its *app_name*, and the *owner* of the rule that answers it, the only person
     who can be notified in private; *bot* is its bot's ID (``B…``), and *rule* the key of that rule
     (`bridge.slack.senders`). A person's message that an app posted with their own token has that app's ID
-    in *via*. *meant* is the ID of the project whose name its first word seems to misspell.
+    in *via*. *meant* is the ID of the project whose name its first word seems to misspell. *line* is the command line
+    that the door found it to be, or `NO_COMMAND`; ``""`` until it's decided, as for an edited text.
     """
 
     is_request: ClassVar[bool] = True
@@ -224,6 +229,7 @@ class InboundMessage(_Inbound):
     edited_ts: str = ""  # when its text was edited, or ""
     looks_at: str = ""  # the channel that the person has open beside the bot's direct message
     meant: str = ""
+    line: str = ""
     calls_in: bool = False  # it was sent by a form into someone else's thread
     parts: tuple[MessagePart, ...] = ()
     app: str = ""

@@ -37,7 +37,7 @@ from bridge.errors import (
     StoreError,
 )
 from bridge.ids import PersonKey
-from bridge.inbound import Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
+from bridge.inbound import NO_COMMAND, Click, HomeOpened, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Audience, Block, Reply, View
@@ -99,7 +99,7 @@ class Features:
                     result = shown(words, what=notice.what.partition(":")[0])
                 case Shortcut() as shortcut:
                     result = await self._use(deps, turn, shortcut)
-                case InboundMessage() as message if (line := self.commands.line_of(message, deps.bot_user)) is not None:
+                case InboundMessage() as message if (line := self._line_of(message, deps)) is not None:
                     slip = await self._slip(message, line, deps, turn)
                     result = slip or await commands.answer(line, deps, turn)
                 case body:
@@ -119,9 +119,13 @@ class Features:
             case SlashCommand(command=command, text=text):
                 return Option(line=f"{command} {text}")
             case InboundMessage() as message:
-                return Option(line=self.commands.line_of(message, deps.bot_user) or "")
+                return Option(line=self._line_of(message, deps) or "")
             case body:
                 return Option(control=getattr(body, "action_id", ""), value=getattr(body, "value", ""))
+
+    def _line_of(self, message: InboundMessage, deps: EngineDeps) -> str | None:
+        """Return a message's command line as the door decided it, or now if it didn't (`InboundMessage`)."""
+        return None if message.line == NO_COMMAND else message.line or self.commands.line_of(message, deps.bot_user)
 
     async def _picked(self, deps: EngineDeps, turn: Turn, click: Click) -> Result:
         """Do, once, what a person picked: the command they meant, or what they did before they chose a project."""
@@ -155,15 +159,15 @@ class Features:
             if found is None or found.project.id != message.meant:
                 raise ProjectRemoved(message.meant)
             word = f"@{message.meant}"
-            changed = {"text": found.rest, "project": found.project.key, "names_project": True, "meant": ""}
+            changed = {"text": found.rest, "project": found.project.key, "names_project": True, "meant": "", "line": ""}
         elif command := self.commands.meant_by(line):
             word = f"!{command}"
-            changed = {"text": word}
+            changed = {"text": word, "line": ""}
         else:
             return None
         meant = Option(label=word, message=message.model_copy(update=changed))
         project = "" if message.project == ASK else message.project  # as for a text that's no command
-        text = message.model_copy(update={"source": "word", "meant": "", "project": project})
+        text = message.model_copy(update={"source": "word", "meant": "", "line": "", "project": project})
         return shown(
             did_you_mean(word, *await Choices(deps.scripts).ask(turn, meant, Option(message=text))), what="slip"
         )

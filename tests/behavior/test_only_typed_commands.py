@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 
-from bridge.inbound import InboundMessage, from_json, to_json
+from bridge.inbound import NO_COMMAND, InboundMessage, from_json, to_json
 from support.harness import Harness
 from support.store import ROOT, message
 
@@ -57,6 +57,15 @@ async def test_a_word_at_the_top_of_a_channel_where_all_is_answered_is_sent_as_t
 
     assert harness.service.messages == asked
     assert "There's no conversation here yet" not in harness.seen.ephemerals[-1].text
+
+
+async def test_a_message_stays_what_the_door_found_it_to_be(harness: Harness) -> None:
+    decided = message("!stats").model_copy(update={"line": NO_COMMAND})  # by a release without that command
+
+    await harness.store.queue(decided, agent=7)
+    await harness.work()
+
+    assert harness.service.messages == ["!stats"]
 
 
 @pytest.mark.parametrize(("is_text", "source"), [(True, "word"), (False, "typed"), (None, "typed")])

@@ -25,7 +25,7 @@ from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.run_records import TriggeredRun
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
-from bridge.inbound import LAST_RETRY, Click, InboundMessage, Notice
+from bridge.inbound import LAST_RETRY, NO_COMMAND, Click, InboundMessage, Notice
 from bridge.names.folding import fold, may_have, name_key
 from bridge.names.matching import is_called
 from bridge.policy.policy import Policy
@@ -410,6 +410,7 @@ class Receiver:
         )
         why += ", as a command" if line and not message.meant else ""
         why += f", with {summary(message.parts)}" if message.parts else ""
+        message = message.model_copy(update={"line": line or NO_COMMAND})
         in_order = line is None or _IN_ORDER.match(line) is not None
         arrival = Arrival(
             inbound=message,
