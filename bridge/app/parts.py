@@ -34,6 +34,7 @@ from bridge.features.agents.handles import Handles
 from bridge.features.approvals.requesting import Approvals
 from bridge.features.channels.settings import Channels
 from bridge.features.conversations.answering import waits_for
+from bridge.features.conversations.app_posts import AppPosts
 from bridge.features.conversations.contents import PartReader
 from bridge.features.conversations.context import Context
 from bridge.features.conversations.receive import Receiver
@@ -182,6 +183,7 @@ def build(
         policy=deps.policy,
         features=features,
         channels=deps.channels,
+        apps=AppPosts(inbox, deps.sessions, deps.policy, deps.channels),
         bot_user=identity.bot_user,
         store_since=deps.store_since,
         addressing=addressing,

@@ -20,7 +20,12 @@ from bridge.features.approvals.store import DRAFT
 from support.tables import each
 
 CODE = Path(bridge.__file__).parent
-DECIDING = ("features/conversations/receive.py", "door/listeners/messages.py")
+DECIDING = (
+    "features/conversations/receive.py",
+    "features/conversations/app_posts.py",
+    "features/conversations/earlier.py",
+    "door/listeners/messages.py",
+)
 OF_MESSAGES = [
     str(path.relative_to(CODE))
     for folder in ("engine", "features/agents", "features/conversations", "features/workflows")

@@ -13,17 +13,18 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
 from bridge.ends import notices
-from bridge.ends.decisions import NOT_QUEUED, Received, told_of
+from bridge.ends.decisions import Received, told_of
 from bridge.ends.failures import failure
 from bridge.ends.messages import Reason
 from bridge.engine.addressing import Addressing
 from bridge.engine.command_line import STOP
 from bridge.engine.dispatch import Features
-from bridge.errors import NotAllowed, ProjectError, SlackUnreachable
-from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels
+from bridge.errors import NotAllowed, ProjectError
+from bridge.features.channels.settings import NOTHING_SET, Channels
+from bridge.features.conversations.app_posts import AppPosts
+from bridge.features.conversations.earlier import KNOWN, REMEMBERED, YOUNG, received, was_settled
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
-from bridge.features.run_records import TriggeredRun
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
 from bridge.inbound import LAST_RETRY, NO_COMMAND, Click, InboundMessage, Notice
 from bridge.names.folding import fold, may_have, name_key
@@ -31,12 +32,10 @@ from bridge.names.matching import is_called
 from bridge.policy.policy import Policy
 from bridge.policy.rules import ANY_AGENT
 from bridge.queue.inbox import Arrival, Condition, Inbox
-from bridge.queue.keys import TRACE
-from bridge.queue.put import NotQueued, Put, Queued
+from bridge.queue.put import NotQueued, Queued
 from bridge.slack.blockkit.mrkdwn import addressed, plain_command_text
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.contents import summary
-from bridge.slack.senders import Sender, sender_id
 
 _HANDLE = "<!subteam^"  # begins a mention of a user group
 _BEGINS_WITH_A_MENTION = re.compile(r"\s*<(?:@|!subteam\^)([uws][a-z0-9]+)")  # folded; of a person or a user group
@@ -44,22 +43,6 @@ _LONGEST_MENTION = 100
 _LONGEST_NAME = 200  # characters of a message that may be an agent's name
 _ANYWHERE = re.compile(r"/(?:help|why(?!\S).*)", re.DOTALL)  # commands that may be typed in any thread or channel
 _LATE_AFTER = timedelta(minutes=1)
-YOUNG = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
-REMEMBERED = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
-_SETTLED = frozenset(
-    {
-        Reason.NO_RULE,
-        Reason.OTHER_NAME,
-        Reason.NOT_ADDRESSED,
-        Reason.NEEDS_MENTION,
-        Reason.OTHERS_WRITE,
-        Reason.NO_ACCESS,
-        Reason.MUTED,
-        Reason.APP_TOO_FAST,
-        Reason.RULE_PAUSED,
-    }
-)
-"""Reasons that depend on settings: changing those doesn't send messages of the past."""
 _REPLIES = {
     Condition.BOUND: "a reply in a thread with a conversation",
     Condition.SEARCH: "a reply in a thread that may have had a conversation before data was lost",
@@ -83,10 +66,10 @@ class ByHandle(Protocol):
 class Receiver:
     """Decides about incoming messages, and queues them in the *inbox*.
 
-    *bot_user* is the bot's own user ID. *channels* has the channel settings. *store_since*
-    returns when the store's data begins: older threads may have been bound before. *mentioned* returns a text with a
-    mention of the bot in place of an agent's handle, and whose it is. *on_queued* is called with the
-    number of messages that a newly queued one waits for, and returns at once.
+    *bot_user* is the bot's own user ID. *channels* has the channel settings; *apps* decides about apps' posts.
+    *store_since* returns when the store's data begins: older threads may have been bound before. *mentioned* returns a
+    text with a mention of the bot in place of an agent's handle, and whose it is. *on_queued* is called with the number
+    of messages that a newly queued one waits for, and returns at once.
     """
 
     inbox: Inbox
@@ -94,6 +77,7 @@ class Receiver:
     policy: Policy
     features: Features
     channels: Channels
+    apps: AppPosts
     bot_user: str
     store_since: Callable[[], datetime | None]
     addressing: Addressing
@@ -108,7 +92,7 @@ class Receiver:
         """
         message = await self._by_its_author(message)
         if message.app:
-            return await self._receive_from_app(await self.addressing.assign(message))
+            return await self.apps.receive(await self.addressing.assign(message))
         if not message.text.strip() and not message.parts:
             return Received("ignored", Reason.NO_TEXT)
         if _HANDLE in message.text:
@@ -152,10 +136,10 @@ class Receiver:
             return await self._notify(message, refusal, reply, "refused", condition, is_auto=is_auto)
         if is_addressed or message.is_root or is_anywhere:  # a command doesn't start a conversation
             return await self._queue(message, line, Condition.START if line is None else Condition.NONE, agent=agent)
-        received = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
-        if received.decision == "unbound" and message.thread.is_older_than(self.store_since()):
+        decided = await self._queue(message, line, Condition.BOUND, is_auto=is_auto)
+        if decided.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
-        return received
+        return decided
 
     async def _by_its_author(self, message: InboundMessage) -> InboundMessage:
         """Return *message* as a person's if an app posted it with that person's own token.
@@ -195,123 +179,6 @@ class Receiver:
             return await self.edited(message, may_be_new=True)
         return await self.receive(message)
 
-    async def _was_settled(self, message: InboundMessage) -> bool:
-        """Whether *message*, found in Slack's history or edited, was delivered before, and wasn't for an agent then.
-
-        That counts for this text if it was found, and for an earlier one if this is its edit; an edit that mentions the
-        bot is decided about anew.
-        """
-        if message.is_mention and not message.was_found:
-            return False
-        passed = await self.inbox.passed_over(message.key)
-        written_at = float(message.edited_ts or 0) if message.was_found else 0.0
-        return any(Reason.of(one.why) in _SETTLED and one.at.timestamp() > written_at for one in passed)
-
-    async def _rule_for(self, message: InboundMessage) -> tuple[InboundMessage, AppRule] | str:
-        """Return *message* with its sender and the key of its rule, and the rule; or why it's ignored.
-
-        Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
-        """
-        try:
-            settings = (await self.channels.get(message.team, message.channel)).of(message.project)
-        except ProjectError as exc:  # Slack sends it again
-            raise SlackUnreachable("bridge.toml's names can't be looked up yet") from exc
-        rules = settings.apps
-        app = "" if message.app.startswith("B") else message.app
-        sender = Sender(app, message.bot or ("" if app else message.app), message.app_name)
-        sender = await self.policy.directory.sender(sender) if rules else sender
-        found = settings.rule_for(sender)
-        app = sender.app or message.app
-        if found is None:
-            is_known = bool({sender_id(key) for key in rules} & {sender.app, sender.bot})
-            return (Reason.OTHER_NAME if is_known else Reason.NO_RULE).about(app)
-        key, rule = found
-        if rule.ignores:
-            return Reason.OTHER_NAME.about(app)
-        if not message.is_root:
-            return Reason.APP_IN_THREAD
-        if message.is_shared and message.user_team not in self.policy.home:
-            return Reason.APP_FROM_ELSEWHERE
-        if rule.paused:
-            return Reason.RULE_PAUSED.about(rule.paused)
-        known = {"app": app, "app_name": sender.name, "rule": key, "owner": rule.owner}
-        return message.model_copy(update=known), rule
-
-    async def _edited_by_app(self, message: InboundMessage, rule: AppRule) -> Received:
-        """Handle an edit of an app's post that's known, or too old for Slack to send it again; else it's ``unknown``.
-
-        An agent gets it as a follow-up in the post's thread, a workflow runs again if the *rule* says so. What waits
-        gets the new text. What isn't sent is for the next question in that thread.
-        """
-        if not message.text.strip() and not message.parts:
-            return Received("ignored", Reason.NO_TEXT)
-        arrival = self._arrival(message, rule)
-        run = arrival.inbound if isinstance(arrival.inbound, TriggeredRun) else None
-        how = "unknown" if run and not rule.edits else await self.inbox.edit(message, run=run)
-        age = float(message.edited_ts or message.ts) - float(message.ts)
-        if how in {"edited", "known"} or (how == "unknown" and (age < YOUNG.total_seconds() or message.was_found)):
-            received = Received(how)
-        elif how == "asked":
-            received = await self._received_of_app(message, rule, await self.inbox.follow_up(message, arrival))
-        elif run and rule.edits and not message.is_late:
-            again = replace(arrival, message=None, event=f"edit:{message.key}:{message.edited_ts}")
-            received = await self._put_of_app(message, rule, again)
-        elif run or how == "late":
-            received = Received("late")
-        else:  # it's no longer remembered; its thread may be
-            received = await self._put_of_app(message, rule, replace(arrival, condition=Condition.BOUND, agent=None))
-        if received.decision not in {"queued", "edited", "known"} or run:
-            await self.inbox.write(*self.sessions.root_edited(message))
-        return received
-
-    async def _receive_from_app(self, message: InboundMessage) -> Received:
-        """Decide about an app's message: whether its channel has a rule for it, and what that starts.
-
-        Whether the rule's owner and channel still have access is decided when the turn begins (`check_rule`).
-        """
-        found = await self._rule_for(message)
-        if isinstance(found, str):
-            return Received("ignored", found)
-        if not message.text.strip() and not message.parts:
-            return Received("ignored", Reason.NO_TEXT)
-        message, rule = found
-        is_run = rule.workflow is not None
-        if is_run and message.is_late:
-            return Received("ignored", Reason.TOO_LATE_TO_RUN)
-        if (message.was_found or message.edited_ts) and await self._was_settled(message):
-            return _KNOWN
-        return await self._put_of_app(message, rule, self._arrival(message, rule))
-
-    def _arrival(self, message: InboundMessage, rule: AppRule) -> Arrival:
-        """Return what the *rule* makes of an app's *message*."""
-        is_run, about = rule.workflow is not None, _about(message, rule)
-        return Arrival(
-            inbound=message
-            if rule.workflow is None
-            else TriggeredRun(**about, workflow=rule.workflow, message=message),
-            message=message,
-            thread=None if is_run else message.thread,
-            condition=Condition.NONE if is_run else Condition.START,
-            agent=rule.agent,
-            is_limited=True,
-            why=f"its app, {message.app}, {'runs a workflow' if is_run else 'is answered'} in its channel",
-        )
-
-    async def _put_of_app(self, message: InboundMessage, rule: AppRule, arrival: Arrival) -> Received:
-        """Queue what an app's *message* starts."""
-        return await self._received_of_app(message, rule, await self.inbox.put_message(arrival))
-
-    async def _received_of_app(self, message: InboundMessage, rule: AppRule, put: Put) -> Received:
-        """Return the decision about an app's *message*. If it posts too fast, say so, at most once an hour."""
-        if not isinstance(put, NotQueued) or put.end != "paused" or message.was_found:
-            return _received(put)
-        if put.is_first:
-            reply = notices.app_paused(rule.name or message.app_name or message.app).stored()
-            notice = Notice(**_about(message, rule), what="app_paused", reply=reply, of="notice", is_offer=True)
-            hour = int(float(message.ts)) // 3600
-            await self.inbox.put(notice, event=f"paused:{message.team}:{message.channel}:{message.rule}:{hour}")
-        return Received("ignored", Reason.APP_TOO_FAST.about(message.app))
-
     async def mentioned_in_canvas(self, message: InboundMessage) -> Received:
         """Tell a person who mentioned the bot in a canvas that it can't answer there.
 
@@ -335,23 +202,23 @@ class Receiver:
         if _HANDLE in message.text and not message.app:
             message, agent = await self._by_handle(message)
         message = await self.addressing.assign(message)
-        rule = await self._rule_for(message) if message.app else None
+        rule = await self.apps.rule_for(message) if message.app else None
         if isinstance(rule, str):
             return Received("ignored", rule)
-        received = await (self._edited_by_app(*rule) if rule else self._edit(message))
-        if received.decision != "unknown":
-            return received
+        decided = await (self.apps.edited(*rule) if rule else self._edit(message))
+        if decided.decision != "unknown":
+            return decided
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
         if may_be_new and age >= REMEMBERED:
             return Received("ignored", Reason.EDITED_LATE)
         if not may_be_new and age >= YOUNG:
-            return received
-        received = await self.receive(message, agent=agent)
-        if received.decision == "duplicate":  # the message itself arrived meanwhile
-            return await (self._edited_by_app(*rule) if rule else self._edit(message))
-        if received.decision == "ignored":  # an earlier text that Slack still delivers isn't for an agent either
+            return decided
+        decided = await self.receive(message, agent=agent)
+        if decided.decision == "duplicate":  # the message itself arrived meanwhile
+            return await (self.apps.edited(*rule) if rule else self._edit(message))
+        if decided.decision == "ignored":  # an earlier text that Slack still delivers isn't for an agent either
             await self._edit(message, is_for_nobody=True)
-        return received
+        return decided
 
     async def _edit(self, message: InboundMessage, *, is_for_nobody: bool = False) -> Received:
         """Give the turn of *message*, if it has one, the new text; if it was sent, ask its author in private.
@@ -397,8 +264,8 @@ class Receiver:
         agent: int | None = None,
     ) -> Received:
         """Queue *message*; *line* is its command line if it's a command. For the others, see `Arrival`."""
-        if (message.was_found or message.edited_ts) and await self._was_settled(message):
-            return _KNOWN
+        if await was_settled(self.inbox, message):
+            return KNOWN
         if message.is_late and line is not None and not message.meant:
             return await self._notify(message, "command_missed", notices.COMMAND_MISSED, "missed", condition)
         why = _REPLIES.get(condition) or (
@@ -432,7 +299,7 @@ class Receiver:
                     inbound=choice, message=message, thread=message.thread, in_order=False,
                     condition=Condition.BOUND, why="it names an agent where one is chosen",
                 )  # fmt: skip
-                return _received(await self.inbox.put_message(arrival))
+                return received(await self.inbox.put_message(arrival))
             # A command doesn't wait for the choice.
             put = await self.inbox.put_message(replace(arrival, in_order=line is None, may_choose=False))
         match put:
@@ -450,15 +317,15 @@ class Receiver:
                     self.on_queued(message, turn, ahead)
                 return Received("queued")
             case NotQueued("full" | "paused") if message.was_found:
-                return _received(put)
+                return received(put)
             case NotQueued("edited") if message.was_found:
                 return Received("outdated")
             case NotQueued("muted") if not (message.is_mention or message.is_direct):
-                return _received(put)
+                return received(put)
             case NotQueued("full" | "paused" | "muted" as end):  # who addresses the bot is notified
                 return await self._notify(message, *told_of(put, is_first=put.is_first), end)
             case _:
-                return _received(put)
+                return received(put)
 
     async def _choice(self, message: InboundMessage, menu_ts: str) -> Click | None:
         """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
@@ -506,7 +373,7 @@ class Receiver:
             if put.is_first:
                 await self._tell(message, what, reply)
             return Received("ignored", Reason.NO_ACCESS.about(what))
-        return Received(decision, what) if isinstance(put, Queued) else _received(put)
+        return Received(decision, what) if isinstance(put, Queued) else received(put)
 
     async def _tell(self, message: InboundMessage, what: str, reply: Reply, *, is_offered: bool = False) -> None:
         """Tell a person who may have meant the bot why the agent didn't get the reply, at most once in 30 days.
@@ -522,14 +389,4 @@ class Receiver:
         )
 
 
-def _about(message: InboundMessage, rule: AppRule) -> dict[str, str]:
-    """Return what is about an app's *message* and its rule's owner."""
-    return {"team": message.team, "channel": message.channel, "user": rule.owner, "project": message.project}
-
-
-def _received(put: Put) -> Received:
-    return Received("queued") if isinstance(put, Queued) else NOT_QUEUED[put.end]
-
-
 _FOR_OTHERS = Received("ignored", Reason.FOR_OTHERS)
-_KNOWN = Received("ignored", Reason.SETTLED)
