@@ -192,7 +192,7 @@ class Keys:
                       erased="set up")
     reports = Key[[]]("reports", "zset", "forever", "everything that's scheduled, by creation time", stays=True)
     due = Key[[]]("due", "zset", "forever", "what's scheduled and not paused, by due time", stays=True)
-    alert = Key[str]("alert:<alert>", "hash", "until deleted", "see `bridge.features.alerts.alert`", stays=True,
+    alert = Key[str]("alert:<alert>", "hash", "until deleted", "see `bridge.features.alerts.store`", stays=True,
                      erased="set up")
     alerts = Key[[]]("alerts", "zset", "forever", "all alerts, by creation time", stays=True)
     approval = Key[str]("approval:<approval>", "hash", "8 days after its end",
@@ -200,7 +200,7 @@ class Keys:
     approvals = Key[[]]("approvals", "zset", APPROVALS, "requests that wait for approval, by when something is due")
     service_down = Key[[]]("service_down", "hash", DOWN, "project → since when its service can't be reached")
     incident = Key[str]("incident:<incident>", "hash", "30 days, or an hour after its end",
-                        "see `bridge.features.incidents.incident`")
+                        "see `bridge.features.episodes.episode`")
     incidents = Key[[]]("incidents", "zset", INCIDENT, "the names of all incidents, by when they began")
     troubles = Key[str]("troubles:<process>", "string", TROUBLES, "what a process knows to be wrong")
     replicated = Key[[]]("replicated", "string", REPLICATED, "this Redis had a replica")

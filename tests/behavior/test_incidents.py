@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.store import AlertStore
 from bridge.features.channels.settings import AppRule
-from bridge.features.incidents.incident import TRIES_EVERY
+from bridge.features.episodes.episode import TRIES_EVERY
 from bridge.features.incidents.records import IncidentChange
 from bridge.features.registry import features
 from bridge.playground.emulator.faults import Error, Http

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal, get_origin
 
 from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
@@ -216,7 +216,8 @@ def _instance(kind: type, words: str, given: Mapping[Any, Any]) -> Any:
         values = {name: _made(hint, words, given, name) for name, hint in fields.items()}
         return kind.model_validate(values, by_name=True)
     if is_dataclass(kind) or issubclass(kind, tuple):
-        return kind(**{name: _made(hint, words, given, name) for name, hint in type_hints(kind).items()})
+        hints = {name: hint for name, hint in type_hints(kind).items() if get_origin(hint) is not ClassVar}
+        return kind(**{name: _made(hint, words, given, name) for name, hint in hints.items()})
     raise AssertionError(f"teach this file how to make {kind}")
 
 
@@ -238,7 +239,7 @@ def _numbered(one: Any, number: int) -> Any:
 
 
 def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    origin, arguments = get_origin(hint), typing.get_args(hint)
     if isinstance(hint, typing.NewType):
         return _made(hint.__supertype__, words, given)
     if isinstance(hint, typing.TypeVar):

@@ -1,29 +1,17 @@
-"""Evaluating alerts: growth, what's usual, daylight saving, edges, and previews."""
+"""Evaluating alerts: growth, what's usual, daylight saving, and previews."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from bridge.features.alerts.alert import (
-    COOLING,
-    UNPOSTED,
-    UNTIL_IT_RECOVERS,
-    AlertSpec,
-    Edge,
-    Period,
-    StoredAlert,
-    edge,
-    preview,
-)
+from bridge.features.alerts.alert import AlertSpec, Period, preview
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for, percentile
 from bridge.features.statistics.past import Added, Past, Usual, added, usual_of, weeks_before
 from bridge.features.statistics.snapshots import LargestNames, Snapshot, hour_of
 from bridge.features.statistics.work import EndedTurn
-from bridge.queue.scripting import epoch_ms
 from support.tables import each
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -296,35 +284,6 @@ def test_a_percentile_is_one_of_the_numbers(of: int, found: int) -> None:
 
 
 SPEC = AlertSpec(condition="runs < 1 in 24h")
-FINE = StoredAlert("a1", SPEC)
-ON = replace(FINE, since=NOON - HOUR, post="1.2")
-
-
-@each(
-    ("alert", "holds", "changes"),
-    [
-        (FINE, True, "begins"),
-        (FINE, False, None),
-        (FINE, None, None),
-        (ON, True, None),
-        (ON, False, "ends"),
-        (ON, None, None),
-        (replace(ON, post="", since=NOON - timedelta(minutes=5)), False, None),  # its post is on its way
-        (replace(ON, post="", since=NOON - UNPOSTED - HOUR), False, "ends"),
-        (replace(FINE, quiet=NOON + timedelta(minutes=1)), True, None),
-        (replace(FINE, quiet=NOON), True, "begins"),
-        (replace(FINE, snoozed=str(epoch_ms(NOON + HOUR))), True, None),
-        (replace(FINE, snoozed=str(epoch_ms(NOON))), True, "begins"),
-        (replace(ON, snoozed=str(epoch_ms(NOON + HOUR))), False, "ends"),
-        (replace(FINE, snoozed=UNTIL_IT_RECOVERS), True, None),
-        (replace(FINE, snoozed=UNTIL_IT_RECOVERS), False, "wakes"),
-        (replace(ON, snoozed=UNTIL_IT_RECOVERS), False, "ends"),
-        (replace(FINE, paused="asked"), True, None),
-        (replace(ON, paused="asked"), False, None),
-    ],
-)
-def test_an_alert_changes_at_its_edges_only(alert: StoredAlert, *, holds: bool | None, changes: Edge | None) -> None:
-    assert edge(alert, holds=holds, now=NOON) == changes
 
 
 def test_a_preview_lists_the_periods() -> None:
@@ -351,19 +310,6 @@ def test_a_preview_needs_snapshots() -> None:
     of_bridge = preview(AlertSpec(condition="failed work > 0"), [], Readings(NOON))
 
     assert (empty.since, empty.periods, of_bridge.since) == (None, [], None)
-
-
-def test_a_flapping_number_is_posted_once_in_a_while() -> None:
-    alert, posts = FINE, 0
-    for minute in range(120):
-        now = NOON + timedelta(minutes=minute)
-        match edge(alert, holds=minute % 2 == 0, now=now):
-            case "begins":
-                alert, posts = replace(alert, since=now, post="1.2"), posts + 1
-            case "ends":
-                alert = replace(alert, since=None, post="", quiet=now + COOLING)
-
-    assert posts == 8
 
 
 def test_periods_that_last_have_no_end() -> None:

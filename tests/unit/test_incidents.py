@@ -1,29 +1,18 @@
-"""What changes an incident, as tables."""
+"""What incidents are found, and their messages."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
-from bridge.features.incidents.incident import (
-    CHANGES_EVERY,
-    PAST_FOR,
-    TRIES_EVERY,
-    Finding,
-    StoredIncident,
-    Troubles,
-    change,
-    from_text,
-    merged,
-    to_text,
-)
+from bridge.features.episodes.episode import Finding
+from bridge.features.incidents.incident import PAST_FOR, Troubles, from_text, merged, to_text
 from bridge.features.incidents.kinds import KINDS
 from bridge.features.incidents.layout import on, over
 from bridge.features.incidents.watching import of_redis
 from bridge.queue.redis.condition import RedisCondition
-from bridge.queue.scripting import epoch_ms
 from support.store import START
 from support.tables import each
 from unit.test_check import HEALTHY
@@ -32,56 +21,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 MINUTE = timedelta(minutes=1)
 NOW = START + timedelta(hours=2)
 FOUND = Finding("dead", START, "1 dead letter", "1")
-MORE = FOUND._replace(said="2 dead letters", sign="2")
-PAST = Finding("store", START, "full", ended=START + MINUTE)
-
-
-def ms(moment: datetime) -> str:
-    return str(epoch_ms(moment))
-
-
-def stored(**fields: str) -> StoredIncident:
-    known = {"since": ms(START), "sign": "1", "channel": "C1", "post": "1.0", "changed": ms(START)}
-    return StoredIncident.from_redis("dead", {**known, **fields})
-
-
-@each(
-    ("before", "found", "does"),
-    [
-        (None, None, None),
-        (None, FOUND, "begins"),
-        (None, PAST, "begins"),
-        (stored(), FOUND, None),
-        (stored(), MORE, "changes"),
-        (stored(changed=ms(NOW - CHANGES_EVERY / 2)), MORE, None),
-        (stored(post=""), MORE, None),
-        (stored(), None, "ends"),
-        (stored(), PAST, "ends"),
-        (stored(post=""), None, ""),
-        (stored(post="", ended=ms(NOW)), None, None),
-        (stored(post="", ended=ms(NOW)), FOUND, ""),
-        (stored(ended=ms(NOW)), None, "ends"),
-        (stored(ended=ms(NOW), closed="1"), None, None),
-        (stored(ended=ms(NOW), closed="1"), FOUND, "again"),
-        (stored(ended=ms(NOW), closed="1"), PAST, None),
-        (stored(ended=ms(START - MINUTE), closed="1"), PAST, "again"),
-        (stored(post="", refused=ms(NOW - TRIES_EVERY / 2)), FOUND, None),
-        (stored(post="", refused=ms(NOW - TRIES_EVERY)), FOUND, "begins"),
-    ],
-)  # fmt: skip
-def test_an_incident_changes_by_what_is_found(
-    before: StoredIncident | None, found: Finding | None, does: str | None
-) -> None:
-    changed = change(before, found, NOW, "C1")
-
-    assert (changed and (changed.does or "")) == does
-
-
-def test_an_end_is_stored_with_its_own_time() -> None:
-    changed = change(stored(), PAST, NOW, "C1")
-
-    assert changed is not None
-    assert changed.fields["ended"] == ms(START + MINUTE)
 
 
 def test_the_same_finding_of_two_processes_is_one() -> None:

@@ -8,39 +8,30 @@ still, or again, holds then, that's posted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, Literal, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import ValidationError, field_validator
+from pydantic import field_validator
 
-from bridge.errors import BadAlert, RecordNotUnderstood
 from bridge.features.alerts.conditions import AlertCondition, read_condition
 from bridge.features.alerts.readings import Readings
+from bridge.features.episodes.episode import Episode, EpisodeStep, step
 from bridge.features.standing.store import Spec
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.names.folding import name_key
-from bridge.queue.scripting import from_epoch_ms
+from bridge.queue.scripting import epoch_ms
 
 COOLING: Final = timedelta(minutes=15)
 """How long after its end an alert isn't posted again."""
 
-UNPOSTED: Final = timedelta(hours=1)
-"""How long the end of an alert waits for its post; then it's assumed that there won't be one."""
-
-UNKNOWN_FOR: Final = timedelta(days=1)
-"""After how long it's said, once, that it's unknown whether a condition holds."""
-
-UNTIL_IT_RECOVERS: Final = "recovers"
 UNREADABLE: Final = "unreadable"
 """The reason of what's paused because another version wrote it, whose condition this one doesn't have."""
 
 PREVIEWED: Final = timedelta(days=30)
-
-Edge = Literal["begins", "ends", "wakes"]
 
 
 class AlertSpec(Spec, frozen=True):
@@ -86,89 +77,28 @@ def zone_called(name: str) -> ZoneInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAlert:
-    """An alert, and its state.
+class StoredAlert(Episode):
+    """An alert, and its state; *paused* is the reason (`UNREADABLE` isn't stored).
 
-    *since* is when its condition began to hold, if it was posted or will be, and *post* the ``ts`` of that message.
-    *quiet* is the end of its cooling off, *snoozed* that of its snooze (ms), or ``recovers``. *unknown* is since when
-    it's unknown whether it holds; if that *is_told*, people know. *paused* is the reason; `UNREADABLE` isn't stored.
     It *is_gone*: its project was removed, and its owner was told.
     """
 
     id: str
     spec: AlertSpec
-    since: datetime | None = None
-    post: str = ""
-    quiet: datetime | None = None
-    snoozed: str = ""
-    unknown: datetime | None = None
-    is_told: bool = False
     paused: str = ""
     is_gone: bool = False
 
-    @classmethod
-    def from_redis(cls, id_: str, fields: Mapping[str, str]) -> StoredAlert:
-        """Parse the ``alert:`` hash. Raises `RecordNotUnderstood`."""
-        try:
-            spec = AlertSpec.model_validate_json(fields["body"])
-            return cls(
-                id=id_,
-                spec=spec,
-                since=_moment(fields.get("since", "")),
-                post=fields.get("post", ""),
-                quiet=_moment(fields.get("quiet", "")),
-                snoozed=fields.get("snoozed", ""),
-                unknown=_moment(fields.get("unknown", "")),
-                is_told=bool(fields.get("told")),
-                paused=UNREADABLE if _is_unknown(spec.condition) else fields.get("paused", ""),
-                is_gone=bool(fields.get("gone")),
-            )
-        except (KeyError, ValueError, ValidationError) as exc:
-            raise RecordNotUnderstood("alert") from exc
+    unposted: ClassVar[timedelta] = timedelta(hours=1)
+    """Afterwards it's assumed that there won't be a post."""
 
     @property
     def called(self) -> str:
         """The condition in words."""
         return self.spec.condition
 
-    @property
-    def snoozed_until(self) -> datetime | None:
-        """The end of its snooze, if that's a moment."""
-        return _moment(self.snoozed) if self.snoozed.isdecimal() else None
-
-    def is_snoozed(self, now: datetime) -> bool:
-        """Whether it's snoozed."""
-        until = self.snoozed_until
-        return self.snoozed == UNTIL_IT_RECOVERS or (until is not None and now < until)
-
-
-def _is_unknown(condition: str) -> bool:
-    """Whether it's another version's condition."""
-    try:
-        read_condition(condition)
-    except BadAlert:
-        return True
-    return False
-
-
-def _moment(ms: str) -> datetime | None:
-    return from_epoch_ms(ms) if ms else None
-
-
-def edge(alert: StoredAlert, *, holds: bool | None, now: datetime) -> Edge | None:
-    """Return what changes if the condition *holds* *now*; None if nothing does, or that's unknown.
-
-    ``wakes``: it was snoozed until it recovers, and that has happened without a post.
-    """
-    if alert.paused or holds is None:
-        return None
-    if alert.since is not None:
-        is_settled = bool(alert.post) or now - alert.since > UNPOSTED
-        return "ends" if not holds and is_settled else None
-    if not holds:
-        return "wakes" if alert.snoozed == UNTIL_IT_RECOVERS else None
-    is_cooling = alert.quiet is not None and now < alert.quiet
-    return None if is_cooling or alert.is_snoozed(now) else "begins"
+    def over(self, at: datetime) -> dict[str, str]:
+        """Return the fields for its end, after which it cools off."""
+        return {"since": "", "quiet": str(epoch_ms(at + COOLING))}
 
 
 class Period(NamedTuple):
@@ -203,11 +133,11 @@ def preview(spec: AlertSpec, snapshots: Sequence[Snapshot], readings: Readings) 
         then = Readings(one.at, one, past, readings.since, project=readings.project)
         verdict = then.evaluate(condition, zone=zone, target=spec.target)
         points += [(one.at, verdict.number)] if verdict.number is not None else []
-        match edge(alert, holds=verdict.holds, now=one.at):
-            case "begins":
+        match step(alert, verdict.found(one.at), one.at):
+            case EpisodeStep("begins"):
                 alert = replace(alert, since=one.at, post="preview")
                 periods.append(Period(one.at, None))
-            case "ends":
+            case EpisodeStep("ends"):
                 alert = replace(alert, since=None, quiet=one.at + COOLING)
                 periods[-1] = Period(periods[-1].begin, one.at)
     is_of_few = condition.sign in {"<", "<=", "falls"}

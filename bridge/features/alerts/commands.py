@@ -23,12 +23,13 @@ from bridge.features.alerts.records import AlertEdge, PostedAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.buttons import ALERT_FORM, ID, agent_options, workflow_options
 from bridge.features.deps import Deps
+from bridge.features.episodes.telling import tell, unless_posted
 from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
 from bridge.features.standing.handling import changeable, listed, problem_with, same, save as save_as, sets_up
 from bridge.features.standing.layout import already_set_up, gone
 from bridge.features.standing.pauses import found, may_happen, pause_refused, require_start
-from bridge.ids import ThreadKey, side_id
+from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Submission
 from bridge.names.matching import pick
 from bridge.project.models import Workflow
@@ -40,7 +41,6 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Block
-from bridge.slack.parts import MessageTag
 
 MARK: Final = "bridge_alert"
 _EDITS: Final = "edits"
@@ -253,7 +253,6 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
     stored = await found(deps, ALERTS, reached.alert)
     if isinstance(stored, Done):
         return stored
-    owner, spec = stored.spec.owner, stored.spec
     try:
         if (done := await may_happen(deps, turn, ALERTS, stored)) is not None:
             return done
@@ -266,15 +265,13 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         reply = layout.unknown(stored, reached.said)
         return Outcome(what="alert unknown", reply=reply, mark=MARK, concerns=about_it)
     if reached.ended is not None:
-        over = layout.over(stored, reached.said, reached.since, reached.ended)
-        tag = MessageTag(MARK, side_id(turn.id, "edit"), project=turn.project_key)  # not its own, which is looked for
-        await deps.edit(reached.channel, reached.thread_ts, over, tag)
-        reply = layout.recovered(stored, reached.said, reached.since, reached.ended)
-        return Outcome(what="recovered", reply=reply, mark=MARK, concerns=about_it)
-    name = await deps.directory.user_name(owner)
+        facts = (stored, reached.said, reached.since, reached.ended)
+        over, recovered = layout.over(*facts), layout.recovered(*facts)
+        return await tell(deps, turn, reached, over, recovered, what="recovered", mark=MARK, about=about_it)
+    name = await deps.directory.user_name(stored.spec.owner)
     reply = layout.begun(stored, reached.said, reached.facts, reached.since, name, project=turn.project_name)
     text = layout.alert_text(stored.called, reached.said, reached.facts)
-    posted = PostedAlert(alert=stored.id, called=layout.typed_words(spec), since=reached.since, text=text)
+    posted = PostedAlert(alert=stored.id, called=layout.typed_words(stored.spec), since=reached.since, text=text)
     return Outcome(what="alert", reply=reply, mark=MARK, after=(posted,), concerns=about_it)
 
 
@@ -296,7 +293,8 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
             workflow=stored.spec.run, message=message, is_alert=True,
         )  # fmt: skip
         more.append(deps.inbox.queues(run, why="an alert runs it"))
-    turn.stage(*AlertStore(deps.scripts).posted(alert.alert, alert.since, ts, *more))
+    key = deps.scripts.keys.alert(alert.alert)
+    turn.stage(*unless_posted(key, alert.since, ("field", key, 0, "post", ts), *more))
 
 
 @alerts.once_refused(PostedAlert)

@@ -13,13 +13,15 @@ from datetime import UTC, datetime
 
 from bridge.engine.results import TryLater
 from bridge.errors import ProjectError
-from bridge.features.alerts.alert import UNKNOWN_FOR, AlertSpec, StoredAlert, edge
+from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.conditions import LONGEST_OF_TURNS
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for
 from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
+from bridge.features.episodes.episode import step
+from bridge.features.episodes.telling import changed
 from bridge.features.reach import statistics_now
 from bridge.features.standing.pauses import tell_of_removal
 from bridge.features.statistics.aggregating import WorkStore
@@ -68,44 +70,24 @@ async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[Sto
 
 async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
     """Queue what has changed, in the step that changes the alert's state."""
-    store, now, spec = AlertStore(deps.scripts), readings.now, alert.spec
-    if verdict.holds is None:
-        await _settle_unknown(deps, alert, verdict, readings)
-        return
-    if alert.unknown:
-        await deps.inbox.write(*store.unknown(alert, None))
-    changes = edge(alert, holds=verdict.holds, now=now)
+    now, spec = readings.now, alert.spec
+    changes = step(alert, verdict.found(now), now)
     if changes is None:
         return
-    if changes == "wakes":
-        await deps.inbox.write(*store.wakes(alert))
+    writes, does = changed(deps.scripts.keys.alert(alert.id), alert, changes.fields), changes.does
+    if does is None:
+        await deps.inbox.write(*writes)
         return
+    is_unknown = does == "unknown"
+    since = (alert.unknown if is_unknown else alert.since) or now
     body = AlertEdge(
         team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
-        since=alert.since or now, ended=now if changes == "ends" else None, said=verdict.said,
-        facts=in_words(readings), thread_ts=alert.post if changes == "ends" else "",
+        since=since, ended=now if does == "ends" else None, said=verdict.said, facts=in_words(readings),
+        thread_ts=alert.post if alert.since else "", is_unknown=is_unknown,
     )  # fmt: skip
-    if changes == "ends" and not alert.post:  # its message was given up, so no one knows that it began
-        await deps.inbox.write(*store.ends(alert, now))
-        return
-    writes = store.ends(alert, now) if changes == "ends" else store.begins(alert, now)
-    event = f"alert:{alert.id}:{epoch_ms(body.since)}:{changes}"
-    end = await deps.queue(body, event=event, why="its condition was evaluated", writes=writes)
-    log.info("alert changed", extra={"alert": alert.id, "changes": changes, "put": end})
-
-
-async def _settle_unknown(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
-    """Record since when it's unknown whether a condition holds; after a day, say so once."""
-    store, now, spec, since = AlertStore(deps.scripts), readings.now, alert.spec, alert.unknown
-    if since is None:
-        await deps.inbox.write(*store.unknown(alert, now))
-    elif now - since >= UNKNOWN_FOR and not alert.is_told and not alert.is_snoozed(now):
-        body = AlertEdge(
-            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id, since=since,
-            said=verdict.said, thread_ts=alert.post if alert.since else "", is_unknown=True,
-        )  # fmt: skip
-        event, writes = f"alert:{alert.id}:{epoch_ms(since)}:unknown", store.unknown(alert, since, is_told=True)
-        await deps.queue(body, event=event, why="it can't be evaluated", writes=writes)
+    why = "it can't be evaluated" if is_unknown else "its condition was evaluated"
+    end = await deps.queue(body, event=f"alert:{alert.id}:{epoch_ms(since)}:{does}", why=why, writes=writes)
+    log.info("alert changed", extra={"alert": alert.id, "changes": does, "put": end})
 
 
 async def read(

@@ -7,8 +7,9 @@ from typing import Final
 
 from bridge.ends.failures import failure
 from bridge.errors import BadAlert
-from bridge.features.alerts.alert import UNTIL_IT_RECOVERS, AlertSpec, Preview, StoredAlert
+from bridge.features.alerts.alert import AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
+from bridge.features.episodes.episode import UNTIL_IT_RECOVERS
 from bridge.features.standing import layout as standing
 from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_because
 from bridge.slack.blockkit import charts, kit

@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from bridge.features.alerts.conditions import AlertCondition, shown
+from bridge.features.episodes.episode import Finding
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.past import (
     GAP,
@@ -62,6 +63,10 @@ class Evaluation(NamedTuple):
     def may_hold(self) -> bool:
         """Whether there's all that it takes to evaluate the condition, as soon as something happens."""
         return self.holds is not None or self.is_quiet
+
+    def found(self, now: datetime) -> Finding | Literal["unknown"] | None:
+        """Return what this finds *now*."""
+        return "unknown" if self.holds is None else Finding("alert", now) if self.holds else None
 
 
 @dataclass(frozen=True, slots=True)

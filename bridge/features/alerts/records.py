@@ -7,27 +7,21 @@ from typing import ClassVar, Literal
 from pydantic import AwareDatetime
 
 from bridge.engine.results import After
-from bridge.inbound import Job
+from bridge.features.episodes.telling import EpisodeChange
 
 
-class AlertEdge(Job):
-    """The condition of an *alert* begins to hold, has *ended* or *is_unknown*: a message, queued by the bridge itself.
+class AlertEdge(EpisodeChange):
+    """The condition of an *alert* begins to hold, has *ended*, or it *is_unknown* since then whether it holds.
 
-    *user* is its owner. *said* is what was found, *facts* the numbers at that time. Its end is posted in the thread
-    *thread_ts* of the message about its beginning, at *since*; so is that it has been unknown since then.
-    *is_check*: only its owner's access is checked.
+    *user* is its owner, and *facts* the numbers at that time. *is_check*: only its owner's access is checked.
     """
 
-    is_of_owner: ClassVar[bool] = True
     tells_owner: ClassVar[bool] = True
     kind: Literal["alert"] = "alert"
     in_words: ClassVar[str] = "an alert"
     alert: str
-    since: AwareDatetime
     ended: AwareDatetime | None = None
-    said: str = ""
     facts: str = ""
-    thread_ts: str = ""
     is_check: bool = False
     is_unknown: bool = False
 

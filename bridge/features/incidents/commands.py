@@ -10,14 +10,12 @@ from bridge.engine.feature import Feature
 from bridge.engine.results import Done, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.features.deps import Deps
+from bridge.features.episodes.telling import tell, unless_posted
 from bridge.features.incidents import layout
 from bridge.features.incidents.records import IncidentChange, PostedIncident
-from bridge.features.incidents.watching import measure, report_troubles, stored_incident, watch
-from bridge.ids import side_id
+from bridge.features.incidents.watching import IncidentStore, measure, report_troubles, watch
 from bridge.queue.keys import INCIDENT, milliseconds
 from bridge.queue.scripting import epoch_ms
-from bridge.queue.writes import only_if
-from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
 
@@ -34,31 +32,32 @@ incidents.outcomes |= {"incident again": "posted an incident that's back", "inci
 @incidents.kind(IncidentChange)
 async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
     """Post an incident as it is now, or edit its message and say in its thread what has changed."""
-    incident = await stored_incident(deps, change.incident)
-    if incident is None or (change.does == "begins" and incident.post):
-        return Done("the incident is over" if incident is None else "the incident was posted")
+    incident = await IncidentStore(deps.scripts).get(change.incident)
+    if incident is None or incident.since is None:
+        return Done("the incident is over")
     what, facts = f"incident {change.does}", (incident.kind, incident.said, incident.since)
     reply = layout.on(*facts, incident.project_name)
     if incident.ended is not None:
         reply = layout.over(*facts, incident.ended, incident.project_name)
-    if change.does == "begins":
-        posted = PostedIncident(incident=change.incident, since=incident.since)
-        return Outcome(what=what, reply=reply, mark=MARK, after=(posted,))
-    tag = MessageTag(MARK, side_id(turn.id, "edit"))  # not this turn's own, which is looked for
-    await deps.edit(change.channel, change.thread_ts, reply, tag)
-    return Outcome(what=what, reply=layout.news(change), mark=MARK)
+    if change.does != "begins":
+        return await tell(deps, turn, change, reply, layout.news(change), what=what, mark=MARK)
+    if incident.post:
+        return Done("the incident was posted")
+    return Outcome(
+        what=what, reply=reply, mark=MARK, after=(PostedIncident(incident=incident.id, since=incident.since),)
+    )
 
 
 @incidents.once_posted(PostedIncident)
 async def posted(deps: Deps, turn: Turn, incident: PostedIncident, ts: str) -> None:
     """Store where an incident was posted."""
-    key, state = deps.scripts.keys.incident(incident.incident), {"since": str(epoch_ms(incident.since)), "post": ""}
-    turn.stage(*only_if(key, state, ("field", key, milliseconds(INCIDENT), "post", ts)))
+    key = deps.scripts.keys.incident(incident.incident)
+    turn.stage(*unless_posted(key, incident.since, ("field", key, milliseconds(INCIDENT), "post", ts)))
 
 
 @incidents.once_refused(PostedIncident)
 async def refused(deps: Deps, turn: Turn, incident: PostedIncident, error: str) -> None:
     """Note that Slack refused an incident's message, which is tried again later."""
     log.error("an incident can't be posted; see bridge check", extra={"incident": incident.incident, "error": error})
-    key, state = deps.scripts.keys.incident(incident.incident), {"since": str(epoch_ms(incident.since)), "post": ""}
-    turn.stage(*only_if(key, state, ("field", key, 0, "refused", str(epoch_ms(deps.now())))))
+    key, now = deps.scripts.keys.incident(incident.incident), str(epoch_ms(deps.now()))
+    turn.stage(*unless_posted(key, incident.since, ("field", key, 0, "refused", now)))

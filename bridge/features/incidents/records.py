@@ -7,25 +7,19 @@ from typing import ClassVar, Literal
 from pydantic import AwareDatetime
 
 from bridge.engine.results import After
-from bridge.inbound import Job
+from bridge.features.episodes.episode import Does
+from bridge.features.episodes.telling import EpisodeChange
 
 
-class IncidentChange(Job):
-    """An *incident* begins, changes, begins again or ends, *at* this moment: a message, queued by the bridge itself.
+class IncidentChange(EpisodeChange):
+    """What changes an *incident*, *at* this moment, for operators; *user* is ``""``."""
 
-    It's posted in the thread *thread_ts* of the message about its beginning, for operators; *user* is ``""``.
-    """
-
-    is_of_owner: ClassVar[bool] = True
     is_about_failures: ClassVar[bool] = True
     kind: Literal["incident"] = "incident"
     in_words: ClassVar[str] = "an incident"
     incident: str
-    does: Literal["begins", "changes", "again", "ends"]
+    does: Does
     at: AwareDatetime
-    since: AwareDatetime
-    said: str = ""
-    thread_ts: str = ""
 
 
 class PostedIncident(After, frozen=True):

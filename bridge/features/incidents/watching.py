@@ -10,31 +10,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
 from bridge.features.deps import Deps
-from bridge.features.incidents.incident import (
-    STATE,
-    Finding,
-    IncidentStep,
-    StoredIncident,
-    change,
-    from_text,
-    merged,
-    to_text,
-)
+from bridge.features.episodes.episode import EpisodeStep, Finding, step
+from bridge.features.episodes.telling import changed
+from bridge.features.incidents.incident import StoredIncident, from_text, merged, to_text
 from bridge.features.incidents.records import IncidentChange
 from bridge.features.reach import statistics_now
 from bridge.features.standing.kind import ASKED
+from bridge.features.standing.store import RecordStore
 from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
 from bridge.queue.reloads import Reloads
 from bridge.queue.scripting import epoch_ms, from_epoch_ms, pipelined
 from bridge.queue.status import oldest_message, processes_of, running
-from bridge.queue.writes import Write, only_if
+from bridge.queue.writes import Write
 from bridge.slack.blockkit.kit import counted, first_of
 
 log = logging.getLogger(__name__)
@@ -66,82 +61,64 @@ async def report_troubles(deps: Deps) -> None:
     troubles.available(now)
 
 
+class IncidentStore(RecordStore[StoredIncident]):
+    """The incidents of one namespace."""
+
+    listed, stored = "incidents", "incident"
+
+    @classmethod
+    def parse(cls, id_: str, fields: Mapping[str, str]) -> StoredIncident:
+        """Parse the ``incident:`` hash. Raises `RecordNotUnderstood`, also if it's long over."""
+        texts: Any = {text: fields.get(text, "") for text in ("said", "project_name", "channel")}
+        try:
+            incident = StoredIncident(id=id_, **StoredIncident.read(fields), **texts)
+        except ValueError as exc:
+            raise RecordNotUnderstood("incident") from exc
+        if incident.since is None:
+            raise RecordNotUnderstood("incident")
+        return incident
+
+
 async def watch(deps: Deps) -> None:
     """Compare what's found now with the stored incidents, and queue what has changed. Raises `StoreUnavailable`."""
     if not deps.ops_channel:
         return
-    found = merged(await findings(deps))
-    stored = await stored_incidents(deps)
-    now = deps.now()
+    found, now = merged(await findings(deps)), deps.now()
+    stored = {incident.id: incident for incident in await IncidentStore(deps.scripts).all()}
+    keys, lives = deps.scripts.keys, milliseconds(INCIDENT)
+    live = [keys.incidents(), *(keys.incident(name) for name, incident in stored.items() if incident.ended is None)]
+    await pipelined(deps.scripts.redis, lambda pipe: [pipe.pexpire(key, lives) for key in live])
     for name in dict.fromkeys([*found, *stored]):
-        incident = stored.get(name)
-        changed = change(incident, found.get(name), now, deps.ops_channel)
-        if changed is not None:
-            await _settle(deps, name, incident, changed, now)
+        incident = stored.get(name) or StoredIncident(id=name)
+        if (changes := step(incident, found.get(name), now)) is not None:
+            await _settle(deps, incident, changes, found.get(name), now)
 
 
-async def stored_incidents(deps: Deps) -> dict[str, StoredIncident]:
-    """Return the stored incidents by name, and keep those that are on. Raises `StoreUnavailable`."""
-    keys, redis, lives = deps.scripts.keys, deps.scripts.redis, milliseconds(INCIDENT)
-    names = [str(name) for name in await redis.zrange(keys.incidents(), 0, -1)]
-    records = await pipelined(redis, lambda pipe: [pipe.hgetall(keys.incident(name)) for name in names])
-    found, gone = dict[str, StoredIncident](), list[str]()
-    for name, fields in zip(names, records, strict=True):
-        try:
-            found[name] = StoredIncident.from_redis(name, fields)
-        except RecordNotUnderstood:  # over, or of another version
-            gone += [] if fields else [name]
-    live = [keys.incidents(), *(keys.incident(name) for name, one in found.items() if one.ended is None)]
-
-    def renew(pipe: Any) -> None:
-        for key in live:
-            pipe.pexpire(key, lives)
-        for name in gone:
-            pipe.zrem(keys.incidents(), name)
-
-    await pipelined(redis, renew)
-    return found
-
-
-async def stored_incident(deps: Deps, name: str) -> StoredIncident | None:
-    """Return an incident; None if it's long over. Raises `StoreUnavailable`."""
-    fields: Any = await deps.scripts.redis.hgetall(deps.scripts.keys.incident(name))
-    try:
-        return StoredIncident.from_redis(name, fields)
-    except RecordNotUnderstood:
-        return None
-
-
-async def _settle(deps: Deps, name: str, stored: StoredIncident | None, changed: IncidentStep, now: datetime) -> None:
-    """Make a change, and queue its message in the same step."""
-    writes = writes_of(deps, name, stored, changed, now)
-    if changed.does is None:
+async def _settle(
+    deps: Deps, before: StoredIncident, changes: EpisodeStep, found: Finding | None, now: datetime
+) -> None:
+    """Make a change, with what was *found*, and queue its message in the same step."""
+    keys, name, does, fields = deps.scripts.keys, before.id, changes.does, {**changes.fields}
+    if found is not None and (found.ended is None or does in {"begins", "again"}):  # an end shows what it was
+        fields |= {"said": found.said, "sign": found.sign, "project_name": found.project_name}
+        fields["changed"] = str(epoch_ms(now))
+    if does == "begins":
+        fields["channel"] = deps.ops_channel
+    after = IncidentStore.parse(name, {**before.fields, **fields})
+    since, lives = after.since or now, milliseconds(OVER if after.ended and after.is_closed else INCIDENT)
+    listed: Write = ("rank", keys.incidents(), milliseconds(INCIDENT), name, epoch_ms(since), 0)
+    writes = changed(keys.incident(name), before, fields, listed, lives=lives)
+    if does is None:
         await deps.inbox.write(*writes)
         return
-    fields = {**(stored.fields if stored else {}), **changed.fields}
-    after = StoredIncident.from_redis(name, fields)
-    at = after.ended if changed.does == "ends" and after.ended else now
+    at = after.ended if does == "ends" and after.ended else now
     body = IncidentChange(
-        team=deps.team, channel=after.channel, user="", incident=name, does=changed.does, at=at, since=after.since,
-        said=after.said, thread_ts="" if changed.does == "begins" else after.post,
+        team=deps.team, channel=after.channel, user="", incident=name, does=does, at=at, since=since,
+        said=after.said, thread_ts="" if does == "begins" else after.post,
     )  # fmt: skip
-    event = f"incident:{name}:{epoch_ms(now)}:{changed.does}"
+    event = f"incident:{name}:{epoch_ms(now)}:{does}"
     end = await deps.queue(body, event=event, why="the bridge looked for incidents", writes=writes)
-    log.warning("incident", extra={"incident": name, "does": changed.does, "put": end})
-
-
-def writes_of(
-    deps: Deps, name: str, stored: StoredIncident | None, changed: IncidentStep, now: datetime
-) -> tuple[Write, ...]:
-    """Return the writes that make a change, if the incident is still as it was read."""
-    keys, known = deps.scripts.keys, stored.fields if stored else {}
-    key = keys.incident(name)
-    is_over = bool(changed.fields.get("ended", known.get("ended", ""))) and changed.fields.get("closed") == "1"
-    lives = milliseconds(OVER if is_over else INCIDENT)
-    fields: list[Write] = [("field", key, lives, field, value) for field, value in changed.fields.items()]
-    if stored is None:
-        fields.append(("rank", keys.incidents(), milliseconds(INCIDENT), name, epoch_ms(now), 0))
-    return only_if(key, {field: known.get(field, "") for field in STATE}, *fields)
+    log.warning("incident", extra={"incident": name, "does": does, "put": end})
 
 
 # What there is

@@ -1,0 +1,1 @@
+"""What alerts and incidents share: something begins, may change, and is over, and people read that once."""
