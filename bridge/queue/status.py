@@ -161,6 +161,13 @@ def _project_of(body: str | None) -> str:
         return ""
 
 
+async def dead_letters(scripts: Scripts) -> tuple[int, datetime | None]:
+    """Return how many dead letters there are, and since when. Raises `StoreUnavailable`."""
+    key = scripts.keys.dead()
+    first: Any = await scripts.redis.zrange(key, 0, 0, withscores=True)
+    return (int(await scripts.redis.zcard(key)), from_epoch_ms(first[0][1])) if first else (0, None)
+
+
 async def oldest_message(scripts: Scripts) -> datetime | None:
     """Return when the oldest message was accepted that isn't answered yet, and doesn't wait for people.
 

@@ -17,7 +17,7 @@ from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
 from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
 from bridge.features.alerts.conditions import TypedAlert, read_alert
-from bridge.features.alerts.evaluating import check_owners, evaluate_all, own_facts, read
+from bridge.features.alerts.evaluating import check_owners, evaluate_all, look
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge, PostedAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
@@ -160,11 +160,9 @@ async def _preview(
     )  # fmt: skip
     if (same := await _same(deps, spec, editing)) is not None:
         return same
-    drafted = [StoredAlert("preview", spec)]
-    own, since = await own_facts(deps, drafted), deps.now() - _PREVIEWED
-    readings = await read(deps, turn.project, drafted, own, since=since if condition.is_of_statistics else None)
+    since = deps.now() - _PREVIEWED if condition.is_of_statistics else None
+    readings, verdict = await look(deps, turn.project, spec, since=since)
     would_have = preview(spec, readings.past.snapshots, readings)
-    verdict = readings.evaluate(condition, zone=spec.clock, target=target)
     facts = spec.model_dump(exclude_defaults=True, exclude={"team", "owner", "project"})
     value = json.dumps(facts | ({_EDITS: editing} if editing else {}), ensure_ascii=False)
     is_known, is_new = verdict.may_hold, not editing
@@ -191,7 +189,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     await deps.policy.require(turn.asked("alert"))
     try:
         spec = AlertSpec.model_validate_json(click.value)
-        condition, editing = spec.parsed, str(json.loads(click.value).get(_EDITS) or "")
+        _condition, editing = spec.parsed, str(json.loads(click.value).get(_EDITS) or "")
     except (ValidationError, BadAlert) as exc:
         raise ControlNotUnderstood(click.action_id) from exc
     before = await changeable(deps, turn, ALERTS, editing) if editing else None
@@ -208,11 +206,9 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         return shown(layout.not_set_up(BadAlert("many", f"{MOST_ALERTS:,}")), "BadAlert")
     stored = StoredAlert(before.id if before else turn.id, spec)
     await save_as(ALERTS, deps, turn, stored, before)
-    readings = await read(deps, turn.project, [stored], await own_facts(deps, [stored]))
-    verdict = readings.evaluate(condition, zone=spec.clock, target=spec.target)
-    is_known = verdict.may_hold
+    _readings, verdict = await look(deps, turn.project, spec)
     warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
-    reply = layout.set_up(stored, verdict.said, is_known=is_known, is_new=before is None, warning=warning)
+    reply = layout.set_up(stored, verdict.said, is_known=verdict.may_hold, is_new=before is None, warning=warning)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
     return shown(reply, "alert changed" if before else "alert set up", named("alert", stored.id, stored.called))
 

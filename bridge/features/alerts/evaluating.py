@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bridge.engine.results import TryLater
@@ -20,7 +20,7 @@ from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hour
 from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
-from bridge.features.episodes.episode import step
+from bridge.features.episodes.episode import EpisodeStep, step
 from bridge.features.episodes.telling import changed
 from bridge.features.reach import statistics_now
 from bridge.features.standing.pauses import tell_of_removal
@@ -30,50 +30,46 @@ from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of, reading_of
 from bridge.project.connection import ProjectConnection
 from bridge.queue.scripting import epoch_ms
-from bridge.queue.status import oldest_message
+from bridge.queue.status import dead_letters, oldest_message
 
 log = logging.getLogger(__name__)
 
 
 async def evaluate_all(deps: Deps) -> None:
     """Evaluate the alerts of all projects; a slow one holds up no other. Raises `StoreUnavailable`."""
-    stored = [one for one in await AlertStore(deps.scripts).all() if not one.paused]
-    if not stored:
+    store = AlertStore(deps.scripts)
+    alerts = [alert for alert in await store.all() if not alert.paused]
+    if not alerts:
         return
-    own = await own_facts(deps, stored)
-    for one in stored:
-        is_served = deps.projects.get(one.spec.project) is not None
-        if is_served is one.is_gone:  # that's news
-            await _tell_of_project(deps, one, is_served=is_served)
-    of_project = [(each, [one for one in stored if one.spec.project == each.key]) for each in deps.projects.connections]
+    own = await own_facts(deps, [alert.spec for alert in alerts])
+    for alert in alerts:
+        is_served = deps.projects.get(alert.spec.project) is not None
+        if is_served and alert.is_gone:
+            await deps.inbox.write(*store.has_project(alert.id))
+        elif not is_served and not alert.is_gone:  # told once a day if processes don't serve the same ones
+            await tell_of_removal(deps, ALERTS, alert, event=f"removed:{alert.id}:{hour_of(deps.now()) // 24}")
+    of_project = [
+        (project, [alert for alert in alerts if alert.spec.project == project.key]) for project in deps.projects
+    ]
     evaluations = (_evaluate(deps, project, theirs, own) for project, theirs in of_project if theirs)
     for failed in filter(None, await asyncio.gather(*evaluations, return_exceptions=True)):
         raise failed
 
 
-async def _tell_of_project(deps: Deps, alert: StoredAlert, *, is_served: bool) -> None:
-    """Tell an alert's owner that its project was removed; it goes on once that's back."""
-    if is_served:
-        await deps.inbox.write(*AlertStore(deps.scripts).has_project(alert.id))
-        return
-    event = f"removed:{alert.id}:{hour_of(deps.now()) // 24}"  # once a day if processes don't serve the same ones
-    await tell_of_removal(deps, ALERTS, alert, event=event)
-
-
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:
-    """Evaluate the *alerts* of one project."""
-    readings = await read(deps, project, alerts, own)
+    """Evaluate the *alerts* of one project, and queue what has changed."""
+    readings = await read(deps, project, [alert.spec for alert in alerts], own)
     for alert in alerts:
         verdict = readings.evaluate(alert.spec.parsed, zone=alert.spec.clock, target=alert.spec.target)
-        await _settle(deps, alert, verdict, readings)
+        if (changes := step(alert, verdict.found(readings.now), readings.now)) is not None:
+            await _settle(deps, alert, changes, verdict, readings)
 
 
-async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings: Readings) -> None:
-    """Queue what has changed, in the step that changes the alert's state."""
+async def _settle(
+    deps: Deps, alert: StoredAlert, changes: EpisodeStep, verdict: Evaluation, readings: Readings
+) -> None:
+    """Make a change, and queue its message in the same step."""
     now, spec = readings.now, alert.spec
-    changes = step(alert, verdict.found(now), now)
-    if changes is None:
-        return
     writes, does = changed(deps.scripts.keys.alert(alert.id), alert, changes.fields), changes.does
     if does is None:
         await deps.inbox.write(*writes)
@@ -91,19 +87,14 @@ async def _settle(deps: Deps, alert: StoredAlert, verdict: Evaluation, readings:
 
 
 async def read(
-    deps: Deps,
-    project: ProjectConnection,
-    alerts: Iterable[StoredAlert],
-    own: OwnFacts,
-    *,
-    since: datetime | None = None,
+    deps: Deps, project: ProjectConnection, specs: Sequence[AlertSpec], own: OwnFacts, *, since: datetime | None = None
 ) -> Readings:
-    """Read the statistics of a project once, and the snapshots that *alerts* need, or all *since* a moment.
+    """Read the statistics of a project once, and the snapshots that alerts need, or all *since* a moment.
 
     Raises `StoreUnavailable`.
     """
     statistics, now = deps.statistics(project), deps.now()
-    conditions = [(one.spec.parsed, one.spec.clock) for one in alerts]
+    conditions = [(spec.parsed, spec.clock) for spec in specs]
     _whole, hours = await statistics.store.hours()
     wanted = {hour for hour in hours if since is not None and hour >= hour_of(since)}
     of_numbers = set[int]()
@@ -121,17 +112,23 @@ async def read(
     return Readings(now, current, past, recorded, down_since, own, project.key)
 
 
-async def own_facts(deps: Deps, alerts: Sequence[StoredAlert]) -> OwnFacts:
-    """Read what the bridge knows itself, as far as *alerts* need it. Raises `StoreUnavailable`."""
-    conditions = [one.spec.parsed for one in alerts]
-    subjects = {one.subject for one in conditions}
-    dead = 0
-    if "failed work" in subjects:
-        dead = int(await deps.scripts.redis.zcard(deps.scripts.keys.dead()))
+async def own_facts(deps: Deps, specs: Sequence[AlertSpec]) -> OwnFacts:
+    """Read what the bridge knows itself, as far as alerts need it. Raises `StoreUnavailable`."""
+    conditions = [spec.parsed for spec in specs]
+    subjects = {condition.subject for condition in conditions}
+    dead, _since = await dead_letters(deps.scripts) if "failed work" in subjects else (0, None)
     oldest = await oldest_message(deps.scripts) if "oldest" in subjects else None
-    kinds = sorted({one.of or "workflow" for one in conditions if one.is_of_turns})
+    kinds = sorted({condition.of or "workflow" for condition in conditions if condition.is_of_turns})
     ended = await WorkStore(deps.scripts).ended(deps.now() - LONGEST_OF_TURNS, *kinds)
     return OwnFacts(dead, oldest, ended)
+
+
+async def look(
+    deps: Deps, project: ProjectConnection, spec: AlertSpec, *, since: datetime | None = None
+) -> tuple[Readings, Evaluation]:
+    """Read what one alert needs (`read`), and evaluate it. Raises `StoreUnavailable`."""
+    readings = await read(deps, project, [spec], await own_facts(deps, [spec]), since=since)
+    return readings, readings.evaluate(spec.parsed, zone=spec.clock, target=spec.target)
 
 
 def in_words(readings: Readings) -> str:
@@ -143,30 +140,24 @@ def in_words(readings: Readings) -> str:
     return f"Statistics at {readings.now.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {numbers}."
 
 
-async def may_have(deps: Deps, spec: AlertSpec) -> str | None:
-    """Return why an alert's owner may no longer have it, or None if they may. Raises `TryLater`."""
-    try:
-        wanted = await ALERTS.rights(deps, spec)
-    except ProjectError as exc:
-        raise TryLater from exc
-    return await deps.refusal_now(spec.owner, spec.channel, *wanted)
-
-
 async def check_owners(deps: Deps) -> None:
     """Queue a check of each alert whose owner or channel no longer has access, which pauses it.
 
     Raises `StoreUnavailable`.
     """
-    hour = hour_of(deps.now())
+    now = deps.now()
     for alert in await AlertStore(deps.scripts).all():
         spec = alert.spec
-        try:
-            if alert.paused or not await may_have(deps, spec):
-                continue
-        except TryLater:  # Slack doesn't say; it's asked again before anything is posted
+        if alert.paused:
             continue
-        check = AlertEdge(
-            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
-            since=deps.now(), is_check=True,
-        )  # fmt: skip
-        await deps.inbox.put(check, event=f"alert:{alert.id}:{hour}:check", why="its owner may no longer have it")
+        try:
+            refusal = await deps.refusal_now(spec.owner, spec.channel, *await ALERTS.rights(deps, spec))
+        except (ProjectError, TryLater):  # that's unknown; it's asked again before anything is posted
+            continue
+        if refusal:
+            check = AlertEdge(
+                team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
+                since=now, is_check=True,
+            )  # fmt: skip
+            event = f"alert:{alert.id}:{hour_of(now)}:check"
+            await deps.inbox.put(check, event=event, why="its owner may no longer have it")

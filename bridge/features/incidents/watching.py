@@ -1,8 +1,6 @@
 """Look for incidents twice a minute, in one process, and queue what has changed.
 
 Each process reports what only it knows (its token, its HTTP server, its file) every few seconds; the rest is looked up.
-The step that queues a message also changes the incident's state, if that's still as it was read. So however many
-processes there are, and whichever of them dies, each change gets exactly one turn.
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ from bridge.project.connection import ProjectConnection
 from bridge.queue.keys import INCIDENT, OVER, REPLICATED, TROUBLES, milliseconds
 from bridge.queue.redis.condition import NEARLY_FULL, RedisCondition, condition_of
 from bridge.queue.reloads import Reloads
-from bridge.queue.scripting import epoch_ms, from_epoch_ms, pipelined
-from bridge.queue.status import oldest_message, processes_of, running
+from bridge.queue.scripting import epoch_ms, pipelined
+from bridge.queue.status import dead_letters, oldest_message, processes_of, running
 from bridge.queue.writes import Write
 from bridge.slack.blockkit.kit import counted, first_of
 
@@ -201,12 +199,9 @@ def of_redis(condition: RedisCondition, *, had_replicas: bool) -> dict[str, str]
 
 async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
     """Return what's wrong with what's queued and with what's set up."""
-    keys, redis = deps.scripts.keys, deps.scripts.redis
     found = []
-    dead = int(await redis.zcard(keys.dead()))
-    first: Any = await redis.zrange(keys.dead(), 0, 0, withscores=True)
-    if dead:
-        since = from_epoch_ms(first[0][1]) if first else now
+    dead, since = await dead_letters(deps.scripts)
+    if since is not None:
         words = counted(dead, "message or command") if dead == 1 else f"{dead:,} messages or commands"
         found.append(Finding("dead", min(since, now), words, str(dead)))
     paused = {kind: len([why for why in await kind.paused(deps) if why != ASKED]) for kind in deps.standing}
