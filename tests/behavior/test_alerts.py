@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from datetime import timedelta
@@ -19,7 +18,6 @@ from bridge.features.alerts.store import AlertStore
 from bridge.features.registry import features
 from bridge.features.standing.portable import portable
 from bridge.features.statistics.snapshots import Snapshot, hour_of, moment_of
-from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
 from bridge.slack.parts import Place
 from support.harness import SUPPORT, WORKFLOW, Harness, Posted
@@ -77,34 +75,6 @@ async def fires(harness: Harness, **more: Any) -> Posted:
     return post
 
 
-async def test_an_edge_is_posted_once_while_it_lasts(harness: Harness) -> None:
-    await set_up(harness)
-    await a_minute_later(harness)
-    assert posts(harness) == []
-
-    runs(harness, 6000)
-    for _ in range(3):
-        await a_minute_later(harness)
-
-    (post,) = posts(harness)
-    assert post.place == Place(GENERAL)
-    assert post.text == "⚠️ runs &gt; 5000: 6,000 runs."
-
-
-async def test_recovery_is_a_reply_and_edits_the_post(harness: Harness) -> None:
-    first = await fires(harness)
-
-    runs(harness, 10)
-    for _ in range(3):
-        await a_minute_later(harness)
-
-    edited, reply = posts(harness)
-    assert (edited.ts, reply.place) == (first.ts, Place(GENERAL, first.ts))
-    assert edited.text == "✅ runs &gt; 5000 is over. It lasted 1 min."
-    assert reply.text == "✅ Recovered after 1 min: 10 runs."
-    assert (await state(harness)).since is None
-
-
 async def test_all_alerts_cost_one_read_of_the_statistics(harness: Harness) -> None:
     for condition in ("runs > 1", "prompts > 100", "stale 6h", "service down 5m", "runs < 1 in 24h"):
         await set_up(harness, condition)
@@ -131,58 +101,6 @@ async def test_a_number_that_goes_up_and_down_cools_off(harness: Harness) -> Non
     begun = [one for one in posts(harness) if not one.place.thread_ts]
     assert len(begun) == 2
     assert timedelta(minutes=10) < COOLING < timedelta(minutes=20)
-
-
-@pytest.mark.parametrize("others", [1, 7])
-async def test_one_of_many_processes_posts_an_edge(harness: Harness, others: int) -> None:
-    await set_up(harness)
-    runs(harness, 6000)
-    names = [f"p{number}" for number in range(others + 1)]
-    deps = [harness.parts(name).turns.deps for name in names]
-
-    await asyncio.gather(*(JOB.handler(one) for one in deps))  # as if all had claimed the minute
-    await asyncio.gather(*(harness.work(name) for name in names))
-
-    assert len(posts(harness)) == 1
-
-
-async def test_a_recovery_of_a_killed_process_is_posted_once(harness: Harness) -> None:
-    first = await fires(harness)
-    runs(harness, 10)
-    harness.store.clock.time += MINUTE
-    await evaluate(harness)
-
-    await harness.finish_despite_a_kill("edit")
-    await a_minute_later(harness)
-
-    edited, reply = posts(harness)
-    assert edited.text.startswith("✅")
-    assert reply.place == Place(GENERAL, first.ts)
-
-
-async def test_a_recovery_waits_for_the_post(harness: Harness) -> None:
-    await set_up(harness)
-    runs(harness, 6000)
-    await evaluate(harness)
-    runs(harness, 10)
-    harness.store.clock.time += MINUTE
-    await evaluate(harness)
-    assert (await state(harness)).since is not None, "its post is still queued"
-
-    await harness.work()
-    await a_minute_later(harness)
-
-    assert [one.text[:1] for one in posts(harness)] == ["✅", "✅"]
-
-
-async def test_a_deleted_post_does_not_hold_up_the_recovery(harness: Harness) -> None:
-    await fires(harness)
-    harness.slack.faults.on("chat.update", Error("message_not_found"))
-    runs(harness, 10)
-
-    await a_minute_later(harness)
-
-    assert posts(harness)[-1].text.startswith("✅ Recovered")
 
 
 @pytest.mark.parametrize("choice", ["1h", "1d"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -113,25 +112,6 @@ async def test_metrics_show_redis_and_dead_replicas_also_without_a_channel(harne
     } <= set(worse)  # fmt: skip
 
 
-async def test_without_trouble_nothing_is_posted(harness: Harness) -> None:
-    for _ in range(3):
-        await a_minute_later(harness)
-
-    assert posts(harness) == []
-
-
-async def test_an_incident_is_one_message_while_it_lasts(harness: Harness) -> None:
-    await begins(harness)
-    for _ in range(10):
-        await a_minute_later(harness)
-
-    (post,) = posts(harness)
-    assert post.place == Place(OPS)
-    assert post.text == "⚠️ Some work couldn't be finished: 1 message or command."
-    assert "bridge dead list" in str(post.blocks)
-    assert "Find out why there was no answer" in str(post.blocks)
-
-
 async def test_a_change_is_a_reply_and_an_edit(harness: Harness) -> None:
     first = await begins(harness)
     await dead(harness, 3)
@@ -140,17 +120,6 @@ async def test_a_change_is_a_reply_and_an_edit(harness: Harness) -> None:
     edited, reply = posts(harness)
     assert (edited.ts, edited.text) == (first.ts, "⚠️ Some work couldn't be finished: 3 messages or commands.")
     assert (reply.place, reply.text) == (Place(OPS, first.ts), "Now: 3 messages or commands")
-
-
-async def test_the_end_is_a_reply_and_an_edit(harness: Harness) -> None:
-    first = await begins(harness)
-    await dead(harness, 0)
-    for _ in range(3):
-        await a_minute_later(harness)
-
-    edited, reply = posts(harness)
-    assert (edited.ts, edited.text) == (first.ts, "✅ Over: there was work that couldn't be finished, for 2 min.")
-    assert (reply.place, reply.text) == (Place(OPS, first.ts), "✅ Over after 2 min.")
 
 
 async def test_an_incident_that_is_back_uses_the_same_message(harness: Harness) -> None:
@@ -182,50 +151,6 @@ async def test_an_incident_long_after_its_end_is_a_new_one(harness: Harness) -> 
 
 async def _is_gone(harness: Harness) -> bool:
     return not await harness.store.redis.exists(harness.store.scripts.keys.incident("dead"))
-
-
-@pytest.mark.parametrize("others", [1, 7])
-async def test_one_of_many_processes_posts_an_incident(harness: Harness, others: int) -> None:
-    await dead(harness)
-    names = [f"p{number}" for number in range(others + 1)]
-    for does in ("begins", "ends"):
-        deps = [harness.parts(name).turns.deps for name in names]
-        await asyncio.gather(*(WATCH.handler(one) for one in deps))  # as if all had claimed the minute
-        await asyncio.gather(*(harness.work(name) for name in names))
-        if does == "begins":
-            assert len(posts(harness)) == 1
-        await dead(harness, 0)
-
-    assert len(posts(harness)) == 2
-
-
-@pytest.mark.parametrize("killed_at", ["claim", "before the post", "after the post"])
-async def test_an_incident_of_a_killed_process_is_posted_once(harness: Harness, killed_at: str) -> None:
-    await dead(harness)
-    await watch(harness)
-
-    await harness.finish_despite_a_kill(killed_at)
-    await a_minute_later(harness)
-
-    assert len(posts(harness)) == 1
-    await dead(harness, 0)
-    await a_minute_later(harness)
-    assert posts(harness)[0].text.startswith("✅")
-
-
-@pytest.mark.parametrize("killed_at", ["claim", "edit", "before the reply", "after the reply"])
-async def test_an_end_of_a_killed_process_is_posted_once(harness: Harness, killed_at: str) -> None:
-    first = await begins(harness)
-    await dead(harness, 0)
-    harness.store.clock.time += MINUTE
-    await watch(harness)
-
-    await harness.finish_despite_a_kill(killed_at)
-    await a_minute_later(harness)
-
-    edited, reply = posts(harness)
-    assert edited.text.startswith("✅")
-    assert reply.place == Place(OPS, first.ts)
 
 
 async def test_an_incident_over_before_its_post_is_posted_as_over(harness: Harness) -> None:
@@ -275,16 +200,6 @@ async def test_a_refused_post_is_no_dead_letter_and_is_tried_again(harness: Harn
 
     assert len(posts(harness)) == 1
     await dead(harness, 0)
-
-
-async def test_a_deleted_message_does_not_hold_up_the_end(harness: Harness) -> None:
-    await begins(harness)
-    harness.slack.faults.on("chat.update", Error("message_not_found"))
-    await dead(harness, 0)
-
-    await a_minute_later(harness)
-
-    assert posts(harness)[-1].text.startswith("✅ Over after")
 
 
 @pytest.mark.parametrize(("status", "why"), [(503, ""), *[(one, f": {REJECTED}") for one in (401, 403)]])

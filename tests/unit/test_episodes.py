@@ -113,15 +113,3 @@ def test_an_end_is_stored_with_its_time(before: Episode, found: Finding | None, 
 
     assert changes is not None
     assert changes.fields == fields
-
-
-def test_a_flapping_alert_is_posted_once_in_a_while() -> None:
-    fields, posts = dict[str, str](), 0
-    for minute in range(120):
-        now = NOW + minute * MINUTE
-        changes = step(alert(**fields), None if minute % 2 else Finding("alert", now), now)
-        if changes is not None:
-            posts += changes.does == "begins"
-            fields |= {**changes.fields, "post": "1.2"}
-
-    assert posts == 8
