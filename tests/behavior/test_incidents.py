@@ -244,6 +244,18 @@ async def test_a_bad_row_is_an_incident_until_it_is_gone(harness: Harness) -> No
     assert posts(harness)[0].text.startswith("✅")
 
 
+async def test_a_bad_row_that_cannot_be_read_again_stays_an_incident(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT, {"name": "No ID"}]
+    harness.monotonic += 10
+    await a_minute_later(harness)
+
+    harness.service.always = httpx.Response(503)
+    harness.monotonic += 10
+    await a_minute_later(harness)
+
+    assert posts(harness)[0].text.startswith("⚠️ The project service sent data I can't read")
+
+
 async def test_paused_things_are_an_incident(harness: Harness) -> None:
     store = AlertStore(harness.store.scripts)
     spec = AlertSpec(condition="runs > 1", team=TEAM, channel=GENERAL, owner=BOB)

@@ -81,12 +81,13 @@ async def watch(deps: Deps) -> None:
     """Compare what's found now with the stored incidents, and queue what has changed. Raises `StoreUnavailable`."""
     if not deps.ops_channel:
         return
-    found, now = merged(await findings(deps)), deps.now()
+    (findings, unknown), now = await _findings(deps), deps.now()
+    found = merged(findings)
     stored = {incident.id: incident for incident in await IncidentStore(deps.scripts).all()}
     keys, lives = deps.scripts.keys, milliseconds(INCIDENT)
     live = [keys.incidents(), *(keys.incident(name) for name, incident in stored.items() if incident.ended is None)]
     await pipelined(deps.scripts.redis, lambda pipe: [pipe.pexpire(key, lives) for key in live])
-    for name in dict.fromkeys([*found, *stored]):
+    for name in dict.fromkeys([*found, *(name for name in stored if name not in unknown)]):
         incident = stored.get(name) or StoredIncident(id=name)
         if (changes := step(incident, found.get(name), now)) is not None:
             await _settle(deps, incident, changes, found.get(name), now)
@@ -122,12 +123,14 @@ async def _settle(
 # What there is
 
 
-async def findings(deps: Deps) -> list[Finding]:
-    """Return what's wrong now. Raises `StoreUnavailable`."""
-    now = deps.now()
-    found = [*await _reported(deps), *await _of_redis(deps, now), *await _of_work(deps, now)]
-    services = await asyncio.gather(*(_of_service(deps, project, now) for project in deps.projects))
-    return [*found, *(one for each in services for one in each)]
+async def _findings(deps: Deps) -> tuple[list[Finding], set[str]]:
+    """Return what's wrong now, and the names of what can't be looked up now. Raises `StoreUnavailable`."""
+    now, unknown = deps.now(), set[str]()
+    findings = [*await _reported(deps), *await _of_redis(deps, now), *await _of_work(deps, now)]
+    for of_service, rows in await asyncio.gather(*(_of_service(deps, project, now) for project in deps.projects)):
+        findings += of_service
+        unknown.add(rows)
+    return findings, unknown
 
 
 async def _reported(deps: Deps) -> list[Finding]:
@@ -214,20 +217,21 @@ async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
     return found
 
 
-async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> list[Finding]:
-    """Return what's wrong with a project's service."""
+async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> tuple[list[Finding], str]:
+    """Return what's wrong with a project's service, and the name of what can't be looked up, if there's any."""
     about: dict[str, Any] = {"project": project.key, "project_name": project.name if deps.projects.is_several else ""}
+    rows = Finding("rows", now, **about)
     stats, down_since = await statistics_now(deps, project)
     if down_since is not None and now - down_since >= _DOWN_FOR:
         said = "it rejects the bridge's key (401 or 403)" if project.client.rejects_key else ""
-        return [Finding("down", down_since, said, said, **about)]
+        return [Finding("down", down_since, said, said, **about)], rows.name
     if stats is None:
-        return []
+        return [], rows.name
     try:
         await project.catalog.get_agents()
         await project.catalog.get_workflows()
     except ProjectError:  # if that's an outage, it's found the next time
-        return []
+        return [], rows.name
     unusable = [f"{operation}: {one}" for operation, problems in project.client.unusable.items() for one in problems]
     said = first_of(unusable, _MOST_NAMED, "; ")
-    return [Finding("rows", now, said, said, **about)] if unusable else []
+    return [rows._replace(said=said, sign=said)] if unusable else [], ""
