@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import typer
 from pydantic import SecretStr
@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import OWN, Config, Place, path_of
+from bridge.config import OWN, Config, Place, ProjectKey, path_of
 from bridge.config_tables import RuleTable, TomlTable
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.features.alerts.conditions import in_units
@@ -36,6 +36,11 @@ _LOOK_AGAIN: Final = 0.2  # seconds
 TABLES: Final = ("rules", "channels", "agents", "limits")
 """The tables of the operator's file besides those of projects, as fields of `bridge.config.Config`."""
 
+_OF_A_PROJECT: Final = ("name", "base_url", "api_key", "channels", *OWN, "repeat", "keys")
+_ALWAYS_SHOWN: Final = _OF_A_PROJECT[:4]  # though not set
+_OF_THE_DEFAULT: Final = {"base_url": "PROJECT_BASE_URL", "api_key": "PROJECT_API_KEY"} | {
+    name: f"BRIDGE_{name.upper()}" for name in OWN
+}
 _NONE_RUNS: Final = "No bridge is running."
 
 config = typer.Typer(
@@ -73,24 +78,21 @@ def show_all(*, as_json: JsonOption = False) -> None:
     problems = problems_of(environ, slips)
     with suppress(ConfigurationError):  # it's among the problems
         found = config_of(environ)
-    settings = settings_of(environ, places)
-    projects = projects_of(found, settings) if found else []
+    sections = {"settings": settings_of(environ, places)}
+    sections |= tables_of(found, sections["settings"]) if found else {kind: [] for kind in ("projects", *TABLES)}
+    file = str(found.file) if found and found.file else None
 
     async def show() -> int:
         processes = await _processes(well_formed(environ))
         if as_json:
-            shown = {
-                "ok": not problems,
-                "problems": problems,
-                "settings": settings,
-                "file": str(found.file) if found and found.file else None,
-                "projects": projects,
-                **(tables_of(found) if found else dict.fromkeys(TABLES, ())),
-                "processes": None if processes is None else for_programs(processes),
-            }
-            out(to_json(shown, indent=2))
+            used = None if processes is None else for_programs(processes)
+            out(
+                to_json(
+                    {"ok": not problems, "problems": problems, "file": file, **sections, "processes": used}, indent=2
+                )
+            )
         else:
-            out("\n".join([*_table(settings, projects, found), *_states(processes, found)]), signs=True)
+            out("\n".join([*_table(sections, file), *_states(processes, found)]), signs=True)
         return complain([ConfigurationError(problems)]) if problems else 0
 
     raise typer.Exit(run(show))
@@ -110,12 +112,12 @@ def reload_all(*, as_json: JsonOption = False) -> None:
         request, until = await reloads.request(), time.monotonic() + _ANSWERED_IN
         while True:
             reports = await reloads.reports(await running(scripts))
-            answered = {name: one for name, one in reports.items() if one and one.request == request}
+            answered = {name: used for name, used in reports.items() if used and used.request == request}
             if len(answered) == len(reports) or time.monotonic() > until:
                 break
             await asyncio.sleep(_LOOK_AGAIN)
-        refused = [name for name, one in answered.items() if one.problems]
-        unknown = any(one.unknown for one in answered.values())
+        refused = [name for name, used in answered.items() if used.problems]
+        unknown = any(used.unknown for used in answered.values())
         if as_json:
             processes = for_programs({name: answered.get(name) for name in reports})
             is_well = len(answered) == len(reports) > 0 == len(refused) and not unknown
@@ -143,56 +145,34 @@ def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[V
         source = ", ".join([variable] * (variable != name) + [places.get(variable, "--embedded-redis")])
         if value is None and variable:
             shown: str | None = "invalid"
-        elif not value and not isinstance(value, int):  # and no time, which is never 0 by default
-            shown = None
-        elif SecretStr in (field.annotation, *get_args(field.annotation)):
-            shown = "set"
-        elif variable == name:
+        elif variable == name and not isinstance(value, SecretStr):
             shown = environ[name].strip()
-        elif isinstance(value, frozenset):
-            shown = ",".join(sorted(value))
         else:
-            shown = str(field.default if not variable and isinstance(value, timedelta) else value)
-        listed.append(Value(name, shown, source if variable else "" if shown is None else "default"))
+            shown = _in_words(value) if variable or not isinstance(value, timedelta) else field.default
+        listed.append(Value(name, shown or None, source if variable else "default" if shown else ""))
     return listed
 
 
-_ALWAYS_SHOWN: Final = ("name", "base_url", "api_key", "channels")  # of a project, though not set
-
-
-def projects_of(found: Config, settings: list[Value]) -> list[dict[str, Any]]:
-    """List the projects, each with the sources of its values."""
-    known, file = {one.name: one.source for one in settings}, str(found.file or "")
-    variables = {"base_url": "PROJECT_BASE_URL", "api_key": "PROJECT_API_KEY"}
-    variables |= {name: f"BRIDGE_{name.upper()}" for name in OWN}
-    listed = []
-    for project in found.projects:
-        values = {
-            "name": project.name,
-            "base_url": project.base_url or None,
-            "api_key": "set" if project.api_key.get_secret_value() else None,
-            "channels": sorted(project.channels),
-            **{name: getattr(project, name) or None for name in OWN},
-            "repeat": list(project.repeat),
-            "keys": [{"name": key.name, "who": list(key.who)} for key in project.keys],
-        }
-        sources = {name: file if value else "" for name, value in values.items()}
-        if project.name == project.id:
-            sources["name"] = "default"
-        if project.id == DEFAULT:
-            sources |= {name: known[variable] for name, variable in variables.items()}
-        listed.append({"id": project.id, **values, "sources": sources})
-    return listed
-
-
-def tables_of(found: Config) -> dict[str, list[Value]]:
-    """List what the file's `TABLES` set, each value with its source; rules and limits are numbered from 1."""
-    listed: dict[str, list[Value]] = {}
+def tables_of(found: Config, settings: list[Value]) -> dict[str, list[Value]]:
+    """List what the projects have, and what the file's `TABLES` set; rules and limits are numbered from 1."""
+    listed = {"projects": list(_of_projects(found, {setting.name: setting for setting in settings}))}
     for kind in TABLES:
         tables = getattr(found, kind)
         items = tables.items() if isinstance(tables, Mapping) else enumerate(tables)
-        listed[kind] = [one for key, table in items for one in _values_in(found, (kind, key), table)]
+        listed[kind] = [value for key, table in items for value in _values_in(found, (kind, key), table)]
     return listed
+
+
+def _of_projects(found: Config, settings: Mapping[str, Value]) -> Iterator[Value]:
+    for project in found.projects:
+        for name in _OF_A_PROJECT:
+            value = Value(f"{project.id}.{name}", _in_words(getattr(project, name)) or None, str(found.file))
+            if project.id == DEFAULT and name in _OF_THE_DEFAULT:
+                value = replace(settings[_OF_THE_DEFAULT[name]], name=value.name)
+            elif name == "name" and project.name == project.id:
+                value = replace(value, source="default")
+            if value.value or name in _ALWAYS_SHOWN:
+                yield value if value.value else replace(value, source="")
 
 
 def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
@@ -201,8 +181,7 @@ def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
         for key, value in given.items():
             yield from _values_in(found, (*place, key), value)
     elif not isinstance(given, TomlTable):
-        listed = given if isinstance(given, tuple) else (given,)
-        yield Value(path_of(place), ", ".join(_as_written(one) for one in listed), str(found.file))
+        yield Value(path_of(place), _in_words(given), str(found.file))
     elif isinstance(given, RuleTable) and not given.model_fields_set:
         yield Value(path_of(place), in_words(Rule(), {}), str(found.file))
     else:
@@ -214,15 +193,28 @@ def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
                 yield replace(next(_values_in(found, at, value)), source="default")
 
 
-def _as_written(value: object) -> str:
-    if isinstance(value, timedelta):
-        return in_units(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _in_words(value: object) -> str:
+    """Return a value as it's written in the file, without secrets; ``""`` if it isn't set."""
+    match value:
+        case None:
+            return ""
+        case SecretStr():
+            return "set" if value.get_secret_value() else ""
+        case ProjectKey():
+            return f"{value.name} for {', '.join(value.who)}"
+        case tuple() | frozenset():
+            listed = value if isinstance(value, tuple) else sorted(value)
+            return ("; " if any(isinstance(item, ProjectKey) for item in listed) else ", ").join(map(_in_words, listed))
+        case timedelta():
+            return in_units(value)
+        case bool():
+            return str(value).lower()
+    return str(value)
 
 
 def for_programs(processes: Mapping[str, InForce | None]) -> list[dict[str, Any]]:
     """Return what each process uses, for JSON."""
-    return [{"name": name, "in_force": one and asdict(one)} for name, one in processes.items()]
+    return [{"name": name, "in_force": used and asdict(used)} for name, used in processes.items()]
 
 
 async def _processes(values: Mapping[str, Any]) -> dict[str, InForce | None] | None:
@@ -236,65 +228,55 @@ async def _processes(values: Mapping[str, Any]) -> dict[str, InForce | None] | N
         return None
 
 
-def _table(settings: list[Value], projects: list[dict[str, Any]], found: Config | None) -> list[str]:
-    rows = [(one.name, one.source, one.value or "not set") for one in settings]
-    headings = {len(rows): "Projects"} if projects else {}
-    for one in projects:
-        values = {**one, **{name: ", ".join(one[name]) for name in ("channels", "repeat")}}
-        values["keys"] = "; ".join(f"{key['name']} for {', '.join(key['who'])}" for key in one["keys"])
-        rows += [
-            (f"{one['id']}.{name}", place, values[name] or "not set")
-            for name, place in one["sources"].items()
-            if values[name] or name in _ALWAYS_SHOWN
-        ]
-    for kind, values_of in tables_of(found).items() if found else ():
-        if values_of:
-            headings[len(rows)] = kind.capitalize()
-            rows += [(one.name, one.source, one.value or "not set") for one in values_of]
-    form = "  " + form_for([(printable(name), printable(place), "") for name, place, _value in rows])
-    file = f" ({found.file})" if found and found.file else ""
-    lines = ["Settings"]
-    for at, row in enumerate(rows):
-        lines += ["", f"{headings[at]}{file}"] if at in headings else []
-        lines.append(columns(form, *row))
-    return lines
+def _table(sections: Mapping[str, list[Value]], file: str | None) -> list[str]:
+    rows = {
+        title: [(value.name, value.source, value.value or "not set") for value in values]
+        for title, values in sections.items()
+        if values
+    }
+    names = [(printable(name), printable(place), "") for listed in rows.values() for name, place, _value in listed]
+    form, lines = f"  {form_for(names)}", list[str]()
+    for title, listed in rows.items():
+        lines += ["", f"{title.capitalize()} ({file})" if file and lines else title.capitalize()]
+        lines += [columns(form, *row) for row in listed]
+    return lines[1:]
 
 
 def _states(processes: Mapping[str, InForce | None] | None, found: Config | None) -> list[str]:
     lines = ["", "Processes"]
     if processes is None:
         return [*lines, "  ! Redis can't be asked what the running processes use; bridge check says why."]
-    for name, one in processes.items():
-        if one is None:
-            lines.append(f"  ! {printable(name)}  hasn't reported what it uses")
+    for name, used in processes.items():
+        if used is None:
+            lines += _lines("!", name, "hasn't reported what it uses")
             continue
-        since = f"since {moment(datetime.fromtimestamp(one.since, UTC))}"
-        what = f"an earlier configuration {since}: projects {', '.join(one.projects)}"
-        if one.problems:
-            lines += [f"  ✗ {printable(name)}  refused the new one, and still uses {what}", *_listed(one.problems)]
-        elif found is None or one.revision != found.revision:
-            lines.append(f"  ! {printable(name)}  uses {what}. Run bridge config reload to use this one.")
+        since = f"since {moment(datetime.fromtimestamp(used.since, UTC))}"
+        earlier = f"an earlier configuration {since}: projects {', '.join(used.projects)}"
+        if used.problems:
+            lines += _lines("✗", name, f"refused the new one, and still uses {earlier}", *used.problems)
+        elif found is None or used.revision != found.revision:
+            lines += _lines("!", name, f"uses {earlier}. Run bridge config reload to use this one.")
         else:
-            lines.append(f"  {'!' if one.unknown else '✓'} {printable(name)}  uses this configuration {since}")
-            lines += [*_listed(one.unknown), *_restart(one)]
+            notes = (*used.unknown, *_restart(used))
+            lines += _lines("!" if used.unknown else "✓", name, f"uses this configuration {since}", *notes)
     return lines if processes else [*lines, f"  {_NONE_RUNS}"]
 
 
-def _answer(name: str, one: InForce | None) -> list[str]:
-    if one is None:
-        return [f"  ! {printable(name)}  didn't answer; its log may say why"]
-    if one.problems:
-        return [f"  ✗ {printable(name)}  refused it, and still uses the old one", *_listed(one.problems)]
-    taken = f"  ✓ {printable(name)}  took it: projects {', '.join(one.projects)}"
-    if one.unknown:
-        taken = f"  ! {printable(name)}  took it, but {printable(one.unknown[0])}"
-    return [taken, *_listed(one.unknown[1:]), *_listed(one.changed or ("nothing has changed",)), *_restart(one)]
+def _answer(name: str, used: InForce | None) -> list[str]:
+    if used is None:
+        return _lines("!", name, "didn't answer; its log may say why")
+    if used.problems:
+        return _lines("✗", name, "refused it, and still uses the old one", *used.problems)
+    notes = (*used.unknown[1:], *(used.changed or ("nothing has changed",)), *_restart(used))
+    if used.unknown:
+        return _lines("!", name, f"took it, but {used.unknown[0]}", *notes)
+    return _lines("✓", name, f"took it: projects {', '.join(used.projects)}", *notes)
 
 
-def _restart(one: InForce) -> list[str]:
-    changed, have = ", ".join(one.needs_restart), "have" if len(one.needs_restart) > 1 else "has"
-    return _listed((f"{changed} {have} changed, too: restart it to use that",)) if changed else []
+def _restart(used: InForce) -> list[str]:
+    changed, have = ", ".join(used.needs_restart), "have" if len(used.needs_restart) > 1 else "has"
+    return [f"{changed} {have} changed, too: restart it to use that"] if changed else []
 
 
-def _listed(problems: tuple[str, ...]) -> list[str]:
-    return [f"      {printable(problem)}" for problem in problems]
+def _lines(sign: str, name: str, state: str, *notes: str) -> list[str]:
+    return [f"  {sign} {printable(name)}  {printable(state)}", *(f"      {printable(note)}" for note in notes)]

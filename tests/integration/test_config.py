@@ -183,33 +183,17 @@ async def test_show_names_the_source_of_each_value(system: System, tmp_path: Pat
     assert settings["BRIDGE_RUN_TIMEOUT"] == ("900", "default")
     assert settings["BRIDGE_DEFAULT_AGENT"] == (None, "")
     assert settings["PROJECT_BASE_URL"] == (system.project.base_url, "environment")
-    default, data = shown["projects"]
-    assert (default["base_url"], default["sources"]["base_url"]) == (system.project.base_url, "environment")
-    assert data == {
-        "id": "data",
-        "name": "Data",
-        "base_url": "https://data.example",
-        "api_key": "set",
-        "channels": ["C0123456789"],
-        "default_agent": "Support",
-        "run_url": None,
-        "workflow_url": None,
-        "agent_url": None,
-        "repeat": [],
-        "keys": [],
-        "sources": {
-            "name": "bridge.toml",
-            "base_url": "bridge.toml",
-            "api_key": "bridge.toml",
-            "channels": "bridge.toml",
-            "default_agent": "bridge.toml",
-            "run_url": "",
-            "workflow_url": "",
-            "agent_url": "",
-            "repeat": "",
-            "keys": "",
-        },
-    }
+    assert [(one["name"], one["value"], one["source"]) for one in shown["projects"]] == [
+        ("default.name", "default", "default"),
+        ("default.base_url", system.project.base_url, "environment"),
+        ("default.api_key", "set", "environment"),
+        ("default.channels", None, ""),
+        ("data.name", "Data", "bridge.toml"),
+        ("data.base_url", "https://data.example", "bridge.toml"),
+        ("data.api_key", "set", "bridge.toml"),
+        ("data.channels", "C0123456789", "bridge.toml"),
+        ("data.default_agent", "Support", "bridge.toml"),
+    ]
 
 
 async def test_show_lists_what_each_table_sets(system: System, tmp_path: Path) -> None:
