@@ -11,17 +11,15 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from bridge.config_tables import (
     AgentTable,
-    ApproveTable,
-    AppTable,
     ChannelTable,
     KeyTable,
     LimitTable,
@@ -47,7 +45,6 @@ _UNSAFE: Final = re.compile(r"[^\w.-]", re.ASCII)  # in the name of a key
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OF_KEYS: Final = frozenset({"apikey", "key", "token", "secret", "password"})
 _BARE: Final = re.compile(r"[\w-]+", re.ASCII)
-_PLACE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 Place = tuple[str | int, ...]
 """Where something is in the file, such as ``("projects", "data", "name")``."""
@@ -254,18 +251,17 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         tables = _Tables.model_validate(tomllib.loads(text))
         projects, found = _resolved(tables.projects, default, file, environ)
         found += _conflicts(tables, projects)
-        projects = tuple(_with_repeated(_with_channels(one, tables.channels), tables.agents) for one in projects)
+        projects = tuple(_with_tables(project, tables) for project in projects)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
-        place = _PLACE.search(str(exc))
-        number = (place and place[1]) or text.rstrip().count("\n") + 1
-        why = _PLACE.sub("", str(exc)) if isinstance(exc, tomllib.TOMLDecodeError) else "too many levels"
-        line = f'{file} line {number} isn\'t valid TOML ({why}): write text in quotation marks, such as name = "Data"'
+        why = str(exc).replace(" (at ", ", at ").removesuffix(")") if isinstance(exc, tomllib.TOMLDecodeError) else ""
+        cure = 'write text in quotation marks, such as name = "Data"'
+        line = f"{file} isn't valid TOML ({why or 'too many levels'}): {cure}"
         raise ConfigurationError([" ".join(line.split())]) from None
     except ValidationError as exc:
         found = [_problem(error) for error in exc.errors(include_url=False)]
         tables, projects = _Tables(), (default,)
     if found:
-        raise ConfigurationError(list(dict.fromkeys(f"{file} {path_of(one.place)} {one.problem}" for one in found)))
+        raise ConfigurationError(list(dict.fromkeys(f"{file} {path_of(problem.place)} {problem}" for problem in found)))
     return Config(
         projects,
         file,
@@ -294,36 +290,40 @@ def path_of(place: Place) -> str:
     return path.removeprefix(".")
 
 
-class _Problem(NamedTuple):
+class _Problem(ValueError):
     """What's wrong with the setting at *place*, with its fix."""
 
-    place: Place
-    problem: str
+    def __init__(self, place: Place, problem: str) -> None:
+        super().__init__(problem)
+        self.place = place
 
 
 def _resolved(
     tables: _ProjectTables, default: ProjectSettings, file: Path, environ: Mapping[str, str]
 ) -> tuple[tuple[ProjectSettings, ...], list[_Problem]]:
     """Return the projects with their keys, and what's wrong with them."""
-    known, others = tables.default, tables.__pydantic_extra__ or {}
     found: list[_Problem] = []
 
+    def key_of(place: Place, table: ProjectTable | KeyTable) -> SecretStr:
+        try:
+            return SecretStr(_key(place, table, file, environ))
+        except _Problem as problem:
+            found.append(problem)
+            return SecretStr("")
+
     def keys_of(id_: str, tables: Sequence[KeyTable]) -> tuple[ProjectKey, ...]:
-        keys = []
-        for place, table in enumerate(tables):
-            name = table.api_key_env or _UNSAFE.sub("_", Path(table.api_key_file or "").name)
-            try:
-                keys.append(ProjectKey(name, SecretStr(_key(id_, table, file, environ)), table.who))
-            except _WrongKey as exc:
-                found.append(_Problem(("projects", id_, "keys", place, *exc.at), str(exc)))
-        if len({key.name for key in keys}) < len(keys):
-            found.append(_Problem(("projects", id_, "keys"), "has the same key twice: put its people into one entry"))
+        place = ("projects", id_, "keys")
+        names = [table.api_key_env or _UNSAFE.sub("_", Path(table.api_key_file or "").name) for table in tables]
+        if len(set(names)) < len(names):
+            found.append(_Problem(place, "has the same key twice: put its people into one entry"))
         ids = [id_ for table in tables for id_ in table.who]
         if twice := next((id_ for at, id_ in enumerate(ids) if id_ in ids[:at]), ""):
             problem = f"has {twice} in two entries, of which only the first counts: remove it from one"
-            found.append(_Problem(("projects", id_, "keys"), problem))
-        return tuple(keys)
+            found.append(_Problem(place, problem))
+        named = enumerate(zip(names, tables, strict=True))
+        return tuple(ProjectKey(name, key_of((*place, at), table), table.who) for at, (name, table) in named)
 
+    known = tables.default
     listed = [
         replace(
             default,
@@ -333,82 +333,67 @@ def _resolved(
             keys=keys_of(DEFAULT, known.keys),
         )
     ]
-    for id_, table in others.items():
-        if not _ID.fullmatch(id_):
+    for id_, table in (tables.__pydantic_extra__ or {}).items():
+        place = ("projects", id_)
+        if not _ID.fullmatch(id_) or id_ in _OF_SLACK:
             cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
-            found.append(_Problem(("projects", id_), f"isn't a usable ID: {cure}"))
-        elif id_ in _OF_SLACK:
-            cure = f"use another ID, since @{id_} notifies people in Slack"
-            found.append(_Problem(("projects", id_), f"isn't a usable ID: {cure}"))
-        key = ""
-        try:
-            key = _key(id_, table, file, environ)
-        except _WrongKey as exc:
-            found.append(_Problem(("projects", id_, *exc.at), str(exc)))
-        own = {name: getattr(table, name).strip() for name in OWN}
+            cure = f"use another ID, since @{id_} notifies people in Slack" if id_ in _OF_SLACK else cure
+            found.append(_Problem(place, f"isn't a usable ID: {cure}"))
         listed.append(
             ProjectSettings(
                 id_,
                 table.name or id_,
                 table.base_url,
-                SecretStr(key),
+                key_of(place, table),
                 table.channels,
                 table.repeat or (),
                 keys_of(id_, table.keys),
-                **own,
+                **{name: getattr(table, name).strip() for name in OWN},
             )
         )
     names: dict[str, str] = {}
     channels: dict[str, str] = {}
-    for one in listed:
-        for word, place in ((one.id, ("projects", one.id)), (one.name, ("projects", one.id, "name"))):
-            owner = names.setdefault(name_key(word), one.id)
-            if owner != one.id:
+    for project in listed:
+        for word, at in ((project.id, ("projects", project.id)), (project.name, ("projects", project.id, "name"))):
+            owner = names.setdefault(name_key(word), project.id)
+            if owner != project.id:
                 problem = f"has the ID or name of projects.{owner}: give each project its own"
-                found.append(_Problem(place, problem))
-        for channel in sorted(one.channels):
-            owner = channels.setdefault(channel, one.id)
-            if owner != one.id:
+                found.append(_Problem(at, problem))
+        for channel in sorted(project.channels):
+            owner = channels.setdefault(channel, project.id)
+            if owner != project.id:
                 problem = f"has {channel}, as projects.{owner} has: list each channel in one project only"
-                found.append(_Problem(("projects", one.id, "channels"), problem))
+                found.append(_Problem(("projects", project.id, "channels"), problem))
     return tuple(listed), found
 
 
-class _WrongKey(ValueError):
-    """A project's key can't be used; *at* is the setting with the problem, if any."""
-
-    def __init__(self, problem: str, *at: str) -> None:
-        super().__init__(problem)
-        self.at = at
-
-
-def _key(id_: str, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
-    """Return a project's key. Raises `_WrongKey`."""
-    if table.api_key_env is not None and table.api_key_file is not None:
-        raise _WrongKey("and api_key_env are both set: remove one of them", "api_key_file")
-    if table.api_key_env is not None:
-        at, kind = "api_key_env", "a variable that"
-        if not _VARIABLE.fullmatch(table.api_key_env):
-            cure = f"put the key into .env under a name such as {_variable(id_)}, and write that name here"
-            raise _WrongKey(f"isn't a variable's name: {cure}", at)
-        key = environ.get(table.api_key_env, "").strip()
-        if not key:
-            raise _WrongKey(f"names {kind} isn't set: set it in .env or in the environment", at)
-    elif table.api_key_file is not None:
-        at, kind = "api_key_file", "a file that"
-        try:
-            key = (file.parent / Path(table.api_key_file).expanduser()).read_text(encoding="utf-8").strip()
-        except (OSError, ValueError, RuntimeError) as exc:
-            why = exc.strerror if isinstance(exc, OSError) else "not text"
-            raise _WrongKey(f"names {kind} can't be read ({why}): name a readable file with the key", at) from None
-        if not key:
-            raise _WrongKey(f"names {kind} is empty: write the key to it", at)
-    else:
-        raise _WrongKey(f'has no key: add api_key_env = "{_variable(id_)}", or api_key_file')
+def _key(place: Place, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
+    """Return the key that the *table* at *place* names. Raises `_Problem`."""
+    env, path, variable = table.api_key_env, table.api_key_file, _variable(str(place[1]))
+    if env is None and path is None:
+        raise _Problem(place, f'has no key: add api_key_env = "{variable}", or api_key_file')
+    if env is not None and path is not None:
+        raise _Problem((*place, "api_key_file"), "and api_key_env are both set: remove one of them")
+    at = (*place, "api_key_file" if env is None else "api_key_env")
+    if env is not None and not _VARIABLE.fullmatch(env):
+        cure = f"put the key into .env under a name such as {variable}, and write that name here"
+        raise _Problem(at, f"isn't a variable's name: {cure}")
+    kind, empty = "a variable that", "isn't set: set it in .env or in the environment"
+    try:
+        if env is None:
+            kind, empty = "a file that", "is empty: write the key to it"
+            key = (file.parent / Path(path or "").expanduser()).read_text(encoding="utf-8").strip()
+        else:
+            key = environ.get(env, "").strip()
+    except (OSError, ValueError, RuntimeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "not text"
+        raise _Problem(at, f"names {kind} can't be read ({why}): name a readable file with the key") from None
+    if not key:
+        raise _Problem(at, f"names {kind} {empty}")
     try:
         return secret_word(key, "the project's key")
     except ValueError as exc:
-        raise _WrongKey(f"names {kind} {exc}", at) from None
+        raise _Problem(at, f"names {kind} {exc}") from None
 
 
 def _variable(id_: str) -> str:
@@ -416,30 +401,24 @@ def _variable(id_: str) -> str:
     return f"{id_.upper().replace('-', '_')}_KEY" if _ID.fullmatch(id_) else "DATA_KEY"
 
 
-def _with_channels(project: ProjectSettings, channels: Mapping[str, ChannelTable]) -> ProjectSettings:
-    """Return *project* with the channels whose own table names it."""
-    more = {id_ for id_, one in channels.items() if is_called(one.project or "", project)}
-    return replace(project, channels=project.channels | more) if more else project
-
-
-def _with_repeated(project: ProjectSettings, agents: Mapping[str, AgentTable]) -> ProjectSettings:
-    """Return *project* with its agents whose own table says that they only read."""
-    more = [key for key, one in agents.items() if one.repeat and is_called(one.project or DEFAULT, project)]
-    return replace(project, repeat=(*project.repeat, *more)) if more else project
+def _with_tables(project: ProjectSettings, tables: _Tables) -> ProjectSettings:
+    """Return *project* with the channels and the agents that only read, whose own tables name it."""
+    channels = {id_ for id_, table in tables.channels.items() if is_called(table.project or "", project)}
+    agents = [
+        key for key, table in tables.agents.items() if table.repeat and is_called(table.project or DEFAULT, project)
+    ]
+    return replace(project, channels=project.channels | channels, repeat=(*project.repeat, *agents))
 
 
 def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Problem]:
     """Return what's wrong between tables: projects that don't exist, and channels that two tables give a project."""
     found = []
-    named: list[tuple[Place, str | None]] = [
-        (("channels", id_, "project"), one.project) for id_, one in tables.channels.items()
-    ]
-    named += [(("agents", id_, "project"), one.project) for id_, one in tables.agents.items()]
-    for place, project in named:
-        if project is not None and not called(project, projects):
-            listed = ", ".join(sorted(one.id for one in projects))
-            found.append(_Problem(place, f"isn't a project: use one of {listed}"))
-    owners = {channel: one.id for one in projects for channel in one.channels}
+    for kind, listed in (("channels", tables.channels), ("agents", tables.agents)):
+        for id_, table in listed.items():
+            if table.project is not None and not called(table.project, projects):
+                known = ", ".join(sorted(project.id for project in projects))
+                found.append(_Problem((kind, id_, "project"), f"isn't a project: use one of {known}"))
+    owners = {channel: project.id for project in projects for channel in project.channels}
     for id_, table in tables.channels.items():
         owner = owners.get(id_)
         if table.project is not None and owner is not None:
@@ -497,19 +476,19 @@ _FORMS: Final[Mapping[Place, str]] = {
 
 
 def _table_of(place: Place) -> type[BaseModel]:
-    """Return the model of the table at *place*."""
-    match place:
-        case ():
-            return _Tables
-        case ("projects", _, "keys", *_):
-            return KeyTable
-        case ("projects",) | ("projects", _):
-            return _ProjectTables if len(place) == 1 else DefaultProjectTable if place[1] == DEFAULT else ProjectTable
-        case ("rules", *rest):
-            return ApproveTable if "approve" in rest else RuleTable
-        case ("channels", *rest):
-            return AppTable if "apps" in rest[:-1] else ChannelTable
-        case ("agents", *_):
-            return AgentTable
-        case _:
-            return LimitTable
+    """Return the model of the table at *place*; an ID or a number in it is of a table among several."""
+    table: type[BaseModel] = _Tables
+    for part in place:
+        field = table.model_fields.get(str(part))
+        if table is _ProjectTables and field is None:
+            table = ProjectTable
+        elif field is not None:
+            table = next(_tables_in(field.annotation), table)
+    return table
+
+
+def _tables_in(shape: Any) -> Iterator[type[TomlTable]]:
+    if isinstance(shape, type) and issubclass(shape, TomlTable):
+        yield shape
+    for part in get_args(shape):
+        yield from _tables_in(part)

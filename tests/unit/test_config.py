@@ -106,18 +106,18 @@ def test_its_revision_changes_with_its_text(tmp_path: Path) -> None:
 
 
 @each(
-    ("text", "line", "problem"),
+    ("text", "problem"),
     [
-        ('name = "x', 1, "isn't valid TOML ("),
-        ("[projects.data]\nname = Data\n", 2, "isn't valid TOML (Invalid value): write text in quotation marks"),
-        (DATA + DATA, 5, "isn't valid TOML (Cannot declare ('projects', 'data') twice)"),
-        ("a = " + "[" * 5000, 1, "isn't valid TOML (too many levels"),
+        ('name = "x', "bridge.toml isn't valid TOML ("),
+        ("[projects.data]\nname = Data\n", "(Invalid value, at line 2, column 8): write text in quotation marks, such"),
+        (DATA + DATA, "(Cannot declare ('projects', 'data') twice, at line 5, column 15): write text in quotation"),
+        ("a = " + "[" * 5000, "bridge.toml isn't valid TOML (too many levels): write"),
     ],
 )
-def test_a_syntax_error_has_its_line(tmp_path: Path, text: str, line: int, problem: str) -> None:
+def test_a_syntax_error_has_its_line(tmp_path: Path, text: str, problem: str) -> None:
     (found,) = problems(tmp_path, text)
 
-    assert found.startswith(f"bridge.toml line {line} {problem}")
+    assert problem in found
 
 
 @each(
