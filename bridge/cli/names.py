@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from bridge.cli.running import say, slack_of
-from bridge.cli.troubles import project_trouble, slack_trouble
+from bridge.ends.failures import checked
 from bridge.errors import ProjectError, SlackError
 from bridge.project import ProjectClient
 from bridge.settings import environment, well_formed
 from bridge.slack.people import Directory
 
+T = TypeVar("T")
 _SECONDS: Final = 5.0
 _AT_ONCE: Final = 10  # requests
 
@@ -33,39 +34,39 @@ class DisplayNames:
     slack: dict[str, str] = field(default_factory=dict)
     agents: dict[int, str] = field(default_factory=dict)
     seconds: float = _SECONDS
-    free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def look_up(self, ids: Iterable[str]) -> None:
         """Look up people and channels by their *ids*; those that Slack doesn't name stay IDs."""
-        directory = self.directory
+        directory, free = self.directory, asyncio.Semaphore(_AT_ONCE)
         if directory is None:
             return
 
         async def look(id_: str) -> None:
             is_person = id_.startswith(("U", "W"))
-            async with self.free:
+            async with free:
                 self.slack[id_] = await (directory.user_name(id_) if is_person else directory.channel_name(id_))
 
         new = sorted({id_ for id_ in ids if id_.startswith(("U", "W", "C", "G"))} - self.slack.keys())
-        try:
-            async with asyncio.timeout(self.seconds):
-                await asyncio.gather(*map(look, new))
-        except TimeoutError:
+        if await self.soon("Slack", asyncio.gather(*map(look, new))) is None:
             self.directory = None
-            say(_missing("Slack", "no answer in time"))
 
     async def look_up_agents(self) -> None:
         """Look up all agents."""
-        if self.project is None:
-            return
+        if self.project is not None:
+            agents = await self.soon("Project service", self.project.get_agents())
+            self.agents, self.project = {agent.id: agent.name for agent in agents or ()}, None
+
+    async def soon(self, source: str, look: Awaitable[T]) -> T | None:
+        """Return what *look* finds; None if that fails or takes too long, which is said."""
         try:
             async with asyncio.timeout(self.seconds):
-                self.agents = {agent.id: agent.name for agent in await self.project.get_agents()}
+                return await look
         except TimeoutError:
-            say(_missing("Project service", "no answer in time"))
-        except ProjectError as exc:
-            say(_missing("Project service", project_trouble("get_agents", exc).detail))
-        self.project = None
+            why = "no answer in time"
+        except (ProjectError, SlackError) as exc:
+            why, _cure = checked(exc)
+        say(f"Showing IDs instead of names ({source}: {why}). To find out more, run bridge check.")
+        return None
 
     def person(self, user: str) -> str:
         """Return ``Ada Adler (U0ADA)``, or the ID."""
@@ -89,20 +90,11 @@ async def opened_names() -> AsyncIterator[DisplayNames]:
     """Open Slack and the project service, as far as they're configured."""
     values, names = well_formed(environment(os.environ, Path(".env"))), DisplayNames()
     async with AsyncExitStack() as stack:
-        try:
-            if {"SLACK_BOT_TOKEN", "SLACK_API_URL"} <= values.keys():
-                web = await stack.enter_async_context(slack_of(values))
-                async with asyncio.timeout(names.seconds):
-                    names.directory = Directory(web, (await web.hello()).identity)
-        except TimeoutError:
-            say(_missing("Slack", "no answer in time"))
-        except SlackError as exc:
-            say(_missing("Slack", slack_trouble("auth.test", exc, "").detail))
+        if {"SLACK_BOT_TOKEN", "SLACK_API_URL"} <= values.keys():
+            web = await stack.enter_async_context(slack_of(values))
+            if hello := await names.soon("Slack", web.hello()):
+                names.directory = Directory(web, hello.identity)
         if {"PROJECT_BASE_URL", "PROJECT_API_KEY"} <= values.keys():
             key = values["PROJECT_API_KEY"].get_secret_value()
             names.project = await stack.enter_async_context(ProjectClient(values["PROJECT_BASE_URL"], key))
         yield names
-
-
-def _missing(source: str, detail: str) -> str:
-    return f"Showing IDs instead of names ({source}: {detail}). To find out more, run bridge check."

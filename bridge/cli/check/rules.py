@@ -19,11 +19,6 @@ from bridge.slack.user_groups import UserGroups
 
 AREA: Final = "Rules"
 _MOST_LOOKED_UP: Final = 50  # people, and channels
-_READS: Final = {"U": ("users.info", "user"), "W": ("users.info", "user"), "C": ("conversations.info", "channel")}
-_WHAT: Final = {"U": "a person", "W": "a person", "C": "a channel", "G": "a channel"}
-_CURES: Final = dict.fromkeys(
-    "CG", "copy the ID again from Slack; a private channel also needs the bot in it (/invite)"
-)
 _OF_WORKFLOWS: Final = frozenset({"run", "schedule", "alert", "approve"})
 _OF_AGENTS: Final = frozenset({"ask", "schedule", "settings"})
 """What can be asked about a workflow, and about an agent."""
@@ -84,11 +79,15 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Li
     async with slack_of(values) as web:
         unknown, trouble = await _look_up(web, {id_ for _place, id_ in named}, lists)
     rows = [
-        Row(AREA, path_of(place), FAILURE, f"names {id_}, and Slack doesn't know {_WHAT[id_[0]]} with this ID",
-             _CURES.get(id_[0], "copy the ID again from Slack"))
-        for place, id_ in named if id_ in unknown
-    ]  # fmt: skip
+        _unknown_id(place, "channel" if id_[0] in "CG" else "person", id_) for place, id_ in named if id_ in unknown
+    ]
     return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
+
+
+def _unknown_id(place: Place, kind: str, id_: str) -> Row:
+    also = "; a private channel also needs the bot in it (/invite)" if kind == "channel" else ""
+    detail = f"names {id_}, and Slack doesn't know a {kind} with this ID"
+    return Row(AREA, path_of(place), FAILURE, detail, f"copy the ID again from Slack{also}")
 
 
 async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str], list[str]]:
@@ -100,16 +99,14 @@ async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str]
         except SlackError as exc:
             trouble[f"user groups can't be looked up ({exc.detail})"] = None
     for one in sorted(ids - groups)[:_MOST_LOOKED_UP]:
-        method, argument = _READS["C" if one[0] in "CG" else "U"]
+        method, argument = ("conversations.info", "channel") if one[0] in "CG" else ("users.info", "user")
         try:
             await web.read(method, {argument: one})
-        except SlackRefused as exc:
-            if exc.error in _UNKNOWN:
+        except SlackError as exc:
+            if isinstance(exc, SlackRefused) and exc.error in _UNKNOWN:
                 unknown.add(one)
             else:
                 trouble[f"{method} can't be asked ({exc.detail})"] = None
-        except SlackError as exc:
-            trouble[f"{method} can't be asked ({exc.detail})"] = None
     return unknown, list(trouble)
 
 
@@ -117,14 +114,14 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
     """Return rows for names of workflows, agents, categories, projects and user groups that nothing has."""
     projects = ", ".join(project.id for project in config.projects)
     for one in unknown_names(config, lists):
+        if one.kind == "user group":
+            yield _unknown_id(one.place, one.kind, one.entry)
+            continue
         entry = kit.quoted(one.entry, 60)
         nearest = f"; the nearest is {kit.quoted(one.nearest[0], 60)}" if one.nearest else ""
         match one.kind:
             case "project":
                 problem, cure = f"names {entry}, which fits no project", f"use one of {projects}"
-            case "user group":
-                problem = f"names {one.entry}, and Slack doesn't know a user group with this ID"
-                cure = "copy the ID again from Slack"
             case "category":
                 problem = f"names {entry}, and the service has nothing of this category"
                 cure = f"fix the name{nearest}"
