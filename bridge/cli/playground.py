@@ -12,7 +12,6 @@ import threading
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -103,53 +102,55 @@ def playground(
         raise typer.Exit(complain([ConfigurationError([f"{NOT_INSTALLED} ({MISSING} is missing)"])]))
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=True)
-        plan = _plan(environ, over_socket=over_socket, projects=projects)
-        with _alone_in(plan.folder):
-            raise typer.Exit(run(lambda: _play(plan, port, open_browser=open_browser)))
+        settings, options = _planned(environ, over_socket=over_socket, projects=projects)
+        with _alone_in(options.folder):
+            raise typer.Exit(run(lambda: _play(settings, options, port, open_browser=open_browser)))
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The *settings*, with placeholders for stand-ins, and which parts are real."""
+def _planned(environ: Mapping[str, str], *, over_socket: bool, projects: int) -> tuple[Settings, PlaygroundOptions]:
+    """Return the settings, with placeholders for stand-ins, and what to run.
 
-    settings: Settings
-    environ: Mapping[str, str]
-    is_slack_real: bool
-    is_project_real: bool
-    is_redis_real: bool
-    over_socket: bool
-    projects: int = 1
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the stand-ins' data."""
-        return self.settings.data_dir / "playground"
-
-    @property
-    def log_file(self) -> Path:
-        """The log of the bridge and its stand-ins; emptied at each start."""
-        return self.folder / "bridge.log"
-
-
-def _plan(environ: Mapping[str, str], *, over_socket: bool, projects: int = 1) -> Plan:
-    """Read the settings. Raises `ConfigurationError` if a part is only half configured, or wrongly."""
+    Raises `ConfigurationError` if a part is only half configured, or wrongly.
+    """
     for line in unknown_names(environ):
         say(f"warning: {line}")
-    slack, project = (_is_configured(environ, group) for group in ("SLACK_", "PROJECT_"))
+    slack, project, has_host, has_port = (
+        any(environ.get(name) or environ.get(f"{name}_FILE") for name in VARIABLES if name.startswith(group))
+        for group in ("SLACK_", "PROJECT_", "BRIDGE_HOST", "BRIDGE_PORT")
+    )
     if slack and over_socket:
         raise ConfigurationError(["--socket is for the playground's Slack: for a real workspace, set SLACK_APP_TOKEN"])
     if projects > 1 and environ.get("BRIDGE_CONFIG"):
         raise ConfigurationError(["--projects writes a file of its own: leave it out, or unset BRIDGE_CONFIG"])
-    stand_ins = {**({} if slack else _SLACK), **({} if project else _PROJECT)}
-    settings = load({**environ, **stand_ins})
-    is_redis_real = settings.redis_url.get_secret_value() != EMBEDDED
-    return Plan(settings, environ, slack, project, is_redis_real, over_socket, projects)
-
-
-def _is_configured(environ: Mapping[str, str], group: str) -> bool:
-    return any(environ.get(name) or environ.get(f"{name}_FILE") for name in VARIABLES if name.startswith(group))
+    settings = load({**environ, **({} if slack else _SLACK), **({} if project else _PROJECT)})
+    # With the page's Slack, the bridge listens on localhost, unless configured.
+    host = settings.host if slack or has_host else "127.0.0.1"
+    port = settings.port if slack or has_port else 0
+    if not port:  # a free one, which stays the same over restarts
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+    defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
+    if not slack:
+        defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host, "BRIDGE_OPS_CHANNEL": OPS}
+    if not project:
+        defaults["BRIDGE_DEFAULT_AGENT"] = DEFAULT_AGENT
+    given = {**defaults, **environ, "BRIDGE_PORT": str(port)}
+    no_proxy = given.get("no_proxy", given.get("NO_PROXY", ""))
+    folder = settings.data_dir / "playground"
+    return settings, PlaygroundOptions(
+        folder=folder,
+        log_file=folder / "bridge.log",
+        environ=given | dict.fromkeys(("no_proxy", "NO_PROXY"), f"127.0.0.1,localhost,{no_proxy}"),
+        bridge_url=f"http://{'127.0.0.1' if host in _ANY_ADDRESS else host}:{port}",
+        drain=settings.drain.total_seconds(),
+        is_slack_real=slack,
+        is_project_real=project,
+        uses_socket=over_socket,
+        projects=_MORE_PROJECTS[: projects - 1],
+    )
 
 
 @contextmanager
@@ -172,7 +173,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
+async def _play(settings: Settings, options: PlaygroundOptions, port: int | None, *, open_browser: bool) -> int:
     until = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, until.set)
@@ -187,15 +188,17 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
         _print(f"Port {_FIRST_PORT} is in use, so the page gets {got}.")
     async with AsyncExitStack() as stack:
         stack.enter_context(listener)
-        plan.log_file.write_bytes(b"")
-        log_file = stack.enter_context(plan.log_file.open("a", encoding="utf-8"))
-        configure(plan.settings.log_format, plan.settings.log_level, log_file)
-        _print(f"Starting the bridge. Its log goes to {plan.log_file}")
-        redis = None if plan.is_redis_real else await stack.enter_async_context(EmbeddedRedis(plan.settings.data_dir))
-        if redis is not None and not plan.is_project_real:
-            await _record_samples(redis.url, NAMESPACE if not plan.is_slack_real else plan.settings.namespace)
-        running = await stack.enter_async_context(open_playground(_options(plan, listener, redis)))
-        _introduce(running, plan)
+        options.log_file.write_bytes(b"")  # the log is of one run
+        log_file = stack.enter_context(options.log_file.open("a", encoding="utf-8"))
+        configure(settings.log_format, settings.log_level, log_file)
+        _print(f"Starting the bridge. Its log goes to {options.log_file}")
+        redis = None
+        if settings.redis_url.get_secret_value() == EMBEDDED:
+            redis = await stack.enter_async_context(EmbeddedRedis(settings.data_dir))
+        if redis is not None and not options.is_project_real:
+            await _record_samples(redis.url, settings.namespace if options.is_slack_real else NAMESPACE)
+        running = await stack.enter_async_context(open_playground(options, listener, redis))
+        _introduce(running, options, settings)
         has_display = (
             sys.platform in {"darwin", "win32"} or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         )
@@ -204,7 +207,7 @@ async def _play(plan: Plan, port: int | None, *, open_browser: bool) -> int:
             threading.Thread(target=webbrowser.open, args=(running.url,), daemon=True).start()
         code = await running.run(until)
     if code:
-        for line in plan.log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]:
+        for line in options.log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]:
             say(line)
     return code
 
@@ -239,48 +242,15 @@ def sample_snapshots(now: datetime) -> list[Snapshot]:
     return found[::-1]
 
 
-def _options(plan: Plan, port: socket.socket, redis: EmbeddedRedis | None) -> PlaygroundOptions:
-    """Make the playground's options. With the page's Slack, the bridge listens on localhost, unless configured."""
-    is_set = {name: plan.is_slack_real or _is_configured(plan.environ, name) for name in ("BRIDGE_HOST", "BRIDGE_PORT")}
-    host = plan.settings.host if is_set["BRIDGE_HOST"] else "127.0.0.1"
-    bridge_port = plan.settings.port if is_set["BRIDGE_PORT"] else 0
-    if not bridge_port:  # a free one, which stays the same over restarts
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            bridge_port = free.getsockname()[1]
-    defaults = {"BRIDGE_DRAIN_SECONDS": _DRAIN_SECONDS}
-    if not plan.is_slack_real:
-        defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host, "BRIDGE_OPS_CHANNEL": OPS}
-    if not plan.is_project_real:
-        defaults["BRIDGE_DEFAULT_AGENT"] = DEFAULT_AGENT
-    given = {**defaults, **plan.environ, "BRIDGE_PORT": str(bridge_port)}
-    no_proxy = given.get("no_proxy", given.get("NO_PROXY", ""))
-    here = "127.0.0.1" if host in _ANY_ADDRESS else host
-    return PlaygroundOptions(
-        port=port,
-        folder=plan.folder,
-        log_file=plan.log_file,
-        environ=given | dict.fromkeys(("no_proxy", "NO_PROXY"), f"127.0.0.1,localhost,{no_proxy}"),
-        bridge_url=f"http://{here}:{bridge_port}",
-        drain=plan.settings.drain.total_seconds(),
-        is_slack_real=plan.is_slack_real,
-        is_project_real=plan.is_project_real,
-        uses_socket=plan.over_socket,
-        redis=redis,
-        projects=_MORE_PROJECTS[: plan.projects - 1],
-    )
-
-
-def _introduce(running: Playground, plan: Plan) -> None:
+def _introduce(running: Playground, options: PlaygroundOptions, settings: Settings) -> None:
     """Print which parts are stand-ins and how to look inside, with the page's address last."""
     lines = [""]
     for part in running.supervisor.parts():
         kind = "built-in" if part.is_stand_in else "real"
         detail = part.detail if part.is_stand_in else "starting" if part.name == "Bridge" else "as configured"
         lines.append(f"  {part.name:<16} {kind:<9} {detail}")
-    namespace = running.bridge.environ.get("BRIDGE_NAMESPACE", plan.settings.namespace)
-    lines += ["", *_ways_to_look_inside(plan, namespace, running.bridge.environ), ""]
-    lines += [f"Messages are stored in {plan.settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {running.url}"]
+    lines += ["", *_ways_to_look_inside(running, options, settings), ""]
+    lines += [f"Messages are stored in {settings.data_dir}. Press Ctrl-C to stop.", "", f"Open {running.url}"]
     _print("\n".join(lines))
 
 
@@ -289,15 +259,16 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]) -> list[str]:
+def _ways_to_look_inside(running: Playground, options: PlaygroundOptions, settings: Settings) -> list[str]:
     """Return lines with commands that work in another terminal, with another environment; no secret is shown.
 
-    `bridge check` finds the stand-ins by the bridge's *settings*, in a file: only the page's address is printed.
+    `bridge check` finds the stand-ins by the bridge's settings, in a file: only the page's address is printed.
     """
-    environ, heading = {"BRIDGE_NAMESPACE": namespace}, "To look inside, use another terminal"
+    of_bridge, heading = running.bridge.environ, "To look inside, use another terminal"
+    environ = {"BRIDGE_NAMESPACE": of_bridge.get("BRIDGE_NAMESPACE", settings.namespace)}
     here = f"cd {shlex.quote(str(Path.cwd()))} && "  # for its .env and bridge.toml
-    if not plan.is_redis_real:
-        environ |= {"REDIS_URL": EMBEDDED, "BRIDGE_DATA_DIR": str(plan.settings.data_dir)}
+    if running.redis is not None:
+        environ |= {"REDIS_URL": EMBEDDED, "BRIDGE_DATA_DIR": str(settings.data_dir)}
     elif url_file := os.environ.get("REDIS_URL_FILE"):
         environ["REDIS_URL_FILE"] = url_file
     elif url := os.environ.get("REDIS_URL"):
@@ -305,12 +276,12 @@ def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]
             heading += " with the same REDIS_URL"
         else:
             environ["REDIS_URL"] = url
-    stand_ins = (*([] if plan.is_slack_real else ["SLACK_"]), *([] if plan.is_project_real else ["PROJECT_"]))
-    stand_ins += ("SAMPLE_",) if plan.projects > 1 else ()
-    file = plan.folder / "settings.env"
-    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items() if name.startswith(stand_ins)))
-    if plan.projects > 1:
-        environ["BRIDGE_CONFIG"] = settings["BRIDGE_CONFIG"]
+    stand_ins = (*([] if options.is_slack_real else ["SLACK_"]), *([] if options.is_project_real else ["PROJECT_"]))
+    stand_ins += ("SAMPLE_",) if options.projects else ()
+    file = options.folder / "settings.env"
+    file.write_text("".join(f"{name}={value}\n" for name, value in of_bridge.items() if name.startswith(stand_ins)))
+    if options.projects:
+        environ["BRIDGE_CONFIG"] = of_bridge["BRIDGE_CONFIG"]
     before = " ".join(f"{name}={shlex.quote(value)}" for name, value in environ.items())
     lines = [f"{heading}:"]
     for words, shows in (
@@ -320,7 +291,7 @@ def _ways_to_look_inside(plan: Plan, namespace: str, settings: Mapping[str, str]
         ("check --access U0ALICE C0GENERAL", "What a person may do, and by which rule"),
     ):
         is_check = bool(stand_ins) and words.startswith("check")
-        folder = here if plan.is_redis_real or is_check else ""
+        folder = here if running.redis is None or is_check else ""
         files = f"env $(cat {shlex.quote(str(file))}) " if is_check else ""
         command = f"{folder}{before} {files}{this_program()} {words}"
         # The description has its own line: an interactive zsh doesn't accept comments.

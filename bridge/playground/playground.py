@@ -30,13 +30,11 @@ _RETRY_DELAYS: Final = (0.5, 2.5, 30.0)  # seconds; short, because the person wh
 
 @dataclass(frozen=True)
 class PlaygroundOptions:
-    """The page at *port* with its data in *folder*, and a bridge with the settings *environ* at *bridge_url*.
+    """The page with its data in *folder*, and a bridge with the settings *environ* at *bridge_url*.
 
-    The bridge logs to *log_file*. *redis* is None where a real one is named in *environ*. *projects* are the IDs of
-    more sample projects; the first of them has #random.
+    The bridge logs to *log_file*. *projects* are the IDs of more sample projects; the first of them has #random.
     """
 
-    port: Port
     folder: Path
     log_file: Path
     environ: Mapping[str, str]
@@ -45,7 +43,6 @@ class PlaygroundOptions:
     is_slack_real: bool
     is_project_real: bool
     uses_socket: bool
-    redis: StoppableRedis | None
     projects: Sequence[str] = ()
 
 
@@ -76,18 +73,20 @@ class Playground:
 
 
 @asynccontextmanager
-async def open_playground(options: PlaygroundOptions) -> AsyncIterator[Playground]:
-    """Start the stand-ins that *options* ask for, the page first."""
+async def open_playground(
+    options: PlaygroundOptions, port: Port, redis: StoppableRedis | None
+) -> AsyncIterator[Playground]:
+    """Start the stand-ins that *options* ask for, first the page at *port*; without *redis*, theirs is a real one."""
     bridge = BridgeProcess(options.environ, url=options.bridge_url, drain=options.drain, log_file=options.log_file)
     project = None if options.is_project_real else SampleProject(api_key=secrets.token_hex(16), data_dir=options.folder)
     supervisor = PlaygroundSupervisor(
-        bridge, folder=options.folder, is_slack_real=options.is_slack_real, project=project, redis=options.redis
+        bridge, folder=options.folder, is_slack_real=options.is_slack_real, project=project, redis=redis
     )
     async with AsyncExitStack() as stack:
         if options.is_slack_real:
-            url = (await stack.enter_async_context(StatusPage(supervisor, port=options.port))).url
+            url = (await stack.enter_async_context(StatusPage(supervisor, port=port))).url
         else:
-            slack = _slack(options, bridge)
+            slack = _slack(options, port, bridge)
             await supervisor.load_manifest(slack.install)  # a page without its commands would refuse them
             page = Page(
                 slack,
@@ -105,9 +104,9 @@ async def open_playground(options: PlaygroundOptions) -> AsyncIterator[Playgroun
             bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
         if options.projects:
             bridge.environ |= await _more_projects(options, stack)
-        if options.redis is not None:
-            bridge.environ["REDIS_URL"] = options.redis.url
-        yield Playground(url, bridge, supervisor, options.redis)
+        if redis is not None:
+            bridge.environ["REDIS_URL"] = redis.url
+        yield Playground(url, bridge, supervisor, redis)
 
 
 async def _more_projects(options: PlaygroundOptions, stack: AsyncExitStack) -> dict[str, str]:
@@ -139,7 +138,7 @@ async def _more_projects(options: PlaygroundOptions, stack: AsyncExitStack) -> d
     return environ | {"BRIDGE_CONFIG": str(file)}
 
 
-def _slack(options: PlaygroundOptions, bridge: BridgeProcess) -> EmulatedSlack:
+def _slack(options: PlaygroundOptions, port: Port, bridge: BridgeProcess) -> EmulatedSlack:
     """Create the workspace, and give Slack and the bridge each other's secrets."""
     bot_token, secret, app_token = (f"{kind}{secrets.token_hex(16)}" for kind in ("xoxb-", "", "xapp-"))
     bridge.environ["SLACK_BOT_TOKEN"] = bot_token
@@ -152,7 +151,7 @@ def _slack(options: PlaygroundOptions, bridge: BridgeProcess) -> EmulatedSlack:
         bot_token=bot_token,
         app_token=app_token if options.uses_socket else "",
         events_url=f"{bridge.url}/slack/events",
-        port=options.port,
+        port=port,
         data_dir=options.folder,
         retry_delays=_RETRY_DELAYS,
         holds_retries=True,
