@@ -35,8 +35,8 @@ COMMANDS: Final = {
 
 def command_of(name: str) -> Any:
     """Import a command from its module: a function, or an app with subcommands."""
-    attribute = "imports" if name == "import" else name.replace("-", "_")  # a keyword names no module
-    found = getattr(import_module(f"{__name__}.{attribute}"), attribute)
+    module = "export" if name == "import" else name.replace("-", "_")
+    found = getattr(import_module(f"{__name__}.{module}"), "imports" if name == "import" else module)
     if not isinstance(found, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(name)(found)

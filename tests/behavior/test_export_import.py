@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.imports import read
+from bridge.cli.export import read
 from bridge.errors import ConfigurationError
 from bridge.features.agents.handles import Handle
 from bridge.features.channels.settings import AppRule, ChannelSettings
