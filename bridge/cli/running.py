@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import typer
 
 from bridge.cli.printing import out
-from bridge.cli.troubles import trouble_lines
+from bridge.cli.rows import trouble_lines
 from bridge.config import Config, default_project, read_config
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.metrics import Metrics

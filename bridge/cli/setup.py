@@ -35,9 +35,8 @@ from bridge.cli.check.probes import probe
 from bridge.cli.clipboard import copies
 from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import columns, form_for, line_width, out, printable, this_program, to_json
-from bridge.cli.rows import FAILURE, OK, Row, row_lines
+from bridge.cli.rows import FAILURE, OK, Row, row_lines, trouble_row
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, slack_of
-from bridge.cli.troubles import slack_trouble
 from bridge.errors import ConfigurationError, ProjectError, SlackError
 from bridge.features.conversations.answering import configured
 from bridge.logs import configure
@@ -401,7 +400,7 @@ def _greet(answers: _Answers) -> None:
         try:
             asyncio.run(send(user))
         except SlackError as exc:
-            row = slack_trouble("message", exc, "copy your own member ID again, or press Enter to skip this")
+            row = trouble_row("message", exc, "copy your own member ID again, or press Enter to skip this")
             out("\n".join(row_lines(row, line_width())), signs=True)
         else:
             out("  Sent. Look in your direct messages in Slack.")

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 from bridge import errors
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.check.access import explained
-from bridge.cli.troubles import CURE_OF_BOT, project_trouble, slack_trouble, trouble_lines
+from bridge.cli.rows import CURE_OF_BOT, trouble_lines, trouble_row
 from bridge.config_tables import ACTS
 from bridge.ends import End, failures, messages as ends, notices, refusals
 from bridge.ends.failures import failure
@@ -213,10 +213,10 @@ def _of_operators() -> Iterator[str]:
         for line in trouble_lines(error):
             yield f"trouble | {type(error).__name__}: {error} | {line}"
         if isinstance(error, errors.ProjectError):
-            row = project_trouble("get_stats", error)
+            row = trouble_row("get_stats", error)
             yield f"check | {type(error).__name__}: {error} | {row.detail} | {row.cure}"
     for detail in ("ClientConnectorError", "ConnectionTimeoutError", "of a later release"):
-        row = slack_trouble("token", errors.SlackUnreachable("auth.test", detail), CURE_OF_BOT)
+        row = trouble_row("token", errors.SlackUnreachable("auth.test", detail), CURE_OF_BOT)
         yield f"check | Slack: {detail} | {row.detail} | {row.cure}"
     for slack in (
         errors.SlackRefused("auth.test", "http_302"), errors.SlackRefused("auth.test", "missing_scope", "chat:write"),
@@ -224,7 +224,7 @@ def _of_operators() -> Iterator[str]:
         errors.SlackUnreachable("auth.test", "", timedelta(seconds=3)), errors.SlackAmbiguous("auth.test", "x"),
         errors.SlackAmbiguous("auth.test", "200, not x"),
     ):  # fmt: skip
-        row = slack_trouble("token", slack, CURE_OF_BOT)
+        row = trouble_row("token", slack, CURE_OF_BOT)
         yield f"check | {type(slack).__name__}: {slack} | {row.detail} | {row.cure}"
     for reason in ("away", "loading", "full", "read-only", "refused"):
         yield f"redis | {reason} | {' | '.join(in_words(errors.StoreUnavailable(reason)))}"

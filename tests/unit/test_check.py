@@ -13,8 +13,7 @@ import pytest
 from bridge.cli.check.probes import probe
 from bridge.cli.check.redis import condition_rows
 from bridge.cli.check.slack import app_token_row, bot_rows, ops_channel_row, secret_row
-from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
-from bridge.cli.troubles import slack_trouble
+from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, trouble_row
 from bridge.errors import SlackError
 from bridge.metrics import Metrics
 from bridge.playground.emulator.emulator import EmulatedSlack
@@ -129,7 +128,7 @@ async def test_an_unresponsive_slack_is_a_timeout(emulated: EmulatedSlack, slack
     with pytest.raises(SlackError) as caught:
         await slack_web.call("auth.test", {}, seconds=0.1)
 
-    row = slack_trouble("bot token", caught.value, "")
+    row = trouble_row("bot token", caught.value, "")
 
     assert row.detail == "Slack timed out: no answer within 10 s"
     assert "slack-status.com" in row.cure

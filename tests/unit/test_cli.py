@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 from bridge.cli import COMMANDS, command_of, printing, program
 from bridge.cli.catch_up import in_words
 from bridge.cli.printing import columns, to_json
-from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, shown
+from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, is_well, settings_rows, shown, trouble_lines
 from bridge.cli.running import run
 from bridge.cli.store import place_of
-from bridge.cli.troubles import settings_rows, trouble_lines
 from bridge.errors import BridgeError, ConfigurationError, NamespaceTaken, SlackGone, SlackRefused, StoreUnavailable
 from bridge.queue.outages import PastOutage
 from support.tables import each

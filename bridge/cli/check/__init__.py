@@ -13,10 +13,9 @@ from bridge.cli.check.access import access_of
 from bridge.cli.check.probes import probe
 from bridge.cli.check.rules import rule_rows
 from bridge.cli.printing import line_width, out
-from bridge.cli.rows import is_well, shown
+from bridge.cli.rows import is_well, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, complain, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
-from bridge.cli.troubles import settings_rows
 from bridge.config import Config
 from bridge.engine.unknown_names import Lists
 from bridge.errors import ConfigurationError

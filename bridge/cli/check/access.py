@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bridge.cli.rows import FAILURE, OK, WARNING, Row
+from bridge.cli.rows import CURE_OF_BOT, FAILURE, OK, WARNING, Row, trouble_row
 from bridge.cli.running import slack_of
-from bridge.cli.troubles import CURE_OF_BOT, slack_trouble
 from bridge.config import Config, ProjectKey, ProjectSettings
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
@@ -78,9 +77,7 @@ async def access_of(
         )
     if problems:
         raise ConfigurationError(problems)
-    if any(
-        name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN", _REPLIES, *RULES)
-    ):  # some rules alone would mislead
+    if not values.keys() >= {"SLACK_API_URL", "SLACK_BOT_TOKEN", _REPLIES, *RULES}:  # some rules alone would mislead
         return None
     channels, users, runners = (values[name] for name in RULES)
     rules = rules_of(config, allowed_channels=channels, allowed_users=users, runners=runners)
@@ -126,7 +123,7 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
     try:
         identity = (await web.hello()).identity
     except SlackError as exc:
-        return [slack_trouble("bot token", exc, CURE_OF_BOT)]
+        return [trouble_row("bot token", exc, CURE_OF_BOT)]
     directory = Directory(web, identity)
     policy = Policy(identity.home, directory, rules)
     person, person_row, is_unknown = await _person(directory, user)
@@ -168,7 +165,7 @@ async def _key_row(policy: Policy, asking: Asking) -> list[Row]:
             if await policy.holds(key.who, asking.user):
                 return [Row(AREA, "project's key", OK, f"{key.name}, as keys in the file says")]
     except SlackError as exc:
-        return [slack_trouble("project's key", exc, _CURE_OF_READING)]
+        return [trouble_row("project's key", exc, _CURE_OF_READING)]
     return [Row(AREA, "project's key", OK, "the project's own")] if asking.keys else []
 
 
@@ -180,7 +177,7 @@ async def _person(directory: Directory, user: str) -> tuple[Person | None, Row, 
         if isinstance(exc, SlackRefused) and exc.error == "user_not_found":
             cure = "copy the member ID from the person's profile in Slack"
             return None, Row(AREA, "person", FAILURE, f"the app can't see {user}", cure), True
-        return None, slack_trouble("person", exc, _CURE_OF_READING), False
+        return None, trouble_row("person", exc, _CURE_OF_READING), False
     described = _KINDS[person.kind]
     if person.kind in {"member", "guest"} and person.is_home is not True:
         described = "from another workspace" if person.is_home is False else "workspace unknown"
@@ -231,23 +228,22 @@ async def _row(policy: Policy, asking: Asking, label: str, act: Act, person_row:
         verdict = await policy.judge(asked)
     except SlackError:
         return _refused([label], "unknown", person_row)[0]
+    may, cure = verdict.is_allowed, "add them there"
     if verdict.of is None or verdict.of.reason == "rule":
         detail = explained(verdict, asked, await policy.names(ids_of(verdict.rule) if verdict.rule else ()))
         if act == "run" and asking.workflow is None and policy.rules.has_file:
             detail += "; to ask about one workflow, add --run WORKFLOW"
-        cure = "" if verdict.is_allowed else _CURE_OF_READING if verdict.missing else "change the rules in the file"
-        return Row(AREA, label, OK if verdict.is_allowed else FAILURE, detail, cure)
-    if verdict.missing:
+        cure = _CURE_OF_READING if verdict.missing else "change the rules in the file"
+    elif verdict.missing:
         return _refused([label], "unknown", person_row)[0]
-    if not any(one.origin == "BRIDGE_RUNNERS" for one in policy.rules.lists):
-        detail = "every member of the workspace can" if verdict.is_allowed else _NO_GUESTS
-    elif verdict.is_allowed:
+    elif not any(listed.origin == "BRIDGE_RUNNERS" for listed in policy.rules.lists):
+        detail = "every member of the workspace can" if may else _NO_GUESTS
+    elif may:
         is_listed = verdict.rule is not None and asking.user in verdict.rule.who
         detail = "listed in BRIDGE_RUNNERS" if is_listed else "in a user group listed in BRIDGE_RUNNERS"
     else:
         detail = "not in BRIDGE_RUNNERS, nor in a user group listed there"
-    may = verdict.is_allowed
-    return Row(AREA, label, OK if may else FAILURE, detail, "" if may else "add them there")
+    return Row(AREA, label, OK if may else FAILURE, detail, "" if may else cure)
 
 
 def explained(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:

@@ -14,8 +14,7 @@ from typing import Any, Final
 from bridge.cli.check.project import key_row, one_row, project_rows
 from bridge.cli.check.redis import configured_redis_rows
 from bridge.cli.check.slack import UserGroupsSeen, slack_rows
-from bridge.cli.rows import FAILURE, Row
-from bridge.cli.troubles import PROJECT, REDIS, SLACK, problem_row
+from bridge.cli.rows import FAILURE, PROJECT, REDIS, SLACK, Row, problem_row
 from bridge.config import ProjectSettings
 from bridge.engine.unknown_names import Lists
 from bridge.errors import ConfigurationError

@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
-from bridge.cli.rows import FAILURE, OK, WARNING, Row
-from bridge.cli.troubles import PROJECT, project_trouble
+from bridge.cli.rows import FAILURE, OK, PROJECT, WARNING, Row, trouble_row
 from bridge.config import ProjectKey, ProjectSettings
 from bridge.engine.unknown_names import Lists
 from bridge.errors import CannotConnect, NotSignedIn, ProjectError
@@ -48,7 +47,7 @@ async def key_row(project: ProjectSettings, key: ProjectKey) -> list[Row]:
         async with _client(project.base_url, key.api_key.get_secret_value()) as client:
             await client.get_project()
     except ProjectError as exc:
-        row = project_trouble(what, exc)
+        row = trouble_row(what, exc)
         return [replace(row, cure=row.cure.replace("PROJECT_API_KEY", key.name))]
     return [Row(PROJECT, what, OK, "key accepted")]
 
@@ -72,9 +71,9 @@ async def project_rows(
         try:
             await project.get_project()
         except (CannotConnect, NotSignedIn) as exc:  # every other operation would fail the same way
-            return [project_trouble("get_project", exc)]
+            return [trouble_row("get_project", exc)]
         except ProjectError as exc:
-            first = project_trouble("get_project", exc)
+            first = trouble_row("get_project", exc)
         else:
             first = Row(PROJECT, "get_project", OK, "reachable, key accepted")
         (numbers, stats), (workflows, has), (agents, listed) = await asyncio.gather(
@@ -128,4 +127,4 @@ async def _called(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:
     try:
         return Row(PROJECT, operation, OK, "works as documented"), await answer
     except ProjectError as exc:
-        return project_trouble(operation, exc), None
+        return trouble_row(operation, exc), None

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bridge.cli.check.slack import UserGroupsSeen, handle_rows
-from bridge.cli.rows import FAILURE, OK, WARNING, Row, State
-from bridge.cli.troubles import REDIS, redis_trouble
+from bridge.cli.rows import FAILURE, OK, REDIS, WARNING, Row, State, redis_trouble
 from bridge.errors import ConfigurationError, StoreUnavailable
 from bridge.features.agents.handles import stored_handles
 from bridge.queue.redis.condition import RedisCondition, condition_of

@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from bridge.cli.rows import FAILURE, OK, WARNING, Row
-from bridge.cli.troubles import CURE_OF_APP, CURE_OF_BOT, SLACK, slack_trouble
+from bridge.cli.rows import CURE_OF_APP, CURE_OF_BOT, FAILURE, OK, SLACK, WARNING, Row, trouble_row
 from bridge.ends.failures import NOT_SLACK
 from bridge.errors import SlackError, SlackRefused
 from bridge.features.agents.handles import Handle, state_of
@@ -93,7 +92,7 @@ async def bot_rows(
     try:
         hello = await web.hello()
     except SlackError as exc:
-        return [slack_trouble("bot token", exc, CURE_OF_BOT)], None
+        return [trouble_row("bot token", exc, CURE_OF_BOT)], None
     granted = hello.identity.scopes
     needed, optional = missing(granted, required_scopes)
     scopes = [
@@ -149,7 +148,7 @@ async def ops_channel_row(web: SlackWeb, channel: str, *, posts_test: bool) -> R
         if isinstance(exc, SlackRefused) and exc.error == "missing_scope" and not posts_test:
             detail = f"{channel} can't be looked up without the scope {exc.needed or 'channels:read'}"
             return Row(SLACK, _OPS, WARNING, detail, "try it: bridge check --post-test")
-        return slack_trouble(_OPS, exc, _INVITE)
+        return trouble_row(_OPS, exc, _INVITE)
     about = found if isinstance(found, dict) else {}
     if about.get("is_archived"):
         return Row(SLACK, _OPS, FAILURE, f"{channel} is archived", _SET_OPS)
@@ -163,7 +162,7 @@ async def app_token_row(web: SlackWeb, app_token: str) -> Row:
     try:
         await web.socket_url(app_token)
     except SlackError as exc:
-        return slack_trouble("app token", exc, CURE_OF_APP)
+        return trouble_row("app token", exc, CURE_OF_APP)
     return Row(SLACK, "app token", OK, "valid; events arrive over Socket Mode")
 
 
