@@ -11,7 +11,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from functools import cache
 from io import StringIO
@@ -21,7 +20,7 @@ from typing import Annotated, Any, Final, Literal
 from dotenv.parser import Binding, parse_stream
 from pydantic import Field, PrivateAttr, SecretStr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from bridge.errors import ConfigurationError
 from bridge.names.nearness import nearest
@@ -78,7 +77,6 @@ class Settings(BaseSettings):
         frozen=True,
         hide_input_in_errors=True,
         use_attribute_docstrings=True,  # 27 ms of each start
-        validate_default=True,
     )
 
     slack_bot_token: Annotated[SecretStr, token("xoxb-", "the bot token")] = _setting("SLACK_BOT_TOKEN")
@@ -228,18 +226,6 @@ class Settings(BaseSettings):
 
     _bot_token_file: str = PrivateAttr(default="")
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings'
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Use only the values that `load` passes, not the process's environment."""
-        return (init_settings,)
-
     @property
     def drain(self) -> timedelta:
         """How long running work may take to finish after SIGTERM."""
@@ -307,30 +293,10 @@ def _is_of_service(name: str, value: str) -> bool:
 
 def load(environ: Mapping[str, str], slips: Sequence[str] = ()) -> Settings:
     """Read the settings from *environ*. Raises `ConfigurationError` with all problems, with *slips* (`environment`)."""
-    given = _read(environ)
-    if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
-        given["SLACK_APP_TOKEN"] = ValueError(
-            "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
-        )
-    if "REDIS_URL" not in given:
-        given["REDIS_URL"] = ValueError(
-            "is missing: set it to an address such as redis://localhost:6379/0, or to embedded (one machine only)"
-        )
-    try:
-        settings = Settings(**given)
-    except ValidationError as exc:
-        problems = list(slips)
-        for error in exc.errors(include_url=False, include_input=False):
-            name = error["loc"][0]
-            field = next(field for field in Settings.model_fields.values() if field.alias == name)
-            if error["type"] == "missing":
-                first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
-                problems.append(f"{name} is missing: set it to {first[0].lower()}{first[1:]}")
-            else:  # a ValueError from here or from `bridge.setting_types`
-                problems.append(f"{name} {error['ctx']['error']}")
-        raise ConfigurationError(problems) from None
-    if slips:
-        raise ConfigurationError(slips)
+    values, problems = _validated(environ)
+    if slips or problems:
+        raise ConfigurationError([*slips, *problems])
+    settings = Settings.model_construct(**values)
     settings._bot_token_file = environ.get("SLACK_BOT_TOKEN_FILE", "")  # noqa: SLF001 - the class and its reader are one
     return settings
 
@@ -358,12 +324,22 @@ def needs_restart(before: Settings, now: Settings) -> tuple[str, ...]:
 
 def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of the valid settings, by variable."""
-    given, values = _read(environ), {}
+    return _validated(environ)[0]
+
+
+def _validated(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of the valid settings, by variable, and a line for each of the others."""
+    given, values, problems = _read(environ), dict[str, Any](), list[str]()
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
-        if name in given or not field.is_required():
-            with suppress(ValidationError):
-                values[name] = _adapters()[name].validate_python(given.get(name, field.default))
-    return values
+        if name not in given and field.is_required():
+            first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
+            problems.append(f"{name} is missing: set it to {first[0].lower()}{first[1:]}")
+            continue
+        try:
+            values[name] = _adapters()[name].validate_python(given.get(name, field.default))
+        except ValidationError as exc:  # a ValueError from here or from `bridge.setting_types`
+            problems.append(f"{name} {exc.errors(include_url=False, include_input=False)[0]['ctx']['error']}")
+    return values, problems
 
 
 @cache
@@ -496,7 +472,15 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
         case _:
             folder = f"{environ.get('XDG_DATA_HOME') or '~/.local/share'}/bridge"
     given = Variables(environ)()
-    host = {"BRIDGE_HOST": "127.0.0.1"} if given.get("SLACK_APP_TOKEN") else {}
+    if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
+        given["SLACK_APP_TOKEN"] = ValueError(
+            "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
+        )
+    if "REDIS_URL" not in given:
+        given["REDIS_URL"] = ValueError(
+            "is missing: set it to an address such as redis://localhost:6379/0, or to embedded (one machine only)"
+        )
+    host = {"BRIDGE_HOST": "127.0.0.1"} if isinstance(given.get("SLACK_APP_TOKEN"), str) else {}
     return {"BRIDGE_DATA_DIR": folder, **host, **given}
 
 

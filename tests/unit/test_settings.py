@@ -289,7 +289,7 @@ def test_an_errors_chain_holds_no_secret() -> None:
         load({**NEEDED, "BRIDGE_PORT": "xoxb-1-made-up"})
 
     assert "xoxb-1" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize(
