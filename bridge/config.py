@@ -122,13 +122,24 @@ class Config:
     agents: Mapping[str, AgentTable] = field(default_factory=dict)
     limits: tuple[LimitTable, ...] = ()
 
+    def ids(self) -> Iterator[tuple[Place, str]]:
+        """Yield Slack's IDs in the file, each with its place: the table or the setting that has it."""
+        for at, rule in enumerate(self.rules):
+            people = {"who": rule.who, "channels": rule.channels, "approve": rule.approve and rule.approve.by}
+            for name, listed in people.items():
+                yield from ((("rules", at, name), id_) for id_ in listed or () if id_.isupper())
+        yield from ((("channels", id_), id_) for id_ in self.channels)
+        for project in self.projects:
+            for at, key in enumerate(project.keys):
+                yield from ((("projects", project.id, "keys", at, "who"), id_) for id_ in key.who)
+        for at, limit in enumerate(self.limits):
+            if limit.per in {"person", "group", "channel"}:
+                yield from ((("limits", at, "only"), id_) for id_ in limit.only or ())
+
     @property
     def groups(self) -> frozenset[str]:
-        """The user groups that the rules and limits name."""
-        named = [one for rule in self.rules for one in (*(rule.who or ()), *((rule.approve and rule.approve.by) or ()))]
-        named += [one for project in self.projects for key in project.keys for one in key.who]
-        named += [one for limit in self.limits for one in limit.only or () if limit.per in {"person", "group"}]
-        return frozenset(one for one in named if one.startswith("S"))
+        """The user groups that the file names."""
+        return frozenset(id_ for _place, id_ in self.ids() if id_.startswith("S"))
 
     def of_channel(self, channel: str) -> ProjectSettings:
         """Return the project that the file gives a channel, or else the default one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Final
 
 import typer
@@ -38,7 +37,7 @@ def catch_up(
             await outages.note(now - length, now)
         outage = await outages.latest()
         if as_json:
-            out(to_json({"outage": asdict(outage) if outage else None}, indent=2))
+            out(to_json({"outage": outage}, indent=2))
         else:
             out(in_words(outage) if outage else _NONE)
         return 0

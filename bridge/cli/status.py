@@ -46,18 +46,16 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
     """Format the status as JSON; durations are in seconds."""
     processes = [
         {
-            "name": one.name,
-            "is_running": one.is_running,
-            "is_replaced": one.is_replaced,
-            "last_heard_seconds": one.last_heard and one.last_heard.total_seconds(),
-            "work": one.work,
-            "clock": one.clock,
+            "name": process.name,
+            "is_running": process.is_running,
+            "is_replaced": process.is_replaced,
+            "last_heard_seconds": process.last_heard and process.last_heard.total_seconds(),
+            "work": process.work,
+            "clock": process.clock,
         }
-        for one in found.processes
+        for process in found.processes
     ]
-    return to_json(
-        {"ok": found.is_well, **asdict(found), "processes": processes, "outage": outage and asdict(outage)}, indent=2
-    )
+    return to_json({"ok": found.is_well, **asdict(found), "processes": processes, "outage": outage}, indent=2)
 
 
 def table(found: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:

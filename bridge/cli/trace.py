@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from typing import Annotated, Final
@@ -71,7 +71,7 @@ def trace(
 
     async def show(scripts: Scripts) -> int:
         owner = await owner_of(scripts)
-        known = await trace_of(scripts, MessageKey(owner.team, channel, ts)) if owner else None
+        known = await trace_of(scripts, MessageKey(owner.team, channel, ts)) if owner else MessageTrace()
         if as_json:
             out(for_programs(channel, ts, known))
         elif known:
@@ -94,12 +94,10 @@ def address_of(text: str) -> tuple[str, str] | None:
     return (pair[1], pair[2]) if pair else None
 
 
-def for_programs(channel: str, ts: str, known: MessageTrace | None) -> str:
+def for_programs(channel: str, ts: str, known: MessageTrace) -> str:
     """Format the trace as JSON."""
-    turns = [turn.id for turn in known.turns] if known else []
-    steps = [asdict(step) for step in steps_of(known)] if known else []
-    summary = summary_of(known) if known else ""
-    return to_json({"channel": channel, "ts": ts, "turns": turns, "summary": summary, "steps": steps}, indent=2)
+    said = {"channel": channel, "ts": ts, "turns": [turn.id for turn in known.turns], "summary": summary_of(known)}
+    return to_json({**said, "steps": steps_of(known)}, indent=2)
 
 
 def summary_of(known: MessageTrace) -> str:

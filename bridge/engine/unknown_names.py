@@ -73,11 +73,8 @@ def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> 
                 yield from _unlisted(place, limit.per, only, _of(config.projects, limit.per, lists))
             case "project":
                 yield from _unknown_projects(config, place, only)
-            case "person" | "group":
-                yield from _unknown_groups(place, only, lists)
-    for project in config.projects:
-        for at, key in enumerate(project.keys):
-            yield from _unknown_groups(("projects", project.id, "keys", at, "who"), key.who, lists)
+    if lists.groups is not None:
+        yield from _unknown_groups(config, lists.groups, gates_only=gates_only)
     if not gates_only:
         yield from _in_channels(config, lists)
         agents = _of(config.projects, "agent", lists)
@@ -109,8 +106,6 @@ def _in_rule(config: Config, place: Place, rule: RuleTable, lists: Lists) -> Ite
             for entry in rule.categories:
                 if not is_listed([entry], *known):
                     yield UnknownName((*place, "categories"), "category", entry, _nearest(entry, known))
-    yield from _unknown_groups((*place, "who"), rule.who or (), lists)
-    yield from _unknown_groups((*place, "approve"), (rule.approve and rule.approve.by) or (), lists)
 
 
 def _in_channels(config: Config, lists: Lists) -> Iterator[UnknownName]:
@@ -153,10 +148,11 @@ def _unknown_projects(config: Config, place: Place, entries: Iterable[str]) -> I
             yield UnknownName(place, "project", entry, _nearest(entry, (project.id for project in config.projects)))
 
 
-def _unknown_groups(place: Place, entries: Iterable[str], lists: Lists) -> Iterator[UnknownName]:
-    for entry in entries:
-        if entry.startswith("S") and lists.groups is not None and entry not in lists.groups:
-            yield UnknownName(place, "user group", entry)
+def _unknown_groups(config: Config, known: frozenset[str], *, gates_only: bool) -> Iterator[UnknownName]:
+    for place, id_ in config.ids():
+        is_wanted = not gates_only or place[0] != "rules" or _is_gate(config.rules[int(place[1])])
+        if is_wanted and id_.startswith("S") and id_ not in known:
+            yield UnknownName(place, "user group", id_)
 
 
 def _nearest(entry: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ def test_for_programs_there_are_steps_with_iso_times() -> None:
         {"at": START.isoformat(), "what": "received", "detail": "event Ev1", "process": "a"},
         {"at": START.isoformat(), "what": "decided", "detail": "not for an agent: no text", "process": "a"},
     ]
-    assert json.loads(for_programs(CHANNEL, ROOT, None))["steps"] == []
+    assert json.loads(for_programs(CHANNEL, ROOT, MessageTrace()))["steps"] == []
 
 
 def test_the_tables_times_are_exact_and_its_words_printable() -> None:

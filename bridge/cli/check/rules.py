@@ -55,27 +55,11 @@ def _never(rules: Sequence[Rule]) -> Iterator[Row]:
         yield Row(AREA, path_of(("rules", rule.index - 1)), FAILURE, f"never matches: {why}", cure)
 
 
-def _ids(config: Config) -> Iterator[tuple[Place, str]]:
-    """Return the IDs of Slack's in the file, each with the table or setting that has it."""
-    for at, rule in enumerate(config.rules):
-        for name, listed in (("who", rule.who), ("channels", rule.channels)):
-            yield from ((("rules", at, name), one) for one in listed or () if one.isupper())
-        if rule.approve:
-            yield from ((("rules", at, "approve"), one) for one in rule.approve.by or ())
-    yield from ((("channels", id_), id_) for id_ in config.channels)
-    for project in config.projects:
-        for at, key in enumerate(project.keys):
-            yield from ((("projects", project.id, "keys", at, "who"), one) for one in key.who)
-    for at, limit in enumerate(config.limits):
-        if limit.per in {"person", "group", "channel"}:
-            yield from ((("limits", at, "only"), one) for one in limit.only or ())
-
-
 async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Lists) -> list[Row]:
     """Return rows for people and channels that Slack doesn't know, and read its user groups into *lists*."""
     if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN")):
         return []
-    named = [(place, id_) for place, id_ in _ids(config) if id_[0] not in "AD"]
+    named = [(place, id_) for place, id_ in config.ids() if id_[0] not in "AD"]
     async with slack_of(values) as web:
         unknown, trouble = await _look_up(web, {id_ for _place, id_ in named}, lists)
     rows = [
