@@ -83,6 +83,9 @@ class ProjectSettings:
 OWN: Final = ("default_agent", "run_url", "workflow_url", "agent_url")
 """What each project may have of its own, as fields of `ProjectSettings`; variables set it for the default one."""
 
+TABLES: Final = ("rules", "channels", "agents", "limits")
+"""The tables besides those of projects, as fields of `Config`."""
+
 
 def default_project(values: Mapping[str, Any]) -> ProjectSettings:
     """Return the project of PROJECT_BASE_URL, with the *values* of the settings by variable."""
@@ -155,8 +158,7 @@ def changes(before: Config, after: Config) -> tuple[str, ...]:
             lines.append(f"{id_}: added")
         elif new := [_IN_WORDS[name] for name in _IN_WORDS if getattr(one, name) != getattr(known[id_], name)]:
             lines.append(f"{id_}: new {', '.join(new)}")
-    others = ("rules", "channels", "agents", "limits")
-    return (*lines, *(f"{name}: changed" for name in others if getattr(before, name) != getattr(after, name)))
+    return (*lines, *(f"{name}: changed" for name in TABLES if getattr(before, name) != getattr(after, name)))
 
 
 def _name(given: str) -> str:

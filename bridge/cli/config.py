@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import OWN, Config, Place, ProjectKey, path_of
+from bridge.config import OWN, TABLES, Config, Place, ProjectKey, path_of
 from bridge.config_tables import RuleTable, TomlTable
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.features.alerts.conditions import in_units
@@ -33,9 +33,6 @@ from bridge.settings import Settings, environment, origins, well_formed
 
 _ANSWERED_IN: Final = 15.0  # seconds; a process looks every second
 _LOOK_AGAIN: Final = 0.2  # seconds
-TABLES: Final = ("rules", "channels", "agents", "limits")
-"""The tables of the operator's file besides those of projects, as fields of `bridge.config.Config`."""
-
 _OF_A_PROJECT: Final = ("name", "base_url", "api_key", "channels", *OWN, "repeat", "keys")
 _ALWAYS_SHOWN: Final = _OF_A_PROJECT[:4]  # though not set
 _OF_THE_DEFAULT: Final = {"base_url": "PROJECT_BASE_URL", "api_key": "PROJECT_API_KEY"} | {

@@ -11,7 +11,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
@@ -27,7 +27,7 @@ from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_o
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.queue.redis.connection import connect
-from bridge.queue.redis.embedded import not_writable
+from bridge.queue.redis.embedded import locked, not_writable
 from bridge.queue.scripting import Scripts
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
@@ -44,9 +44,6 @@ except ModuleNotFoundError as exc:
     MISSING = exc.name
 else:
     MISSING = ""
-
-if sys.platform != "win32":
-    import fcntl
 
 NOT_INSTALLED: Final = "bridge playground needs its extra: pip install 'slack-project-bridge[playground]'"
 _DRAIN_SECONDS: Final = "1"  # unless set otherwise, so that the playground stops quickly
@@ -156,20 +153,17 @@ def _planned(environ: Mapping[str, str], *, over_socket: bool, projects: int) ->
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Lock the stand-ins' data for this process; the kernel releases the lock however the process ends."""
-    try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        lock = (folder / "lock").open("w")
-    except OSError as exc:
-        raise not_writable(folder, exc) from exc
-    with lock:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigurationError(
-                    [f"Another playground is using {folder}: stop it, or set BRIDGE_DATA_DIR to another folder"]
-                ) from None
+    with ExitStack() as stack:
+        try:
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if sys.platform != "win32":
+                stack.enter_context(locked(folder / "lock"))
+        except BlockingIOError:
+            problem = f"Another playground is using {folder}: stop it, or set BRIDGE_DATA_DIR to another folder"
+            raise ConfigurationError([problem]) from None
+        except OSError as exc:
+            raise not_writable(folder, exc) from exc
         yield
 
 

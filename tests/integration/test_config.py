@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.config import TABLES
+from bridge.config import TABLES
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.sample_project.server import SampleProject
 from support.forks import run, start

@@ -79,7 +79,7 @@ async def embedded_redis(data_dir: Path, *, patience: timedelta = _PATIENCE) -> 
         try:
             _make_private(data_dir)
             async with _one_at_a_time(data_dir):
-                uses.enter_context(_locked(data_dir / "users.lock", shared=True))
+                uses.enter_context(locked(data_dir / "users.lock", shared=True))
                 socket = await _running_server(program, data_dir, patience)
         except OSError as exc:
             raise not_writable(data_dir, exc) from exc
@@ -108,7 +108,7 @@ def _make_private(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path, *, shared: bool = False) -> Iterator[int]:
+def locked(path: Path, *, shared: bool = False) -> Iterator[int]:
     """Hold the lock *path*, or raise BlockingIOError at once; yields its file descriptor."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -121,7 +121,7 @@ def _locked(path: Path, *, shared: bool = False) -> Iterator[int]:
 
 def _is_free(path: Path) -> bool:
     try:
-        with _locked(path):
+        with locked(path):
             return True
     except BlockingIOError:
         return False
@@ -133,7 +133,7 @@ async def _one_at_a_time(data_dir: Path) -> AsyncIterator[None]:
     with ExitStack() as stack:
         while True:
             try:
-                stack.enter_context(_locked(data_dir / "start.lock"))
+                stack.enter_context(locked(data_dir / "start.lock"))
                 break
             except BlockingIOError:
                 await asyncio.sleep(_PAUSE)
@@ -167,7 +167,7 @@ async def _running_server(program: Path, data_dir: Path, patience: timedelta) ->
         "save": "",
         "maxmemory-policy": "noeviction",
     }
-    with _locked(data_dir / "server.lock") as lock, (data_dir / "redis.log").open("ab") as log_file:
+    with locked(data_dir / "server.lock") as lock, (data_dir / "redis.log").open("ab") as log_file:
         started = subprocess.run(  # noqa: S603, ASYNC221 - a dependency's program, our arguments; it daemonizes at once
             [program, *(word for name, value in options.items() for word in (f"--{name}", value))],
             check=False,
@@ -259,7 +259,7 @@ class Keeper:
     async def look(self) -> None:
         """Check once, and start the server if it isn't running. A failed attempt is repeated later."""
         try:
-            with _locked(self._data_dir / "start.lock"):
+            with locked(self._data_dir / "start.lock"):
                 is_running = not _is_free(self._data_dir / "server.lock")
         except BlockingIOError:
             return  # another process is starting or stopping it
