@@ -30,8 +30,7 @@ from urllib.parse import quote, urlsplit
 import dotenv
 import typer
 
-from bridge.cli.check import check
-from bridge.cli.check.probes import probe
+from bridge.cli.check import check, probe
 from bridge.cli.clipboard import copies
 from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import columns, form_for, line_width, out, printable, this_program, to_json

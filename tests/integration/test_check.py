@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as NoConnection
 from ruamel.yaml import YAML
 
 import bridge
-from bridge.cli.check.probes import probe
+from bridge.cli.check import probe
 from bridge.cli.check.redis import redis_rows
 from bridge.cli.rows import FAILURE, OK, WARNING
 from bridge.settings import well_formed

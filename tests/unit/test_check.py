@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bridge.cli.check.probes import probe
+from bridge.cli.check import probe
 from bridge.cli.check.redis import condition_rows
 from bridge.cli.check.slack import app_token_row, bot_rows, ops_channel_row, secret_row
 from bridge.cli.rows import FAILURE, OK, WARNING, Row, State, trouble_row

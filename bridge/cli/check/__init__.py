@@ -1,27 +1,39 @@
-"""`bridge check`: find problems in the settings, Slack, Redis and the project."""
+"""`bridge check`: find problems in the settings, Slack, Redis and the project.
+
+The probes run separately, so that one failure doesn't hide another. Nothing is written or posted (but a test in the
+channel for incidents, on request), no socket is opened, and the project's contents are counted, never shown.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
 from bridge.cli.check.access import access_of
-from bridge.cli.check.probes import probe
+from bridge.cli.check.project import key_row, one_row, project_rows
+from bridge.cli.check.redis import configured_redis_rows
 from bridge.cli.check.rules import rule_rows
+from bridge.cli.check.slack import UserGroupsSeen, slack_rows
 from bridge.cli.printing import line_width, out
-from bridge.cli.rows import is_well, settings_rows, shown
+from bridge.cli.rows import FAILURE, PROJECT, REDIS, SLACK, Row, is_well, problem_row, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, complain, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
-from bridge.config import Config
+from bridge.config import Config, ProjectSettings
 from bridge.engine.unknown_names import Lists
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.settings import environment, unknown_names, well_formed
+from bridge.slack.api import Identity
+
+PATIENCE: Final = timedelta(seconds=30)
+"""How long the probes of each service may take in total; single calls have shorter limits."""
 
 _OF_ACCESS = ("SLACK_BOT_TOKEN", "SLACK_API_URL", "BRIDGE_ALLOWED_", "BRIDGE_RUNNERS")
 
@@ -91,3 +103,51 @@ def check(
     for line in [] if as_json or access else setup_hint(problems):
         say(line)
     raise typer.Exit(code)
+
+
+async def probe(
+    values: Mapping[str, Any],
+    projects: Sequence[ProjectSettings] = (),
+    *,
+    now: Callable[[], datetime],
+    patience: timedelta = PATIENCE,
+    posts_test: bool = False,
+    lists: Lists | None = None,
+) -> list[Row]:
+    """Probe the services that *values*, by variable, configure. Several *projects* get a row each.
+
+    With *posts_test*, a test is posted in the channel for incidents. What the projects have is put into *lists*.
+
+    Slack comes first, because it says which bot should own the namespace.
+    """
+    lists = lists or Lists()
+    identity: Identity | None = None
+    groups: UserGroupsSeen = None
+
+    async def in_time(area: str, rows: Awaitable[list[Row]]) -> list[Row]:
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                return await rows
+        except ConfigurationError as exc:  # the environment names certificates that can't be read
+            return [problem_row(area, "settings", problem) for problem in exc.problems]
+        except TimeoutError:
+            detail = f"no complete answer within {patience.total_seconds():g} s"
+            return [
+                Row(area, "answers", FAILURE, detail, "check the network: a firewall or proxy may be dropping packets")
+            ]
+
+    async def slack() -> list[Row]:
+        nonlocal identity, groups
+        rows, identity, groups = await slack_rows(values, now, posts_test=posts_test)
+        return rows
+
+    rows = await in_time(SLACK, slack())
+    others = [in_time(REDIS, configured_redis_rows(values, identity, groups))]
+    url, own = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
+    if len(projects) > 1:
+        others += [in_time(PROJECT, one_row(one, lists)) for one in projects if one.base_url and one.api_key]
+    elif url is not None and own:
+        default_agent = values.get("BRIDGE_DEFAULT_AGENT") or ""
+        others.append(in_time(PROJECT, project_rows(url, own.get_secret_value(), default_agent, lists=lists)))
+    others += [in_time(PROJECT, key_row(one, key)) for one in projects if one.base_url for key in one.keys]
+    return sum(await asyncio.gather(*others), rows)
