@@ -14,12 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 import typer
 
-from bridge.cli.own_redis import EmbeddedRedis
 from bridge.cli.printing import out, this_program
 from bridge.cli.running import complain, run, say
 from bridge.errors import ConfigurationError
@@ -27,7 +26,7 @@ from bridge.features.statistics.snapshots import Snapshot, SnapshotStore, hour_o
 from bridge.logs import configure
 from bridge.metrics import Metrics
 from bridge.queue.redis.connection import connect
-from bridge.queue.redis.embedded import locked, not_writable
+from bridge.queue.redis.embedded import LOOK_EVERY, Keeper, embedded_redis, locked, not_writable
 from bridge.queue.scripting import Scripts
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
@@ -204,6 +203,51 @@ async def _play(settings: Settings, options: PlaygroundOptions, port: int | None
         for line in options.log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-_LAST_LINES:]:
             say(line)
     return code
+
+
+class EmbeddedRedis:
+    """A server with its data in *data_dir*, which people can stop and start; *url* stays the same after restarts."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.url = ""
+        self.is_stopped = True
+        self._data_dir = data_dir
+        self._keeper = Keeper(data_dir)
+        self._use = AsyncExitStack()
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def trouble(self) -> str:
+        """Why the server isn't running, or ``""``."""
+        return self._keeper.trouble
+
+    async def keep(self) -> None:
+        """Restart the server whenever it ends, unless it was stopped, until cancelled."""
+        while True:
+            async with self._one_at_a_time:
+                if not self.is_stopped:
+                    await self._keeper.look()
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def start(self) -> None:
+        """Start the server with its data."""
+        async with self._one_at_a_time:
+            if self.is_stopped:
+                self.url = await self._use.enter_async_context(embedded_redis(self._data_dir))
+                self.is_stopped = False
+
+    async def stop(self) -> None:
+        """Stop the server, unless another bridge uses it."""
+        async with self._one_at_a_time:
+            self.is_stopped = True
+            await self._use.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
 
 
 async def _record_samples(url: str, namespace: str) -> None:
