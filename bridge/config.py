@@ -146,17 +146,18 @@ class Config:
 
     def of_channel(self, channel: str) -> ProjectSettings:
         """Return the project that the file gives a channel, or else the default one."""
-        return next((one for one in self.projects if channel in one.channels), self.projects[0])
+        return next((project for project in self.projects if channel in project.channels), self.projects[0])
 
 
 def changes(before: Config, after: Config) -> tuple[str, ...]:
     """Say in words how the configuration *after* a reload differs from that *before*, a line each."""
-    known, now = {one.id: one for one in before.projects}, {one.id: one for one in after.projects}
+    known = {project.id: project for project in before.projects}
+    now = {project.id: project for project in after.projects}
     lines = [f"{id_}: removed" for id_ in known if id_ not in now]
-    for id_, one in now.items():
+    for id_, project in now.items():
         if id_ not in known:
             lines.append(f"{id_}: added")
-        elif new := [_IN_WORDS[name] for name in _IN_WORDS if getattr(one, name) != getattr(known[id_], name)]:
+        elif new := [_IN_WORDS[name] for name in _IN_WORDS if getattr(project, name) != getattr(known[id_], name)]:
             lines.append(f"{id_}: new {', '.join(new)}")
     return (*lines, *(f"{name}: changed" for name in TABLES if getattr(before, name) != getattr(after, name)))
 
@@ -288,7 +289,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
 
 def _revision(raw: bytes, projects: Sequence[ProjectSettings]) -> str:
     """Return what changes with the file and with the variables of the *projects*, but says nothing about their keys."""
-    values = [(one.id, one.base_url, *(getattr(one, name) for name in OWN)) for one in projects]
+    values = [(project.id, project.base_url, *(getattr(project, name) for name in OWN)) for project in projects]
     return hashlib.sha256(raw + json.dumps(values).encode()).hexdigest()[:12]
 
 

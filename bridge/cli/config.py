@@ -138,7 +138,7 @@ def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[V
     values, listed = well_formed(environ), []
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
         value = values.get(name)
-        variable = next((one for one in (name, f"{name}_FILE") if one in environ), "")
+        variable = next((known for known in (name, f"{name}_FILE") if known in environ), "")
         source = ", ".join([variable] * (variable != name) + [places.get(variable, "--embedded-redis")])
         if value is None and variable:
             shown: str | None = "invalid"

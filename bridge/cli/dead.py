@@ -112,7 +112,9 @@ def _report(turn: str, result: str, words: str, *, is_well: bool, as_json: bool)
 
 def for_programs(letters: Sequence[DeadLetter], owner: Owner | None) -> str:
     """Format *letters* as JSON."""
-    rows = [asdict(one) | {"asks_again": one.asks_again, "permalink": _permalink(one, owner)} for one in letters]
+    rows = [
+        asdict(letter) | {"asks_again": letter.asks_again, "permalink": _permalink(letter, owner)} for letter in letters
+    ]
     return to_json({"dead": rows}, indent=2)
 
 

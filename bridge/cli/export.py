@@ -111,7 +111,7 @@ def read(text: str, own: str, *, other_workspace: bool = False) -> Mapping[Stand
             problems.append(f"Line {number} has the kind {json.dumps(exported.kind)}: use {', '.join(kinds)}")
         except ValidationError as exc:
             problems += [
-                f"Line {number}: {_problem(one)}" for one in exc.errors(include_url=False, include_input=False)
+                f"Line {number}: {_problem(error)}" for error in exc.errors(include_url=False, include_input=False)
             ]
         except ValueError as exc:
             problems.append(f"Line {number}: {exc}")

@@ -104,7 +104,7 @@ def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
     except* BridgeError as group:  # also from a TaskGroup
         troubles.extend(_leaves(group))
     except* Unexpected as refused:  # what Redis says that nobody expected
-        troubles.extend(unexpected(one) for one in _leaves(refused))
+        troubles.extend(unexpected(error) for error in _leaves(refused))
     return complain(troubles) if troubles else code
 
 

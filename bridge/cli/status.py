@@ -61,21 +61,21 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
 def table(found: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:
     """Format the status for people; *owner* is the namespace's, for links to its threads."""
     lines = ["Processes"]
-    listed = [one for one in found.processes if one.work or not one.is_replaced]
-    for one in listed:
-        ago = _spoken(one.last_heard) if one.last_heard is not None else "more than a day"
-        if one.is_running:
-            does = f"{len(one.work)} in progress" if one.work else "idle"
+    listed = [process for process in found.processes if process.work or not process.is_replaced]
+    for process in listed:
+        ago = _spoken(process.last_heard) if process.last_heard is not None else "more than a day"
+        if process.is_running:
+            does = f"{len(process.work)} in progress" if process.work else "idle"
             seen = f"running, {does}, last heartbeat {ago} ago"
         else:
-            at = f", last heartbeat at {moment(now - one.last_heard)}" if one.last_heard else ""
-            seen = f"not seen for {ago}{at}{', replaced' if one.is_replaced else ''}"
-        lines.append(f"  {'✓' if one.is_running else '✗'} {printable(one.name)}  {seen}")
-        if one.is_running and one.clock:
-            lines.append(f"      ! {printable(one.clock)}. Synchronize it (NTP).")
-        if one.is_missing:
+            at = f", last heartbeat at {moment(now - process.last_heard)}" if process.last_heard else ""
+            seen = f"not seen for {ago}{at}{', replaced' if process.is_replaced else ''}"
+        lines.append(f"  {'✓' if process.is_running else '✗'} {printable(process.name)}  {seen}")
+        if process.is_running and process.clock:
+            lines.append(f"      ! {printable(process.clock)}. Synchronize it (NTP).")
+        if process.is_missing:
             lines.append("    → its log says why; start it again")
-        for work in one.work:
+        for work in process.work:
             age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
             kind, _, rest = work.lane.partition(":")
             where = f"turn {work.turn}"
@@ -90,7 +90,7 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
             lines.append(printable(f"      {where}  {does}{age}"))
     if others := len(found.processes) - len(listed):
         lines.append(f"  {counted(others, 'other')} ended and {'was' if others == 1 else 'were'} replaced.")
-    if not any(one.is_running for one in found.processes):
+    if not any(process.is_running for process in found.processes):
         lines.append("  No bridge is running.")
     numbers = {
         "Busy threads": found.lanes,

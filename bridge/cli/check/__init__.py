@@ -145,9 +145,13 @@ async def probe(
     others = [in_time(REDIS, configured_redis_rows(values, identity, groups))]
     url, own = values.get("PROJECT_BASE_URL"), values.get("PROJECT_API_KEY")
     if len(projects) > 1:
-        others += [in_time(PROJECT, one_row(one, lists)) for one in projects if one.base_url and one.api_key]
+        others += [
+            in_time(PROJECT, one_row(project, lists)) for project in projects if project.base_url and project.api_key
+        ]
     elif url is not None and own:
         default_agent = values.get("BRIDGE_DEFAULT_AGENT") or ""
         others.append(in_time(PROJECT, project_rows(url, own.get_secret_value(), default_agent, lists=lists)))
-    others += [in_time(PROJECT, key_row(one, key)) for one in projects if one.base_url for key in one.keys]
+    others += [
+        in_time(PROJECT, key_row(project, key)) for project in projects if project.base_url for key in project.keys
+    ]
     return sum(await asyncio.gather(*others), rows)

@@ -251,8 +251,8 @@ def explained(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     if verdict.of is None:
         return "no rules"
     if verdict.rule is None:
-        one = asked.target
-        for_it = f" for {kit.quoted(one.name or one.id, 60)}" if one and not one.is_any else ""
+        target = asked.target
+        for_it = f" for {kit.quoted(target.name or target.id, 60)}" if target and not target.is_any else ""
         return f"no rule in {verdict.of.origin} allows it{for_it}"
     unsure = " may decide, but Slack doesn't say whether it fits" if verdict.missing else ""
     place = f"rule {verdict.rule.index} ({verdict.of.origin}){unsure}"

@@ -34,7 +34,7 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists) -> 
     keys = any(project.keys for project in config.projects)
     if not (config.rules or config.channels or config.agents or config.limits or keys):
         return []
-    rules = [Rule.of(one, at) for at, one in enumerate(config.rules, start=1)]
+    rules = [Rule.of(table, at) for at, table in enumerate(config.rules, start=1)]
     rows = [*_never(rules), *await _unknown_to_slack(values, config, lists)]
     rows += [*_unknown(config, lists), *_unusable(config, rules, lists)]
     if not any(row.state == FAILURE for row in rows):
@@ -77,18 +77,18 @@ def _unknown_id(place: Place, kind: str, id_: str) -> Row:
 async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str], list[str]]:
     """Return the IDs of people and channels that Slack doesn't know, and why some can't be looked up."""
     unknown, trouble = set[str](), dict[str, None]()
-    if groups := {one for one in ids if one.startswith("S")}:
+    if groups := {id_ for id_ in ids if id_.startswith("S")}:
         try:
             lists.groups = await enabled_groups(UserGroups(web))
         except SlackError as exc:
             trouble[f"user groups can't be looked up ({exc.detail})"] = None
-    for one in sorted(ids - groups)[:_MOST_LOOKED_UP]:
-        method, argument = ("conversations.info", "channel") if one[0] in "CG" else ("users.info", "user")
+    for id_ in sorted(ids - groups)[:_MOST_LOOKED_UP]:
+        method, argument = ("conversations.info", "channel") if id_[0] in "CG" else ("users.info", "user")
         try:
-            await web.read(method, {argument: one})
+            await web.read(method, {argument: id_})
         except SlackError as exc:
             if isinstance(exc, SlackRefused) and exc.error in _UNKNOWN:
-                unknown.add(one)
+                unknown.add(id_)
             else:
                 trouble[f"{method} can't be asked ({exc.detail})"] = None
     return unknown, list(trouble)
@@ -97,13 +97,13 @@ async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str]
 def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
     """Return rows for names of workflows, agents, categories, projects and user groups that nothing has."""
     projects = ", ".join(project.id for project in config.projects)
-    for one in unknown_names(config, lists):
-        if one.kind == "user group":
-            yield _unknown_id(one.place, one.kind, one.entry)
+    for unknown in unknown_names(config, lists):
+        if unknown.kind == "user group":
+            yield _unknown_id(unknown.place, unknown.kind, unknown.entry)
             continue
-        entry = kit.quoted(one.entry, 60)
-        nearest = f"; the nearest is {kit.quoted(one.nearest[0], 60)}" if one.nearest else ""
-        match one.kind:
+        entry = kit.quoted(unknown.entry, 60)
+        nearest = f"; the nearest is {kit.quoted(unknown.nearest[0], 60)}" if unknown.nearest else ""
+        match unknown.kind:
             case "project":
                 problem, cure = f"names {entry}, which fits no project", f"use one of {projects}"
             case "category":
@@ -112,7 +112,7 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
             case kind:
                 problem = f"names {entry}, and the service has no such {kind}"
                 cure = f"fix the name{nearest}, or use the ID that /{kind}s shows"
-        yield Row(AREA, path_of(one.place), FAILURE, problem, cure)
+        yield Row(AREA, path_of(unknown.place), FAILURE, problem, cure)
 
 
 def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
@@ -122,12 +122,12 @@ def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[R
         for project in config.projects
         for workflow in lists.workflows.get(project.id, ())
         if not any(
-            one.approval is None or one.approval.by or _granting(rules, "approve", project, workflow)
-            for one in _granting(rules, "run", project, workflow)
+            rule.approval is None or rule.approval.by or _granting(rules, "approve", project, workflow)
+            for rule in _granting(rules, "run", project, workflow)
         )
     ]
     if rules and nobodys:
-        names = kit.first_of([kit.quoted(one, 60) for one in nobodys], 5)
+        names = kit.first_of([kit.quoted(name, 60) for name in nobodys], 5)
         cure = 'add a rule with may = ["run"] for them before the others, if people should run them'
         yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}", cure)
 
@@ -136,14 +136,14 @@ def _granting(rules: Sequence[Rule], act: Act, project: ProjectSettings, workflo
     """Return the rules that allow some people this with a workflow: none before them fits all of these people."""
     names, target = (project.id, project.name), target_of(workflow)
     fitting = [
-        one for one in rules
-        if (not one.may or act in one.may)
-        and (not one.projects or is_listed(one.projects, *names))
-        and one.is_about(target)
+        rule for rule in rules
+        if (not rule.may or act in rule.may)
+        and (not rule.projects or is_listed(rule.projects, *names))
+        and rule.is_about(target)
     ]  # fmt: skip
-    only_who = [Rule(one.index, who=one.who, channels=one.channels) for one in fitting]
+    only_who = [Rule(rule.index, who=rule.who, channels=rule.channels) for rule in fitting]
     never = {rule.index for rule, _over in never_fits(only_who)}
-    return [one for one in fitting if not one.refuse and one.index not in never]
+    return [rule for rule in fitting if not rule.refuse and rule.index not in never]
 
 
 def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
@@ -171,7 +171,7 @@ def _covers(earlier: Rule, later: Rule) -> bool:
         return False
     if places and not set(KINDS_OF_PLACES) <= places:
         direct = "direct" in places
-        if not later.channels or not all(one in places or (direct and one[0] == "D") for one in later.channels):
+        if not later.channels or not all(place in places or (direct and place[0] == "D") for place in later.channels):
             return False
     if earlier.projects and not _includes(earlier.projects, later.projects):
         return False
@@ -179,10 +179,10 @@ def _covers(earlier: Rule, later: Rule) -> bool:
         return True
     names = ("workflows", "triggers", "agents", "categories")
     if not later.is_of_some or any(
-        getattr(later, one) and not getattr(earlier, one) for one in ("agents", "workflows")
+        getattr(later, name) and not getattr(earlier, name) for name in ("agents", "workflows")
     ):
         return False
-    return all(not getattr(earlier, one) or _includes(getattr(earlier, one), getattr(later, one)) for one in names)
+    return all(not getattr(earlier, name) or _includes(getattr(earlier, name), getattr(later, name)) for name in names)
 
 
 def _includes(entries: Sequence[str], others: Sequence[str]) -> bool:

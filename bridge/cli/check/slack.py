@@ -72,11 +72,11 @@ def handle_rows(stored: Mapping[str, str], groups: UserGroupsSeen) -> list[Row]:
         return []
     if isinstance(groups, SlackError):
         return [Row(SLACK, _HANDLES, WARNING, f"can't be looked up: {groups.detail}", "try again later")]
-    now = [state_of(group, one, groups) for group, one in known.items()]
+    now = [state_of(group, handle, groups) for group, handle in known.items()]
     rows = [
-        Row(SLACK, _HANDLES, WARNING, f"@{one.handle} of agent {one.agent} is {one.trouble}", _SET_HANDLE)
-        for one in now
-        if one.trouble
+        Row(SLACK, _HANDLES, WARNING, f"@{handle.handle} of agent {handle.agent} is {handle.trouble}", _SET_HANDLE)
+        for handle in now
+        if handle.trouble
     ]
     return rows or [Row(SLACK, _HANDLES, OK, counted(len(now), "handle"))]
 
