@@ -16,7 +16,6 @@ process that dies loses those it hasn't written; ``tests/model/recovery_model.py
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -138,13 +137,16 @@ class Refusals:
         if not self._is_pending:
             return
         stretch, changed, unread = self._stretch, {**self._changed}, {**self._unread}
-        what = {
+        facts = {
+            "now": epoch_ms(self._now()),
+            "resent_ms": milliseconds(RESENT_WITHIN),
+            "marked_ms": milliseconds(MARKED),
+            "most": REFUSING_LENGTH,
             "stretch": stretch or (),
             "changed": [(str(message), version) for message, version in changed.items()],
             "unread": [(str(message), message.ts, *where) for message, where in unread.items()],
         }
-        how = (milliseconds(RESENT_WITHIN), REFUSING_LENGTH, epoch_ms(self._now()), milliseconds(MARKED))
-        marked = await self._scripts.run("refused", *how, json.dumps(what), confirmed=True)
+        marked = await self._scripts.run("refused", facts, confirmed=True)
         if marked and self.on_unread is not None:
             self.on_unread()
         if self._stretch == stretch:

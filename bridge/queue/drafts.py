@@ -19,7 +19,7 @@ from bridge.queue.keys import MARKED, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
 from bridge.queue.quotas import Quota, counted
 from bridge.queue.records import VERSION, Step
-from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.writes import Write, only_if
 
 _MOST_OFFERED = 500
@@ -72,7 +72,7 @@ class Drafts:
             "marked_ms": milliseconds(MARKED),
             "trace_ms": milliseconds(TRACE),
         }
-        answer = await self._scripts.run("draft", as_json(facts), confirmed=True)
+        answer = await self._scripts.run("draft", facts, confirmed=True)
         match answer:
             case [("queued" | "showing" | "asking") as how, new, waiting]:
                 return Queued(TurnId(new), int(waiting), how=how)
@@ -107,7 +107,7 @@ class Drafts:
             for step in (Step.QUEUED, Step.SENT)
             for write in only_if(key, {"step": step}, ("field", key, 0, "notice", notice))
         ]
-        return "holds" in await self._scripts.run("write", as_json(writes), confirmed=True)
+        return "holds" in await self._scripts.run("write", writes, confirmed=True)
 
     async def noted(self, turn: TurnId) -> str:
         """Return what `note` stored, or ``""``."""

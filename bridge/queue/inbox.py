@@ -40,7 +40,7 @@ from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, millise
 from bridge.queue.put import Put, Queued, not_queued
 from bridge.queue.quotas import Quota, counted
 from bridge.queue.records import Head, Held, Offer, read_head
-from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
 from bridge.queue.turn_log import Delivery
 from bridge.queue.writes import Write
@@ -152,7 +152,7 @@ class Inbox:
         try:
             answer = await self._scripts.run(
                 "put",
-                self._as_json(arrival, turn, now, limits, token=token, traceparent=traceparent),
+                self._facts(arrival, turn, now, limits, token=token, traceparent=traceparent),
                 to_json(inbound),
                 confirmed=True,
                 repeatable=posted is not None,
@@ -176,8 +176,10 @@ class Inbox:
             case _:
                 return not_queued(limits, answer)
 
-    def _as_json(self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], **more: str) -> str:
-        """Serialize all but the body for ``put.lua``; empty fields are left out. A worker takes it with a *token*."""
+    def _facts(
+        self, arrival: Arrival, turn: TurnId, now: datetime, limits: Sequence[Quota], **more: str
+    ) -> dict[str, Any]:
+        """Return all but the body for ``put.lua``; empty fields are left out. A worker takes it with a *token*."""
         inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
         posted = inbound.posted
         event, retry = arrival.event or (message.event_id if message else ""), posted.retry if posted else 0
@@ -220,7 +222,7 @@ class Inbox:
             "marked_ms": _MARKED_MS,
             "seen_ms": _SEEN_MS,
         }
-        return as_json({name: value for name, value in fields.items() if value})
+        return {name: value for name, value in fields.items() if value}
 
     def queues(self, inbound: Inbound, *, why: str) -> Write:
         """Return the write that queues *inbound* in the step that the write belongs to; *why* is for the trace."""
@@ -231,7 +233,7 @@ class Inbox:
 
     async def write(self, *writes: Write) -> list[str]:
         """Make *writes* in one step, which may be repeated. Returns Redis's answers."""
-        return [str(answer) for answer in await self._scripts.run("write", as_json(writes), confirmed=True)]
+        return [str(answer) for answer in await self._scripts.run("write", writes, confirmed=True)]
 
     def pass_over(self, message: MessageKey, *, event: str, retry: int, why: str) -> None:
         """Record in the background *why* a message didn't become a turn."""
@@ -257,7 +259,7 @@ class Inbox:
             "voids_ms": milliseconds(RESENT_WITHIN) if is_for_nobody else 0,
             "trace_ms": milliseconds(TRACE),
         }
-        how: Edit = await self._scripts.run("edit", as_json(facts), to_json(run or message), confirmed=True)
+        how: Edit = await self._scripts.run("edit", facts, to_json(run or message), confirmed=True)
         return how
 
     async def overhear(self, message: InboundMessage) -> None:
@@ -291,7 +293,7 @@ class Inbox:
         count, newest = 0, epoch_ms(self._now()) - self._session_ms
         parked = [str(lane) async for lane, _turn in self._scripts.redis.hscan_iter(self._scripts.keys.parked())]
         for at in range(0, len(parked), _BATCH):
-            count += int(await self._scripts.run("discard_expired", newest, *parked[at : at + _BATCH]))
+            count += int(await self._scripts.run("discard_expired", newest, parked[at : at + _BATCH]))
         return count
 
     async def stored_outcome(self, turn: TurnId, *, by: TurnId, button: str) -> str | None:
@@ -355,7 +357,7 @@ class Inbox:
         """Renew the leases of *entries*; returns those this consumer no longer holds."""
         if not entries:
             return []
-        return list(await self._scripts.run("renew", self.consumer, *entries))
+        return list(await self._scripts.run("renew", self.consumer, entries))
 
     async def depth(self) -> int:
         """Count the lanes with work that aren't parked."""

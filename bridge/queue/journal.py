@@ -39,7 +39,7 @@ from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
 from bridge.queue.quotas import Quota, counted
 from bridge.queue.records import END_FIELDS, Head, Held, Step, Taken, end_in, read_head
-from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.scripting import Argument, Scripts, as_json, epoch_ms
 from bridge.queue.turn_log import OutcomeFacts
 from bridge.queue.watches import TurnStopped, Watches
 from bridge.queue.writes import Write
@@ -124,7 +124,7 @@ class QueuedTurn:
         if limits:
             self.stage(("give back", self.journal.key_of(self.id), 0, as_json(counted(limits))))
 
-    async def run(self, script: str, *args: str | int) -> Any:
+    async def run(self, script: str, *args: Argument) -> Any:
         """Run a feature's *script*, which begins with the fence of this turn, and is repeatable. Raises `LaneLost`."""
         return await self.journal.behind_fence(self.taken, script, *args)
 
@@ -210,7 +210,8 @@ class Journal:
         With *begins*, this counts as a take; a worker that looks again after waiting passes False.
         """
         token = secrets.token_hex(8)
-        answer = await self._run("take", held, epoch_ms(self._now()), int(begins), token)
+        facts = {"now": str(epoch_ms(self._now())), "begins": begins, "token": token}
+        answer = await self._run("take", held, facts)
         return None if answer[0] == "empty" else read_head(held, answer, token)
 
     async def sent(
@@ -246,7 +247,7 @@ class Journal:
             "repeats": repeats,
             "writes": writes,
         }
-        answer = await self._run("sent", taken.held, record.id, as_json(facts), confirmed=True)
+        answer = await self._run("sent", taken.held, record.id, facts, confirmed=True)
         what, *numbers = str(answer).split(":")
         if what in {"paused", "near"}:
             quota, wait = limits[int(numbers[0]) - 1], timedelta(milliseconds=max(0.0, float(numbers[-1])))
@@ -261,11 +262,11 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, as_json(writes), as_json(counted(limits)), "")
+        await self._run("unsent", taken.held, taken.record.id, {"writes": writes, "limits": counted(limits)})
 
     async def repeat(self, taken: Taken) -> None:
         """Undo SENT, although the request may have arrived: it's made once more (`Record.is_repeated`)."""
-        await self._run("unsent", taken.held, taken.record.id, "", "", epoch_ms(self._now()))
+        await self._run("unsent", taken.held, taken.record.id, {"repeated": str(epoch_ms(self._now()))})
 
     async def outcome(
         self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = (), facts: OutcomeFacts | None = None
@@ -283,7 +284,7 @@ class Journal:
             "facts": as_json(facts),
             "writes": writes,
         }
-        answer = await self._run("outcome", taken.held, taken.record.id, as_json(how), outcome)
+        answer = await self._run("outcome", taken.held, taken.record.id, how, outcome)
         if answer == "changed":
             raise TurnChanged
         if answer == "stopped":
@@ -380,7 +381,7 @@ class Journal:
             "person": person,
             "writes": writes,
         }
-        await self._run("finish", held, turn, as_json(facts))
+        await self._run("finish", held, turn, facts)
 
     async def release(self, held: Held) -> None:
         """Give a lane back unfinished; another worker takes it at once."""
@@ -392,13 +393,14 @@ class Journal:
 
     async def card(self, taken: Taken, card: MessageKey) -> None:
         """Store which message shows the turn's progress."""
-        await self._run("card", taken.held, taken.record.id, str(card), _TRACE_MS, taken.record.body.user)
+        facts = {"card": str(card), "person": taken.record.body.user, "trace_ms": _TRACE_MS}
+        await self._run("card", taken.held, taken.record.id, facts)
 
-    async def behind_fence(self, taken: Taken, script: str, *args: str | int) -> Any:
+    async def behind_fence(self, taken: Taken, script: str, *args: Argument) -> Any:
         """Run a feature's *script* with the fence of a turn: entry, consumer, lane and turn. Raises `LaneLost`."""
         return await self._run(script, taken.held, taken.record.id, *args, confirmed=True)
 
-    async def _run(self, name: str, held: Held, *args: str | int, confirmed: bool = False) -> Any:
+    async def _run(self, name: str, held: Held, *args: Argument, confirmed: bool = False) -> Any:
         with self._patience.through_outages():
             answer = await self._scripts.run(
                 name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed

@@ -11,7 +11,7 @@ from bridge.queue.keys import HEARD, MARKED, REFUSING_LENGTH, RESENT_WITHIN, TRA
 from bridge.queue.permissions import OPTIONAL, cure, denied_to
 from bridge.queue.redis.connection import ensured
 from bridge.queue.redis.refusals import Unexpected, unexpected
-from bridge.queue.scripting import Scripts, as_json, epoch_ms, from_epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
 from bridge.queue.wipe import Wipe
 
 _CONSUMER_GONE = timedelta(hours=1)
@@ -116,7 +116,7 @@ class Namespace:
                 "process": self._process,
                 "process_ms": milliseconds(HEARD),
             }
-            answer, since, *more = await self._scripts.run("open", as_json(facts))
+            answer, since, *more = await self._scripts.run("open", facts)
             if answer == "taken":
                 raise NamespaceTaken(self._name, since)
             clock, has_outage, *wiped = more
@@ -153,8 +153,10 @@ class Namespace:
 
         Returns how many consumers were deleted.
         """
-        now, lifetime = self._now(), self._session_lifetime
-        oldest, idle = self._scripts.redis_time(-(self._audit_lifetime or UNAUDITED)), epoch_ms(now - lifetime) // 1000
-        return int(
-            await self._scripts.run("forget", milliseconds(_CONSUMER_GONE), oldest, idle, milliseconds(lifetime))
-        )
+        facts = {
+            "gone_ms": milliseconds(_CONSUMER_GONE),
+            "oldest": self._scripts.redis_time(-(self._audit_lifetime or UNAUDITED)),
+            "idle_since": epoch_ms(self._now() - self._session_lifetime) // 1000,
+            "session_ms": milliseconds(self._session_lifetime),
+        }
+        return int(await self._scripts.run("forget", facts))

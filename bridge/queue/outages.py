@@ -112,7 +112,8 @@ class Outages:
 
     async def note(self, began: datetime, ended: datetime) -> None:
         """Record an outage that the bridge couldn't detect."""
-        await self._scripts.run("outage", epoch_ms(began), epoch_ms(ended), milliseconds(MARKED), confirmed=True)
+        facts = {"began": epoch_ms(began), "ended": epoch_ms(ended), "marked_ms": milliseconds(MARKED)}
+        await self._scripts.run("outage", facts, confirmed=True)
 
     async def claim(self, process: str) -> bool:
         """Claim catching up for *process*, or renew its claim. Returns whether it holds the claim."""
@@ -150,7 +151,7 @@ class Outages:
 
         A thread that still has the *mark* from before it was read needn't be read again for a new outage.
         """
-        return await self._progress(outage, str(unit), now, leads_to, counted=(found, queued), mark=mark)
+        return await self._progress(outage, str(unit), now, leads_to, found=found, queued=queued, mark=mark)
 
     async def _progress(
         self,
@@ -160,12 +161,21 @@ class Outages:
         more: Iterable[tuple[float, Unit]],
         *,
         planned: str = "",
-        counted: tuple[int, int] = (0, 0),
+        found: int = 0,
+        queued: int = 0,
         mark: str = "",
     ) -> bool:
-        words = [word for score, new in more for word in (f"{score:.6f}", str(new))]
-        how = (outage.name, unit, epoch_ms(now), planned, *counted, milliseconds(UNREAD_THREAD), mark)
-        return str(await self._scripts.run("caught_up", *how, *words)) != "changed"
+        facts = {
+            "unit": unit,
+            "now": epoch_ms(now),
+            "planned": planned,
+            "found": found,
+            "queued": queued,
+            "unread_ms": milliseconds(UNREAD_THREAD),
+            "mark": mark,
+            "more": [(f"{score:.6f}", str(new)) for score, new in more],
+        }
+        return str(await self._scripts.run("caught_up", outage.name, facts)) != "changed"
 
     async def unread(self, most: int) -> tuple[list[Unit], int]:
         """List the unread units, most recent first, and count them all."""

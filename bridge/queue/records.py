@@ -217,7 +217,7 @@ class Offer:
 
 
 def read_head(held: Held, answer: Sequence[Any], token: str, body: Inbound | None = None) -> Head:
-    """Read the result of ``look_at_head`` in the scripts' prelude; a turn just put by this process has this *body*.
+    """Read the result of ``take.lua``; a turn just put by this process has this *body*.
 
     A turn's record, as scripts write it:
 

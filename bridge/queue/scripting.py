@@ -3,6 +3,10 @@
 A script is sent by its hash, or in full if Redis doesn't have it (after a restart or a failover). Loading it first
 would be a separate step, and during a failover, the two steps could reach different servers. Every script may be
 repeated if its answer was lost: it detects what it did, and returns the same.
+
+What a script is about comes first, as it is: a turn, a lane, a message, or the fence of a turn (entry, consumer, lane,
+turn; see `bridge.queue.journal`). After that come one or two plain facts, and texts that are only stored; whatever has
+more facts, or a list, takes them by name, as JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -39,6 +43,9 @@ log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 128
 _REPLICA_WAIT_MS = 50
+
+Argument = str | int | Mapping[str, Any] | Sequence[Any]
+"""An argument of a script. A mapping or a list gets there as JSON."""
 
 
 @cache
@@ -106,11 +113,6 @@ def as_json(value: Any) -> str:
         return to_json(value).decode()
     except PydanticSerializationError:  # it has one
         return json.dumps(value, ensure_ascii=False).encode(errors="replace").decode()
-
-
-def or_empty(value: int | None) -> str | int:
-    """Convert an optional number for scripts."""
-    return "" if value is None else value
 
 
 class Batches:
@@ -209,16 +211,17 @@ class Scripts:
         self._metrics = metrics
         self._batches = Batches(redis)
 
-    async def run(self, name: str, *args: str | int, confirmed: bool = False, repeatable: bool = False) -> Any:
+    async def run(self, name: str, *args: Argument, confirmed: bool = False, repeatable: bool = False) -> Any:
         """Run script *name*. Raises `bridge.errors.StoreUnavailable`."""
+        words = [arg if isinstance(arg, str | int) else as_json(arg) for arg in args]
 
         async def run() -> Any:
             waits = confirmed and self.has_replicas
             send = self._send_and_wait if waits else self._batches.run
             try:
-                answer = await send("EVALSHA", digest(name), 1, self.keys.prefix, *args)
+                answer = await send("EVALSHA", digest(name), 1, self.keys.prefix, *words)
             except NoScriptError:  # the script hasn't run
-                answer = await send("EVAL", source(name), 1, self.keys.prefix, *args)
+                answer = await send("EVAL", source(name), 1, self.keys.prefix, *words)
             if not waits:
                 return answer
             answer, replicas = answer

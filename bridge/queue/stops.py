@@ -76,9 +76,13 @@ class Stops:
         *requested_ts* is Slack's ts of the request. The turn *by* that requested the stop records which turn it
         stopped, so that the call may be repeated.
         """
-        result, turn, waiting, thread = await self._scripts.run(
-            "stop", by or "", lane, str(only or ""), requested_ts, epoch_ms(self._now()), confirmed=True
-        )
+        facts = {
+            "by": by or "",
+            "only": str(only or ""),
+            "requested_ts": requested_ts,
+            "now": str(epoch_ms(self._now())),
+        }
+        result, turn, waiting, thread = await self._scripts.run("stop", lane, facts, confirmed=True)
         return Stopped(StopResult(result), TurnId(turn), int(waiting), ThreadKey.parse(thread) if thread else None)
 
     async def resume(self, lane: Lane, *, by: TurnId, drop: bool) -> int | None:

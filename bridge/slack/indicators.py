@@ -36,7 +36,7 @@ from bridge.inbound import InboundMessage
 from bridge.json_reader import Json
 from bridge.latest import Bucket, Latest
 from bridge.queue.records import Step
-from bridge.queue.scripting import Scripts, as_json
+from bridge.queue.scripting import Scripts
 from bridge.queue.writes import only_if
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
@@ -413,7 +413,7 @@ class QueuedReactions:
         key = self._scripts.keys.turn(turn)
         waits = {"step": Step.QUEUED, "takes": "", "withdrawn": "", "queued_reaction": ""}
         writes = only_if(key, waits, ("field", key, 0, "queued_reaction", "1"))
-        return "holds" in await self._scripts.run("write", as_json(writes))
+        return "holds" in await self._scripts.run("write", writes)
 
     async def _show_waiting(self, message: InboundMessage, ahead: int) -> None:
         """Say in the thread's status, if it has words, how many messages are sent to the agent before this one."""

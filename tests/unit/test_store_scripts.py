@@ -73,7 +73,7 @@ async def test_dead_consumers_that_hold_nothing_are_pruned(store: Store, redis: 
     await idler.journal.done(await idler.take())
 
     assert await store.namespace.prune_dead_consumers() == 0  # none is old enough
-    dropped = await store.scripts.run("forget", -1, 0, 0, 1000)
+    dropped = await store.scripts.run("forget", {"gone_ms": -1, "oldest": 0, "idle_since": 0, "session_ms": 1000})
 
     assert dropped == 1
     consumers = await redis.xinfo_consumers(f"{PREFIX}ready", "workers")

@@ -23,7 +23,7 @@ from bridge.names.folding import fold
 from bridge.project.models import Agent
 from bridge.queue.cached_hash import CachedHash
 from bridge.queue.keys import Keys
-from bridge.queue.scripting import Scripts, as_json
+from bridge.queue.scripting import Scripts
 from bridge.queue.stops import signal_settings
 from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
@@ -197,7 +197,7 @@ async def _erase_owner(scripts: Scripts, user: str) -> int:
             break
         nobodys = {group: handle.model_copy(update={"owner": ""}).model_dump_json() for group, handle in theirs.items()}
         writes = [("field if", key, 0, group, text, stored[group]) for group, text in nobodys.items()]
-        await scripts.run("write", as_json(writes), confirmed=True)
+        await scripts.run("write", writes, confirmed=True)
         erased |= theirs.keys()
     if erased:
         await signal_settings(scripts)
@@ -221,7 +221,7 @@ async def _written(scripts: Scripts, items: Sequence[tuple[str, Handle]], _now: 
     new = {group: text for group, handle in items if (text := handle.model_dump_json()) != stored.get(group)}
     writes = [("field", scripts.keys.handles(), 0, group, text) for group, text in new.items()]
     if writes:
-        await scripts.run("write", as_json(writes), confirmed=True)
+        await scripts.run("write", writes, confirmed=True)
         await signal_settings(scripts)
     return len(new)
 

@@ -13,7 +13,7 @@ from bridge.features.approvals.request import WAITING, StoredRequest
 from bridge.features.approvals.store import ApprovalStore
 from bridge.inbound import Notice
 from bridge.queue.inbox import Inbox
-from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.writes import Write, only_if
 
 _CHANGED: Final = ("body", "decisions", "said", "lost")
@@ -40,7 +40,7 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
             if user not in str(fields):
                 return False
             deleted: tuple[Write, ...] = (("delete", key, 0), store.forget(id_))
-            await scripts.run("write", as_json(deleted), confirmed=True)
+            await scripts.run("write", deleted, confirmed=True)
             return True
         left = stored.without(user)
         # An earlier release stored which direct messages people got.
@@ -49,7 +49,7 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
             return bool(gone and await redis.hdel(key, *gone))
         seen = {name: fields.get(name, "") for name in (*_CHANGED, "state")}
         writes = only_if(key, seen, *_writes(key, fields, left), *_tells(scripts, stored, left))
-        answers = await scripts.run("write", as_json(writes), confirmed=True)
+        answers = await scripts.run("write", writes, confirmed=True)
         if "holds" in answers:
             await (redis.hdel(key, *gone) if gone else redis.ping())
             return True

@@ -18,7 +18,7 @@ from bridge.features.approvals.request import APPROVED, WAITING, Request, Stored
 from bridge.features.standing.store import RecordStore
 from bridge.ids import TurnId
 from bridge.queue.keys import APPROVAL, APPROVALS, TYPED, milliseconds
-from bridge.queue.scripting import Scripts, as_json, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.writes import Write, only_if
 
 DRAFT: Final = "draft"
@@ -68,7 +68,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
             "approval": id_, "asker": asker, "most_of_one": MOST_OF_ONE, "most": MOST_WAITING,
             "writes": [asks, self._due_at(id_, now + _CLAIM)],
         }  # fmt: skip
-        (answer,) = await turn.run("features.approvals.claim", as_json(claim))
+        (answer,) = await turn.run("features.approvals.claim", claim)
         if answer != "ok":
             raise TooManyRequests(str(answer))
 
@@ -162,6 +162,6 @@ class ApprovalStore(RecordStore[StoredRequest]):
             "deadline": self._scripts.redis_time(request.until - now), "lives_ms": milliseconds(APPROVAL),
             "ends": list(ends), "changed": list(changed),
         }  # fmt: skip
-        answer = await turn.run("features.approvals.decide", as_json(decision))
+        answer = await turn.run("features.approvals.decide", decision)
         decided: Decided = answer[0]
         return decided

@@ -1,32 +1,33 @@
 -- Replace what a thread is bound to, if it's still bound to what the caller saw.
--- ARGV: thread, expected session or '', agent or '' (unchanged), session or '' (none), thread lifetime (ms),
---       who has written there (the prelude's `with_said`) or '' (unchanged), the agent's and the session's project,
---       the session as in the key of its threads.
+-- ARGV: thread, and as JSON: session that's expected or '', agent or '' (unchanged), session or '' (none), session as in the
+--       key of its threads (`bound`), both's project, who has written there (the prelude's `with_said`) or '' (unchanged),
+--       and the thread's lifetime (ms).
 -- Returns '1' if it was replaced.
-local conversation = thread_key(ARGV[1])
-if (redis.call('HGET', conversation, 'session') or '') ~= ARGV[2] then return '0' end
+local thread, a = ARGV[1], cjson.decode(ARGV[2])
+local conversation = thread_key(thread)
+if (redis.call('HGET', conversation, 'session') or '') ~= a.expected then return '0' end
 redis.call('HSET', conversation, 'v', VERSION)
-if ARGV[7] ~= '' then
-  redis.call('HSET', conversation, 'project', ARGV[7])
+if a.project ~= '' then
+  redis.call('HSET', conversation, 'project', a.project)
 else
   redis.call('HDEL', conversation, 'project')
 end
-if ARGV[3] ~= '' then
+if a.agent ~= '' then
   local before = redis.call('HGET', conversation, 'agent')
-  if before and before ~= ARGV[3] then redis.call('HSET', conversation, 'named', 1) end -- answers name their agent
-  redis.call('HSET', conversation, 'agent', ARGV[3])
+  if before and before ~= a.agent then redis.call('HSET', conversation, 'named', 1) end -- answers name their agent
+  redis.call('HSET', conversation, 'agent', a.agent)
 end
-if ARGV[4] ~= '' then
-  redis.call('HSET', conversation, 'session', ARGV[4])
+if a.session ~= '' then
+  redis.call('HSET', conversation, 'session', a.session)
 else
   redis.call('HDEL', conversation, 'session')
 end
-if ARGV[6] ~= '' then redis.call('HSET', conversation, 'said', ARGV[6]) end
-redis.call('PEXPIRE', conversation, ARGV[5])
-note_activity(ARGV[1], string.match(ARGV[1], '[^:]*$'), ARGV[5])
-if ARGV[4] ~= '' and ARGV[3] ~= '' then
-  local bound = bound_key(string.match(ARGV[1], '^[^:]*'), ARGV[8])
-  redis.call('HSETNX', bound, ARGV[1], ARGV[3] .. ':')
-  redis.call('PEXPIRE', bound, ARGV[5])
+if a.said ~= '' then redis.call('HSET', conversation, 'said', a.said) end
+redis.call('PEXPIRE', conversation, a.session_ms)
+note_activity(thread, string.match(thread, '[^:]*$'), a.session_ms)
+if a.session ~= '' and a.agent ~= '' then
+  local bound = bound_key(string.match(thread, '^[^:]*'), a.bound)
+  redis.call('HSETNX', bound, thread, a.agent .. ':')
+  redis.call('PEXPIRE', bound, a.session_ms)
 end
 return '1'

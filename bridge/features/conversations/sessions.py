@@ -9,7 +9,7 @@ from bridge.ids import InProject, PersonKey, ThreadKey, thread_lane
 from bridge.inbound import InboundMessage
 from bridge.queue.keys import SEEN, TOLD, milliseconds
 from bridge.queue.records import VERSION, Conversation
-from bridge.queue.scripting import Scripts, or_empty
+from bridge.queue.scripting import Scripts
 from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.content_words import with_escapes
@@ -55,8 +55,8 @@ class Sessions:
 
         Returns the agent: the first choice wins.
         """
-        how = (str(thread), thread_lane(thread), agent, self._session_ms, project)
-        answer = await self._scripts.run("features.conversations.choose", *how)
+        facts = {"lane": thread_lane(thread), "agent": str(agent), "session_ms": self._session_ms, "project": project}
+        answer = await self._scripts.run("features.conversations.choose", str(thread), facts)
         return int(answer)
 
     async def menu_of(self, thread: ThreadKey) -> str:
@@ -79,10 +79,16 @@ class Sessions:
         Both are of *project*. *said* is who has written in the thread (`Conversation.said`), for a thread that was
         found again.
         """
-        answer = await self._scripts.run(
-            "features.conversations.rebind", str(thread), or_empty(expected), or_empty(agent), or_empty(session),
-            self._session_ms, said, project, str(InProject(project, session or 0)),
-        )  # fmt: skip
+        facts = {
+            "expected": "" if expected is None else str(expected),
+            "agent": "" if agent is None else str(agent),
+            "session": "" if session is None else str(session),
+            "bound": str(InProject(project, session or 0)),
+            "project": project,
+            "said": said,
+            "session_ms": self._session_ms,
+        }
+        answer = await self._scripts.run("features.conversations.rebind", str(thread), facts)
         return str(answer) == "1"
 
     def answered(

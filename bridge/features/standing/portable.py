@@ -12,7 +12,7 @@ from bridge.engine.standing import ExportedLine, Portable, check_fields
 from bridge.errors import ConfigurationError, RecordNotUnderstood
 from bridge.features.standing.kind import Kind
 from bridge.features.standing.store import R
-from bridge.queue.scripting import Scripts, as_json, from_epoch_ms
+from bridge.queue.scripting import Scripts, from_epoch_ms
 
 _IDS: Final = {"team": "[TE]", "channel": "[CGDUW]", "owner": "[UW]"}
 
@@ -55,7 +55,7 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
             if known is None and len(stored) >= store.most:
                 raise ConfigurationError([f"A bridge stores at most {store.most:,} {kind.plural}: remove some first"])
             added = from_epoch_ms(line.added) if line.added else now
-            await scripts.run("write", as_json(store.restore(record, line.state, added, now)), confirmed=True)
+            await scripts.run("write", store.restore(record, line.state, added, now), confirmed=True)
             stored[record.id], count = record, count + 1
         return count
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
-from bridge.queue.scripting import Scripts, as_json, epoch_ms, pipelined
+from bridge.queue.scripting import Scripts, epoch_ms, pipelined
 from bridge.queue.writes import Write, only_if
 
 
@@ -207,5 +207,5 @@ async def erase_of(store: SetUpStore[R], scripts: Scripts, user: str) -> int:
     """Delete what a person set up; returns how much that was. Raises `StoreUnavailable`."""
     theirs = [record.id for record in await store.all() if record.spec.owner == user]
     for id_ in theirs:
-        await scripts.run("write", as_json(store.delete(id_)), confirmed=True)
+        await scripts.run("write", store.delete(id_), confirmed=True)
     return len(theirs)

@@ -1,8 +1,7 @@
 -- Discard what waits in parked lanes for longer than a conversation lasts: nobody chose an agent, or resumed it after a stop.
--- ARGV: time (ms) of the newest message of such a lane, lanes … Returns how many lanes.
+-- ARGV: time (ms) of the newest message of such a lane, the lanes as JSON. Returns how many lanes.
 local count = 0
-for i = 2, #ARGV do
-  local lane = ARGV[i]
+for _, lane in ipairs(cjson.decode(ARGV[2])) do
   local box, is_parked = redis.call('LRANGE', box_key(lane), 0, -1), redis.call('HEXISTS', parked_key(), lane) == 1
   if is_parked and #box == 0 then -- its keys have expired
     redis.call('HDEL', parked_key(), lane)

@@ -1,4 +1,5 @@
 -- Record an outage that an operator reports.
--- ARGV: its beginning and end (ms), its lifetime (ms). Returns 'ok'.
-note_outage(tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3])
+-- ARGV: as JSON its beginning and end (ms), and its lifetime (marked_ms). Returns 'ok'.
+local a = cjson.decode(ARGV[1])
+note_outage(a.began, a.ended, a.marked_ms)
 return 'ok'

@@ -15,16 +15,11 @@ local function with_line(log, line, most)
 end
 local REPEATED = 2000
 
--- A hash as HGETALL returns it, by field; and as a list again.
+-- A hash as HGETALL returns it, by field.
 local function by_field(list)
   local hash = {}
   for at = 1, #list, 2 do hash[list[at]] = list[at + 1] end
   return hash
-end
-local function as_list(hash)
-  local list = {}
-  for name, value in pairs(hash) do add(list, name, value) end
-  return list
 end
 
 -- This server's clock, in ms.
@@ -66,15 +61,6 @@ local function has_other_text(key, token)
   return seen[1] ~= token or seen[2]
 end
 
--- Hand the longest-waiting lane to a free worker, if there is one. Returns the lane's entry and the lane, nothing if none waits.
-local function next_for(worker)
-  if not worker then return end
-  local streams = redis.pcall('XREADGROUP', 'GROUP', GROUP, worker, 'COUNT', 1, 'STREAMS', READY, '>')
-  if not streams or streams.err then return end -- no group: the store was wiped
-  local entry = streams[1][2][1]
-  return entry[1], entry[2][2]
-end
-
 -- Who has written in a thread of a channel, by time: `said` with one more line '<ts> <person> <how>', or without the one of
 -- that time (`person` is ''). How: '1' (the agent gets it), '0' (it isn't for the agent) or 'x' (it was refused, or the
 -- thread is muted). Only the latest stay, for messages that Slack delivers late.
@@ -87,18 +73,6 @@ local function with_said(said, at, person, how)
   while place > 1 and tonumber(string.match(lines[place - 1], '^%S+')) > tonumber(at) do place = place - 1 end
   if person ~= '' then table.insert(lines, place, at .. ' ' .. person .. ' ' .. how) end
   return table.concat(lines, '\n', math.max(1, #lines - 19))
-end
-
--- Whether the agent is talking with a person: it got a message of theirs last (`partner`, if `said` doesn't say), and no
--- one else has written since, before the time `at`, unless `others_may_write`.
-local function is_talking_with(person, at, said, partner, others_may_write)
-  local is_alone = true
-  for when, who, sent in string.gmatch(said, '(%S+) (%S+) (%S)') do
-    if tonumber(when) >= tonumber(at) then break end
-    if sent == '1' then partner, is_alone = who, true
-    elseif who ~= partner then is_alone = false end
-  end
-  return partner == person and (is_alone or others_may_write)
 end
 
 -- Bind a thread, unless it's bound: it keeps the project ('': the default one) in which it began.
@@ -117,61 +91,11 @@ local function waiting_in(lane)
   return length - (is_running and 1 or 0), length, head
 end
 
--- Find where a late message goes: before the first waiting turn that was written after it, but not before a turn queued at
--- the end on purpose (it has no 'ts'), nor before a head that a worker holds or that was stopped. No worker holds a parked
--- head, nor one that waits until its thread has been read (`TurnProcessor`). Also returns how many turns the message overtakes.
-local function overtaken_by(lane, written, is_unread)
-  local first, count = nil, 0
-  for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
-    local id = redis.call('LINDEX', box_key(lane), place)
-    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'unread')
-    if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
-    local is_taken = seen[3] and not (seen[4] and is_unread) and redis.call('HGET', parked_key(), lane) ~= id
-    if redis.call('LINDEX', box_key(lane), 0) == id and (is_taken or end_of(turn_key(id))) then break end
-    first, count = id, count + 1
-  end
-  return first, count
-end
-
 -- Record that messages were refused between two times (seconds, from their ts); stores at most `most` such stretches.
 local function note_refusals(first, last, lifetime, most)
   redis.call('ZADD', refusing_key(), last, first .. ' ' .. last)
   redis.call('ZREMRANGEBYRANK', refusing_key(), 0, -1 - tonumber(most))
   redis.call('PEXPIRE', refusing_key(), lifetime)
-end
-
--- Whether messages were refused when one was written, give or take a second.
-local function was_refused(written)
-  local ends = redis.call('ZRANGEBYSCORE', refusing_key(), string.format('%.6f', written - 1), '+inf')
-  for _, stretch in ipairs(ends) do
-    if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
-  end
-end
-
--- Whether the first message of a reply's thread was refused, and Slack will resend it; both were written then (s).
-local function is_early(written, started)
-  return written and started and written - started < YOUNG and was_refused(started)
-end
-
--- The changes of a conversation's record by an arrival that joins it. `put` knows this one feature's record, because the
--- queue must know whether a lane's thread is bound, is muted, has several speakers, and who has written there. Generic
--- arguments would be conditions over fields with a refusal for each, a conditional update, and the same again in sent.lua
--- and look_at_head.
-local function joined(a, talk, ts)
-  local changes, speaker = {}, talk.speaker
-  if not talk.v then
-    add(changes, 'v', VERSION)
-    if a.project and not talk.project then add(changes, 'project', a.project) end -- a report's thread has one
-    if ts ~= '' and a.message ~= a.thread then -- an edit may have called the bot in, unless it overtook its refused message
-      local is_by_edit = (tonumber(a.version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
-      add(changes, 'since', is_by_edit and a.version or ts)
-    end
-  elseif talk.since and a.message == a.thread and not a.version then
-    add(changes, 'since', ts) -- the first message, which is late, had called the bot in
-  end
-  if a.speaker and not speaker then add(changes, 'speaker', a.speaker)
-  elseif a.speaker and a.speaker ~= speaker then add(changes, 'several', 1) end -- messages to the agent name their author
-  return changes
 end
 
 -- Index the last activity of a bound thread. `forget` prunes the index; it lives as long as its threads.
@@ -222,13 +146,6 @@ local function wait_for(thread, ts, ms)
   local known = redis.call('GET', key)
   if known then ms = math.max(ms, redis.call('PTTL', key)) end
   if not known or #known < 2000 then redis.call('SET', key, (known and known .. ' ' or '') .. ts, 'PX', ms) end
-end
-
-local function no_longer_wait_for(thread, known, ts)
-  local left = {}
-  for other in string.gmatch(known, '%S+') do if other ~= ts then left[#left + 1] = other end end
-  if #left == 0 then redis.call('DEL', unread_thread_key(thread))
-  else redis.call('SET', unread_thread_key(thread), table.concat(left, ' '), 'KEEPTTL') end
 end
 
 -- Whether a catch-up is under way.
@@ -374,24 +291,6 @@ local function owns(entry, consumer, lane, turn)
   if turn == nil then return true, pending[1][4] end
   local first = redis.call('LRANGE', box_key(lane), 0, 1)
   return first[1] == turn, pending[1][4], first[2]
-end
-
--- Look at the head of a lane, for a worker that holds its entry.
--- how: now (ms), begins ('1': this worker's first look, '0': a later one), and a token of this take.
--- Returns {'newer', id}: written by a later version, left unchanged | {'turn', id, turn hash, thread hash, how often the
---          entry was delivered}.
-local function look_at_head(id, consumer, times_delivered, how)
-  local key = turn_key(id)
-  local seen = redis.call('HMGET', key, 'v', 'thread', 'log', 'takes', 'edits')
-  if tonumber(seen[1] or '0') > NEWEST then return {'newer', id} end
-  local conversation = redis.call('HGETALL', thread_key(seen[2] or ''))
-  redis.call('HSET', key, 'token', how[3])
-  if how[2] == '1' then
-    local log = with_line(seen[3], how[1] .. ' ' .. consumer .. ' took', REPEATED)
-    redis.call('HSET', key, 'takes', (seen[4] or 0) + 1, 'log', log)
-  end
-  if seen[5] then redis.call('HDEL', key, 'edits') end -- they're in the text
-  return {'turn', id, redis.call('HGETALL', key), conversation, times_delivered}
 end
 
 -- Take back what the request of a turn was counted for, once; a window that has begun since isn't touched.

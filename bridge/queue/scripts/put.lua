@@ -4,6 +4,81 @@
 --          its entry, the lane, and the head if that's this turn; or another end and its facts (`NotQueued`): the fact, the
 --          wait in ms, and 1 if it's the first. 'late': it mustn't be stored any more.
 -- A command's first use after a pause costs ten times as much as its second: hence as few different commands as possible.
+
+-- Hand the longest-waiting lane to a free worker, if there is one. Returns the lane's entry and the lane, nothing if none waits.
+local function next_for(worker)
+  if not worker then return end
+  local streams = redis.pcall('XREADGROUP', 'GROUP', GROUP, worker, 'COUNT', 1, 'STREAMS', READY, '>')
+  if not streams or streams.err then return end -- no group: the store was wiped
+  local entry = streams[1][2][1]
+  return entry[1], entry[2][2]
+end
+
+-- Whether the agent is talking with a person: it got a message of theirs last (`partner`, if `said` doesn't say), and no
+-- one else has written since, before the time `at`, unless `others_may_write`.
+local function is_talking_with(person, at, said, partner, others_may_write)
+  local is_alone = true
+  for when, who, sent in string.gmatch(said, '(%S+) (%S+) (%S)') do
+    if tonumber(when) >= tonumber(at) then break end
+    if sent == '1' then partner, is_alone = who, true
+    elseif who ~= partner then is_alone = false end
+  end
+  return partner == person and (is_alone or others_may_write)
+end
+
+-- Find where a late message goes: before the first waiting turn that was written after it, but not before a turn queued at
+-- the end on purpose (it has no 'ts'), nor before a head that a worker holds or that was stopped. No worker holds a parked
+-- head, nor one that waits until its thread has been read (`TurnProcessor`). Also returns how many turns the message overtakes.
+local function overtaken_by(lane, written, is_unread)
+  local first, count = nil, 0
+  for place = -1, -redis.call('LLEN', box_key(lane)), -1 do
+    local id = redis.call('LINDEX', box_key(lane), place)
+    local seen = redis.call('HMGET', turn_key(id), 'ts', 'step', 'takes', 'unread')
+    if seen[2] ~= 'queued' or (tonumber(seen[1] or '') or 0) <= written then break end
+    local is_taken = seen[3] and not (seen[4] and is_unread) and redis.call('HGET', parked_key(), lane) ~= id
+    if redis.call('LINDEX', box_key(lane), 0) == id and (is_taken or end_of(turn_key(id))) then break end
+    first, count = id, count + 1
+  end
+  return first, count
+end
+
+-- Whether messages were refused when one was written, give or take a second.
+local function was_refused(written)
+  local ends = redis.call('ZRANGEBYSCORE', refusing_key(), string.format('%.6f', written - 1), '+inf')
+  for _, stretch in ipairs(ends) do
+    if tonumber(string.match(stretch, '^%S+')) <= written + 1 then return true end
+  end
+end
+
+-- The changes of a conversation's record by an arrival that joins it. `put` knows this one feature's record, because the
+-- queue must know whether a lane's thread is bound, is muted, has several speakers, and who has written there. Generic
+-- arguments would be conditions over fields with a refusal for each, a conditional update, and the same again in sent.lua
+-- and take.lua.
+local function joined(a, talk, ts)
+  local changes, speaker = {}, talk.speaker
+  if not talk.v then
+    add(changes, 'v', VERSION)
+    if a.project and not talk.project then add(changes, 'project', a.project) end -- a report's thread has one
+    if ts ~= '' and a.message ~= a.thread then -- an edit may have called the bot in, unless it overtook its refused message
+      local is_by_edit = (tonumber(a.version) or 0) > tonumber(ts) and not was_refused(tonumber(ts))
+      add(changes, 'since', is_by_edit and a.version or ts)
+    end
+  elseif talk.since and a.message == a.thread and not a.version then
+    add(changes, 'since', ts) -- the first message, which is late, had called the bot in
+  end
+  if a.speaker and not speaker then add(changes, 'speaker', a.speaker)
+  elseif a.speaker and a.speaker ~= speaker then add(changes, 'several', 1) end -- messages to the agent name their author
+  return changes
+end
+
+-- Let the messages of a thread wait no longer for the one of this ts (the prelude's `wait_for`).
+local function no_longer_wait_for(thread, known, ts)
+  local left = {}
+  for other in string.gmatch(known, '%S+') do if other ~= ts then left[#left + 1] = other end end
+  if #left == 0 then redis.call('DEL', unread_thread_key(thread))
+  else redis.call('SET', unread_thread_key(thread), table.concat(left, ' '), 'KEEPTTL') end
+end
+
 local a, body = cjson.decode(ARGV[1]), ARGV[2]
 local turn, lane, message, thread, condition = a.turn, a.lane, a.message or '', a.thread or '', a.condition
 if a.deadline and clock() > a.deadline then return {'late'} end
@@ -42,8 +117,10 @@ end
 local is_bound, is_muted, speaker, is_notice = talk.v, talk.muted, talk.speaker, a.kind == 'notice'
 if condition == 'bound' and not is_bound then
   local is_unseen = not known[3] or select(2, voids(known[3]))
-  if not (is_unseen and is_early(tonumber(ts), tonumber(root))) then return {'unbound'} end
-  mark_unread({['t:' .. thread] = tonumber(ts)}, root, a.now, a.marked_ms) -- later replies wait for it
+  local written, started = tonumber(ts), tonumber(root)
+  local is_early = is_unseen and written and started and written - started < YOUNG and was_refused(started)
+  if not is_early then return {'unbound'} end -- else Slack will resend the thread's first message
+  mark_unread({['t:' .. thread] = written}, root, a.now, a.marked_ms) -- later replies wait for it
   wait_for(thread, ts, a.is_last and 1000 * YOUNG or 60000)
   return {a.is_last and 'deferred' or 'early'}
 end
@@ -127,4 +204,6 @@ if length > 0 then -- a new message after a stop resumes the lane; one written b
 end
 if woken ~= lane then return {'queued', waiting - overtaken, ahead, entry, woken} end
 for at = 1, #changes, 2 do talk[changes[at]] = changes[at + 1] end
-return {'queued', waiting, ahead, entry, woken, {'turn', turn, record, as_list(talk), 1}}
+local fields = {}
+for name, value in pairs(talk) do add(fields, name, value) end
+return {'queued', waiting, ahead, entry, woken, {'turn', turn, record, fields, 1}}

@@ -2,10 +2,12 @@
 -- since: that resumes a lane, in whichever order Slack delivers the two. The mark in the turn's record is what counts; its
 -- worker is notified as well. A stop has a time and never touches a turn that started later. The stop's own turn records
 -- the stopped turn, so that this may be repeated.
--- ARGV: the stop's own turn or '', lane, identity of the one message to stop or '', the stop's time (Slack's ts), now (ms).
+-- ARGV: lane, and as JSON the stop's own turn or '' (by), identity of the one message to stop or '' (only), the stop's time
+--       (requested_ts, Slack's), now (ms).
 -- Returns {'queued' | 'sent' | 'posting' (how far the turn was) | 'withdrawn' (it was waiting) | 'late' (its answer is
 --          being posted) | 'nothing', turn or '', how many wait, thread or ''}.
-local self, lane, message, stopped_at = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local lane, a = ARGV[1], cjson.decode(ARGV[2])
+local self, message, stopped_at = a.by, a.only, tonumber(a.requested_ts)
 local turn = self ~= '' and redis.call('HGET', turn_key(self), 'met')
 if not turn then
   if message ~= '' then turn = redis.call('GET', seen_message_key(message))
@@ -49,7 +51,7 @@ if step == 'posting' and not seen[9] then return {'late', turn, 0, thread} end
 
 local function mark(at)
   end_as(key, 'stopped ' .. at)
-  redis.call('HSET', key, 'log', with_line(seen[7], ARGV[5] .. ' - stopped'))
+  redis.call('HSET', key, 'log', with_line(seen[7], a.now .. ' - stopped'))
 end
 local is_head = redis.call('LINDEX', box_key(lane), 0) == turn
 if not is_head or redis.call('HEXISTS', held_key(), lane) == 1 then
@@ -60,7 +62,7 @@ if not is_head or redis.call('HEXISTS', held_key(), lane) == 1 then
 end
 mark(step)
 local count, went_on = others()
-if not went_on then redis.call('HSET', held_key(), lane, ARGV[4]) end
+if not went_on then redis.call('HSET', held_key(), lane, a.requested_ts) end
 unpark(lane)
 redis.pcall('PUBLISH', stops_key(), turn)
 return {step, turn, went_on and 0 or count, thread}
