@@ -50,10 +50,10 @@ class CachedHash(Generic[T]):
         changes = self._changes
         try:
             with waiting(None):
-                found: Any = await self._redis.hgetall(self._key)
+                stored: Any = await self._redis.hgetall(self._key)
         except StoreUnavailable:
             if self._known is None:
                 raise
             return
-        self._known = {field: self._parse(text) for field, text in found.items()}
+        self._known = {field: self._parse(text) for field, text in stored.items()}
         self._is_fresh = self._is_subscribed and changes == self._changes

@@ -18,7 +18,7 @@ from bridge.inbound import from_json
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import TRACE, milliseconds
 from bridge.queue.put import Put
-from bridge.queue.scripting import Scripts, epoch_ms
+from bridge.queue.scripting import Scripts, epoch_ms, pipelined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,27 @@ class DeadLetter:
     user: str = ""
     has_text: bool = False
 
+    @classmethod
+    def from_redis(cls, turn: TurnId, died_at: float, fields: dict[str, str]) -> DeadLetter:
+        """Read the record of a *turn*."""
+        try:
+            body: Any = from_json(fields.get("body", ""))
+        except RecordNotUnderstood:
+            body = None
+        return cls(
+            id=turn,
+            died_at=datetime.fromtimestamp(died_at / 1000, UTC),
+            reason=fields.get("what", ""),
+            step=fields.get("died") or "queued",
+            what=fields.get("was", ""),
+            kind=body.kind if body else fields.get("kind", ""),
+            channel=body.channel if body else "",
+            thread_ts=getattr(body, "thread_ts", ""),
+            ts=getattr(body, "ts", "") or getattr(body, "message_ts", "") or fields.get("card", ""),
+            user=body.user if body else "",
+            has_text="body" in fields,
+        )
+
     @property
     def asks_again(self) -> bool:
         """Whether a retry may repeat a request that the service has already received."""
@@ -56,12 +77,12 @@ class DeadLetters:
     async def all(self) -> list[DeadLetter]:
         """Return all dead letters, oldest first."""
         keys, redis = self._scripts.keys, self._scripts.redis
-        found: Any = await redis.zrange(keys.dead(), 0, -1, withscores=True)
-        async with redis.pipeline(transaction=False) as pipe:
-            for turn, _ in found:
-                pipe.hgetall(keys.turn(turn))
-            records = await pipe.execute()
-        return [_letter(TurnId(turn), died_at, fields) for (turn, died_at), fields in zip(found, records, strict=True)]
+        dead: Any = await redis.zrange(keys.dead(), 0, -1, withscores=True)
+        records = await pipelined(redis, lambda pipe: [pipe.hgetall(keys.turn(turn)) for turn, _ in dead])
+        return [
+            DeadLetter.from_redis(TurnId(turn), died_at, fields)
+            for (turn, died_at), fields in zip(dead, records, strict=True)
+        ]
 
     async def retry(self, turn: TurnId) -> Put:
         """Queue a dead letter again."""
@@ -71,23 +92,3 @@ class DeadLetters:
         """Discard a dead letter and delete its text; False if there's no such letter."""
         now = epoch_ms(self._now())
         return bool(await self._scripts.run("drop", turn, now, milliseconds(TRACE), confirmed=True) == "dropped")
-
-
-def _letter(turn: TurnId, died_at: float, fields: dict[str, str]) -> DeadLetter:
-    try:
-        body: Any = from_json(fields.get("body", ""))
-    except RecordNotUnderstood:
-        body = None
-    return DeadLetter(
-        id=turn,
-        died_at=datetime.fromtimestamp(died_at / 1000, UTC),
-        reason=fields.get("what", ""),
-        step=fields.get("died") or "queued",
-        what=fields.get("was", ""),
-        kind=body.kind if body else fields.get("kind", ""),
-        channel=body.channel if body else "",
-        thread_ts=getattr(body, "thread_ts", ""),
-        ts=getattr(body, "ts", "") or getattr(body, "message_ts", "") or fields.get("card", ""),
-        user=body.user if body else "",
-        has_text="body" in fields,
-    )

@@ -78,8 +78,8 @@ class PassedOver:
 
 async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
     """Read the deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
-    found: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
-    lines = [line.removeprefix(f"{message.ts} ") for line in found if line.startswith(f"{message.ts} ")]
+    stored: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
+    lines = [line.removeprefix(f"{message.ts} ") for line in stored if line.startswith(f"{message.ts} ")]
     return [delivery for line in lines if (delivery := Delivery.from_line(line))]
 
 
@@ -101,7 +101,7 @@ class Refusals:
         self._sleep = sleep
         self._stretch: tuple[str, str] | None = None
         self._changed: dict[MessageKey, str] = {}
-        self._unread: dict[MessageKey, tuple[str, bool]] = {}  # in which place; whether it addresses the bot
+        self._unread: dict[MessageKey, tuple[str, bool]] = {}  # the unit to read; whether it addresses the bot
         self.on_unread: Callable[[], None] | None = None
         self.writer: asyncio.Task[None] | None = None  # while something isn't recorded yet
 
@@ -128,8 +128,8 @@ class Refusals:
     def _is_unread(self, message: InboundMessage) -> None:
         age = self._now().timestamp() - float(message.ts)  # an edit's message may be old
         if self.on_unread is not None and len(self._unread) < _MOST_UNREAD and age < RESENT_WITHIN.total_seconds():
-            place = f"c:{message.team}:{message.channel}:" if message.is_root else f"t:{message.thread}"
-            self._unread[message.key] = place, message.is_mention or message.is_direct
+            unit = f"c:{message.team}:{message.channel}:" if message.is_root else f"t:{message.thread}"
+            self._unread[message.key] = unit, message.is_mention or message.is_direct
         self._write_later()
 
     async def write(self) -> None:
@@ -144,14 +144,14 @@ class Refusals:
             "most": REFUSING_LENGTH,
             "stretch": stretch or (),
             "changed": [(str(message), version) for message, version in changed.items()],
-            "unread": [(str(message), message.ts, *where) for message, where in unread.items()],
+            "unread": [(str(message), message.ts, *unit) for message, unit in unread.items()],
         }
         marked = await self._scripts.run("refused", facts, confirmed=True)
         if marked and self.on_unread is not None:
             self.on_unread()
         if self._stretch == stretch:
             self._stretch = None
-        self._unread = {message: where for message, where in self._unread.items() if message not in unread}
+        self._unread = {message: unit for message, unit in self._unread.items() if message not in unread}
         for message, version in changed.items():
             if self._changed.get(message) == version:
                 del self._changed[message]

@@ -44,7 +44,8 @@ class Drafts:
 
     async def get(self, id_: str) -> Draft | None:
         """Return a draft; None if its text is gone. Raises `RecordNotUnderstood`."""
-        stored: Any = await self._redis.hmget(self._key(id_), ["body", "lane"])
+        key = self._keys.draft(id_) if ":" in id_ else self._keys.turn(id_)
+        stored: Any = await self._redis.hmget(key, ["body", "lane"])
         body, lane = stored
         if body is None and ":" in id_:  # an earlier release stored it elsewhere
             body = await self._redis.get(self._keys.unsent(id_))
@@ -90,8 +91,8 @@ class Drafts:
 
     async def offered(self, thread: ThreadKey) -> list[TurnId]:
         """List the turns offered in *thread*, oldest first."""
-        found: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
-        return [TurnId(turn) for turn in reversed(found)]
+        turns: Any = await self._redis.lrange(self._keys.offered(thread), 0, -1)
+        return [TurnId(turn) for turn in reversed(turns)]
 
     async def is_offered(self, thread: ThreadKey) -> bool:
         """Whether *thread* has an offer that still sends something, which more turns may join."""
@@ -116,6 +117,3 @@ class Drafts:
     async def forget_note(self, turn: TurnId) -> None:
         """Delete what `note` stored."""
         await self._redis.hdel(self._keys.turn(turn), "notice")
-
-    def _key(self, draft: str) -> str:
-        return self._keys.draft(draft) if ":" in draft else self._keys.turn(draft)

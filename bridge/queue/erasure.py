@@ -30,8 +30,8 @@ async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta)
     """
     redis, prefix, erased = scripts.redis, scripts.keys.everything(), Erased()
     is_theirs = re.compile(rf"(?<![A-Z0-9]){re.escape(user)}(?![A-Z0-9])").search
-    found = [str(key) async for key in redis.scan_iter(f"{prefix}*", count=_SCAN)]
-    for key in found:
+    keys = [str(key) async for key in redis.scan_iter(f"{prefix}*", count=_SCAN)]
+    for key in keys:
         name = key.removeprefix(prefix)
         line = line_of(name)
         match line and line.erased:

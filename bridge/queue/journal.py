@@ -333,8 +333,8 @@ class Journal:
     async def was_deleted(self, taken: Taken) -> bool:
         """Whether a turn was stopped because its message, or the first one of its thread, was deleted."""
         with self._patience.through_outages():
-            found: Any = await self._scripts.redis.hmget(self._scripts.keys.turn(taken.record.id), END_FIELDS)
-        return end_in(found).startswith("deleted")
+            marks: Any = await self._scripts.redis.hmget(self._scripts.keys.turn(taken.record.id), END_FIELDS)
+        return end_in(marks).startswith("deleted")
 
     async def done(
         self,

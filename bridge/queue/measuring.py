@@ -49,13 +49,13 @@ async def _lanes(scripts: Scripts) -> dict[Lane, str]:
         groups: Any = await redis.xinfo_groups(keys.ready())
     except ResponseError:  # the store was just wiped
         groups = []
-    last = next((one["last-delivered-id"] for one in groups if one["name"] == GROUP), "0-0")
+    last = next((group["last-delivered-id"] for group in groups if group["name"] == GROUP), "0-0")
     async with redis.pipeline(transaction=False) as pipe:
         pipe.xrange(keys.ready(), min=f"({last}", count=_MOST)
         pipe.xrange(keys.ready(), max=last, count=_MOST)
         pipe.hscan(keys.parked(), count=_MOST)
-        waiting, running, (_, found) = await pipe.execute()
-    parked = list(found)[:_MOST]
+        waiting, running, (_, turns) = await pipe.execute()
+    parked = list(turns)[:_MOST]
     stops: Any = await redis.hmget(keys.held(), parked) if parked else []
     return {
         **{Lane(lane): "held" if stop else "parked" for lane, stop in zip(parked, stops, strict=True)},

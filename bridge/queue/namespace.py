@@ -82,7 +82,7 @@ class Namespace:
     async def _claim(self) -> None:
         redis, keys = self._scripts.redis, self._scripts.keys
         try:
-            if denied := [one for one in await denied_to(redis, keys) if one not in OPTIONAL]:
+            if denied := [command for command in await denied_to(redis, keys) if command not in OPTIONAL]:
                 raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
             await self.hold()
         except Unexpected as exc:
@@ -122,7 +122,14 @@ class Namespace:
             clock, has_outage, *wiped = more
             self._scripts.clock.hear_redis(from_epoch_ms(float(clock)), asked)
             self.wipe = Wipe.read(wiped, now)
-            self._look_for_a_wipe(from_epoch_ms(since), set_up)
+            opened_at = from_epoch_ms(since)
+            if self.since is not None and opened_at != self.since:
+                log.error(
+                    "Redis was wiped: set up again what people had set up; "
+                    "sessions are recovered from their threads, and waiting messages from Slack's history",
+                    extra={"lost": self._set_up},
+                )
+            self.since, self._set_up = opened_at, set_up
             self.has_outage = bool(has_outage)
             await self._scripts.look_for_replicas()
         except BridgeError:
@@ -133,16 +140,6 @@ class Namespace:
     def notice_outage(self) -> None:
         """Notice an outage before the next `hold` does."""
         self.has_outage = True
-
-    def _look_for_a_wipe(self, since: datetime, set_up: str) -> None:
-        """Log what a wipe deleted, because people have to set it up again."""
-        if self.since is not None and since != self.since:
-            log.error(
-                "Redis was wiped: set up again what people had set up; "
-                "sessions are recovered from their threads, and waiting messages from Slack's history",
-                extra={"lost": self._set_up},
-            )
-        self.since, self._set_up = since, set_up
 
     async def leave(self) -> None:
         """Remove this process from the running ones. Raises `StoreUnavailable`."""

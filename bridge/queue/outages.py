@@ -182,8 +182,8 @@ class Outages:
         async with self._redis.pipeline(transaction=False) as pipe:
             pipe.zrevrange(self._keys.unread(), 0, most - 1)
             pipe.zcard(self._keys.unread())
-            found, count = await pipe.execute()
-        return [Unit.parse(one) for one in found], int(count)
+            units, count = await pipe.execute()
+        return [Unit.parse(unit) for unit in units], int(count)
 
     async def unread_mark(self, thread: ThreadKey) -> str:
         """Return the mark of *thread* if it has yet to be read; ``""`` after ten minutes, when its mark expires."""
@@ -200,5 +200,5 @@ class Outages:
         """
         count = int(await self._redis.zcount(self._keys.active(), since.timestamp(), "+inf"))
         last = max(count, least) - 1
-        found: Any = await self._redis.zrevrange(self._keys.active(), 0, last, withscores=True)
-        return [(float(score), ThreadKey.parse(thread)) for thread, score in found]
+        active: Any = await self._redis.zrevrange(self._keys.active(), 0, last, withscores=True)
+        return [(float(score), ThreadKey.parse(thread)) for thread, score in active]

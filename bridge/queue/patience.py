@@ -28,7 +28,7 @@ class Patience:
 
     async def pause(self, duration: timedelta, until: Coroutine[Any, Any, None] | None = None) -> None:
         """Sleep for *duration*, or *until* something has happened. Raises `Draining`."""
-        ends = [asyncio.ensure_future(one) for one in (self._sleep(duration.total_seconds()), until) if one]
+        ends = [asyncio.ensure_future(end) for end in (self._sleep(duration.total_seconds()), until) if end]
         try:
             await self.wait_for(next(asyncio.as_completed(ends)))
         finally:

@@ -61,8 +61,8 @@ _CALL: Final = re.compile(r"redis\.p?call\('([A-Z]+)'(?:, '([A-Z]+)')?")
 
 def commands_in(script: str) -> list[str]:
     """List the commands that *script* calls and can't do without."""
-    found = (f"{name} {sub}" if f"{name} {sub}" in COMMANDS else name for name, sub in _CALL.findall(script))
-    return [name for name in dict.fromkeys(found) if name not in OPTIONAL]
+    called = (f"{name} {sub}" if f"{name} {sub}" in COMMANDS else name for name, sub in _CALL.findall(script))
+    return [name for name in dict.fromkeys(called) if name not in OPTIONAL]
 
 
 def guard(script: str) -> str:
@@ -125,4 +125,4 @@ def cure(redis: Redis, keys: Keys, denied: Iterable[str]) -> str:
     """Return the command that allows the user of *redis* what `denied_to` found."""
     user = redis.connection_pool.connection_kwargs.get("username") or "default"
     rules = {"keys": f"~{keys.everything()}*", "channels": f"&{keys.everything()}*"}
-    return " ".join(["ACL SETUSER", user, *(rules.get(one, f"+{one.replace(' ', '|').lower()}") for one in denied)])
+    return " ".join(["ACL SETUSER", user, *(rules.get(name, f"+{name.replace(' ', '|').lower()}") for name in denied)])

@@ -28,4 +28,4 @@ class Quota:
 
 def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
     """Return *limits* as scripts get them."""
-    return [[one.id, one.most, milliseconds(one.window), one.amount, one.in_project] for one in limits]
+    return [[limit.id, limit.most, milliseconds(limit.window), limit.amount, limit.in_project] for limit in limits]

@@ -54,8 +54,9 @@ class Reloads:
 
     async def requested(self, process: str) -> tuple[str, InForce | None]:
         """Return the latest request (``""``: none), and what *process* last reported."""
-        found: Any = await self._redis.mget([self._keys.reload(), self._keys.in_force(process)])
-        return str(found[0] or ""), _read(found[1])
+        stored: Any = await self._redis.mget([self._keys.reload(), self._keys.in_force(process)])
+        request, report = stored
+        return str(request or ""), _read(report)
 
     async def report(self, process: str, in_force: InForce) -> None:
         """Record what *process* has in force; its heartbeat renews the record."""
@@ -66,25 +67,25 @@ class Reloads:
     async def reports(self, processes: Iterable[str]) -> dict[str, InForce | None]:
         """Return what each of *processes* last reported."""
         names = list(processes)
-        found: Any = await self._redis.mget([self._keys.in_force(name) for name in names]) if names else []
-        return dict(zip(names, map(_read, found), strict=True))
+        reports: Any = await self._redis.mget([self._keys.in_force(name) for name in names]) if names else []
+        return dict(zip(names, map(_read, reports), strict=True))
 
 
 def _read(text: str | None) -> InForce | None:
     """Read a report; None if there's none that this version understands."""
     try:
-        found = json.loads(text or "")
+        report = json.loads(text or "")
         return InForce(
-            str(found["revision"]),
-            tuple(found["projects"]),
-            float(found["since"]),
-            tuple(found["problems"]),
-            str(found["request"]),
-            tuple(found.get("changed", ())),
-            tuple(found.get("needs_restart", ())),
-            tuple(found.get("unknown", ())),
-            str(found.get("clock", "")),
-            float(found.get("started", 0)),
+            str(report["revision"]),
+            tuple(report["projects"]),
+            float(report["since"]),
+            tuple(report["problems"]),
+            str(report["request"]),
+            tuple(report.get("changed", ())),
+            tuple(report.get("needs_restart", ())),
+            tuple(report.get("unknown", ())),
+            str(report.get("clock", "")),
+            float(report.get("started", 0)),
         )
     except (ValueError, TypeError, KeyError):
         return None

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from redis.exceptions import ResponseError
 from bridge.ids import Lane, ThreadKey
 from bridge.queue.keys import GROUP, Keys
 from bridge.queue.reloads import Reloads
-from bridge.queue.scripting import Scripts, from_epoch_ms, server_time
+from bridge.queue.scripting import Scripts, from_epoch_ms, pipelined, server_time
 from bridge.queue.wipe import FIELDS, Wipe
 
 RUNNING: Final = timedelta(seconds=20)  # heartbeats are 5 s apart
@@ -83,7 +84,8 @@ class Status:
     @property
     def is_well(self) -> bool:
         """Whether what should run runs: at least one process, and another for each that ended unexpectedly."""
-        return any(one.is_running for one in self.processes) and not any(one.is_missing for one in self.processes)
+        has_one = any(process.is_running for process in self.processes)
+        return has_one and not any(process.is_missing for process in self.processes)
 
 
 async def status_of(scripts: Scripts) -> Status:
@@ -94,8 +96,9 @@ async def status_of(scripts: Scripts) -> Status:
     except ResponseError:  # the namespace is unused
         pending = []
     work: dict[str, list[Work]] = {}
-    for one in pending:
-        entries: Any = await redis.xrange(keys.ready(), one["message_id"], one["message_id"])
+    for delivery in pending:
+        entry = delivery["message_id"]
+        entries: Any = await redis.xrange(keys.ready(), entry, entry)
         if not entries:
             continue
         lane = Lane(entries[0][1]["lane"])
@@ -106,8 +109,8 @@ async def status_of(scripts: Scripts) -> Status:
         of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
         project = await redis.hget(of_thread, "project") if of_thread else None
         next_try = from_epoch_ms(again) if again and step == "queued" else None
-        found = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
-        work.setdefault(one["consumer"], []).append(found)
+        running_turn = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
+        work.setdefault(delivery["consumer"], []).append(running_turn)
     parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
     return Status(
         processes=await processes_of(scripts, work),
@@ -127,7 +130,8 @@ async def processes_of(
     heard = await last_heard(scripts.redis, scripts.keys)
     now, names = await server_time(scripts.redis), dict.fromkeys([*heard, *work])
     reports = await Reloads(scripts).reports(names)
-    runs_for = {name: timedelta(seconds=now - one.started) for name, one in reports.items() if one and one.started}
+    started = {name: report.started for name, report in reports.items() if report and report.started}
+    runs_for = {name: timedelta(seconds=now - moment) for name, moment in started.items()}
     replaced = _replaced({name: heard.get(name, timedelta.max) for name in names}, runs_for)
     return tuple(
         Process(
@@ -144,7 +148,7 @@ async def processes_of(
 def _replaced(heard: Mapping[str, timedelta], runs_for: Mapping[str, timedelta]) -> set[str]:
     """Return the ended processes for each of which another one has started since, if possible on the same host."""
     replaced, free = set[str](), dict(runs_for)
-    for gone, ago in sorted(heard.items(), key=lambda one: one[1]):
+    for gone, ago in sorted(heard.items(), key=itemgetter(1)):
         since = [name for name, age in free.items() if age < ago and name != gone]
         if ago < RUNNING or not since:
             continue
@@ -181,14 +185,9 @@ async def oldest_message(scripts: Scripts) -> datetime | None:
 async def first_accepted(scripts: Scripts, lanes: Sequence[Lane]) -> list[datetime | None]:
     """Return when each lane's first turn was accepted, if that's a message. Raises `StoreUnavailable`."""
     keys, redis = scripts.keys, scripts.redis
-    async with redis.pipeline(transaction=False) as pipe:
-        for lane in lanes:
-            pipe.lindex(keys.box(lane), 0)
-        heads = await pipe.execute()
-    async with redis.pipeline(transaction=False) as pipe:
-        for head in heads:
-            pipe.hmget(keys.turn(str(head or "")), ["kind", "at"])
-        records = await pipe.execute()
+    heads = await pipelined(redis, lambda pipe: [pipe.lindex(keys.box(lane), 0) for lane in lanes])
+    turns = [keys.turn(str(head or "")) for head in heads]
+    records = await pipelined(redis, lambda pipe: [pipe.hmget(turn, ["kind", "at"]) for turn in turns])
     return [from_epoch_ms(at) if kind == "message" and at else None for kind, at in records]
 
 
@@ -201,5 +200,5 @@ async def running(scripts: Scripts) -> list[str]:
 async def last_heard(redis: Redis, keys: Keys) -> dict[str, timedelta]:
     """Return how long ago each process sent a heartbeat, latest first, by Redis's clock. Raises redis-py's errors."""
     now = int(await server_time(redis) * 1000)
-    found: Any = await redis.zrevrange(keys.processes(), 0, -1, withscores=True)
-    return {name: timedelta(milliseconds=max(0, now - at)) for name, at in found}
+    processes: Any = await redis.zrevrange(keys.processes(), 0, -1, withscores=True)
+    return {name: timedelta(milliseconds=max(0, now - at)) for name, at in processes}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import attrgetter
 from typing import Final
 
 from redis.asyncio import Redis
@@ -43,7 +44,7 @@ async def tenant(redis: Redis, namespace: str) -> Tenant | None:
     seconds = int(await server_time(redis))
     heard = await last_heard(redis, keys)
     used = timedelta(seconds=max(0, seconds - max(int(since), latest) // 1000))
-    return Tenant(namespace, used, any(one < RUNNING for one in heard.values()))
+    return Tenant(namespace, used, any(ago < RUNNING for ago in heard.values()))
 
 
 async def all_tenants(redis: Redis) -> list[Tenant]:
@@ -58,8 +59,8 @@ async def all_tenants(redis: Redis) -> list[Tenant]:
             names.update(str(key).removeprefix(prefix).removesuffix(suffix) for key in keys)
             if cursor == 0:
                 break
-    found: list[Tenant] = []
+    tenants: list[Tenant] = []
     for name in sorted(names)[:_MOST]:
         with suppress(StoreUnavailable, ResponseError):  # others' keys may be forbidden
-            found += filter(None, [await tenant(redis, name)])
-    return sorted(found, key=lambda one: one.last_used)
+            tenants += filter(None, [await tenant(redis, name)])
+    return sorted(tenants, key=attrgetter("last_used"))

@@ -118,15 +118,9 @@ class MessageTrace:
 
 async def owner_of(scripts: Scripts) -> Owner | None:
     """Return the namespace's owner; None if no bridge has used it. Raises `StoreUnavailable`."""
-    found: Any = await scripts.redis.hmget(scripts.keys.owner(), ["team", "url"])
-    team, workspace = found
+    stored: Any = await scripts.redis.hmget(scripts.keys.owner(), ["team", "url"])
+    team, workspace = stored
     return Owner(team, workspace or "") if team else None
-
-
-async def _has_draft(scripts: Scripts, message: MessageKey, turn: str, fields: dict[str, str]) -> bool:
-    """Whether *message*, whose *turn* has these *fields*, has a new text that a button may send."""
-    found: Any = await scripts.redis.hmget(scripts.keys.draft(message), ["body", "of"])
-    return "edited" in fields or bool(found[0] and found[1] == turn)
 
 
 def _recorded(fields: Mapping[str, str]) -> dict[str, Any]:
@@ -173,13 +167,15 @@ async def trace_of(scripts: Scripts, message: MessageKey) -> MessageTrace:
         ahead, parked = await redis.lpos(keys.box(lane), id_), await redis.hget(keys.parked(), lane)
         is_parked = parked == id_
         is_held = bool(ahead or is_parked) and await redis.hexists(keys.held(), lane)  # else it's the stopped one
+        draft = keys.draft(message._replace(ts=fields.get("ts") or message.ts))
+        new_text, of = await redis.hmget(draft, ["body", "of"])
         turns[id_] = TurnTrace(
             id=TurnId(id_),
             ahead=ahead,
             is_parked=is_parked,
             is_held=is_held,
             has_text="body" in fields,
-            has_new_text=await _has_draft(scripts, message._replace(ts=fields.get("ts") or message.ts), id_, fields),
+            has_new_text="edited" in fields or bool(new_text and of == id_),
             approval=await redis.hget(keys.approval(id_), "state") or "",
             menu=(parked and ahead is not None and await redis.hget(keys.turn(parked), "card")) or "",
             waits_for_reading="unread" in fields

@@ -332,19 +332,15 @@ class Worker:
         self._held[held.entry] = lease
         return lease
 
-    def _lease_of(self, handed: Head | Held | None, began: float) -> Lease | None:
-        """Lease the lane that answers an offer; None if there is none."""
-        held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
-        if held is None or held.entry in self._held:  # in the latter case, it was read from the stream meanwhile
-            return None
-        return self._lease(held, began, head)
-
-    async def _work_on(self, given: Lease | Offer, began: float) -> None:
+    async def _work_on(self, lane: Lease | Offer, began: float) -> None:
         """Work on the lane of a lease, or on the one that answers an offer; its slot is already counted."""
-        lease = given if isinstance(given, Lease) else None
+        lease = lane if isinstance(lane, Lease) else None
         try:
-            if isinstance(given, Offer):
-                lease = self._lease_of(await given.answer, began)
+            if isinstance(lane, Offer):
+                handed = await lane.answer
+                held, head = (handed, None) if handed is None or isinstance(handed, Held) else (handed.held, handed)
+                if held is not None and held.entry not in self._held:  # else it was read from the stream meanwhile
+                    lease = self._lease(held, began, head)
             if lease is not None:
                 with facts(lane=lease.lane):
                     try:

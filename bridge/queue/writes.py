@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Literal
 
 from bridge.ids import Lane, TurnId
@@ -55,5 +56,5 @@ key's lifetime in ms from then on (0: unchanged). The other elements are, for
 
 def only_if(key: str, state: Mapping[str, str], *writes: Write) -> tuple[Write, ...]:
     """Return the *writes* with an ``if`` before them: of the hash *key*, all fields are as in *state*."""
-    guard: Guard = ("if", key, 0, len(writes), *[part for one in state.items() for part in one])
+    guard: Guard = ("if", key, 0, len(writes), *chain.from_iterable(state.items()))
     return (guard, *writes)

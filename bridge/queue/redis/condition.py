@@ -116,7 +116,7 @@ async def condition_of(redis: Redis, namespace: str, monotonic: Callable[[], flo
         owner=(str(owner[0]), str(owner[1])) if owner[0] else None,
         round_trip=min(round_trips),  # the longer ones measure this machine
         wipe=Wipe.read(owner[2:], datetime.now(UTC)),
-        running=sum(one < RUNNING for one in heard.values()),
+        running=sum(ago < RUNNING for ago in heard.values()),
         denied=tuple(denied),
         cure=cure(redis, keys, denied),
     )

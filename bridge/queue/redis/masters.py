@@ -120,19 +120,19 @@ class Masters(ABC):
         try:
             async with asyncio.timeout(_LOOKUP_SECONDS):
                 for place in tuple(self._places):
-                    found = None
+                    master = None
                     try:
                         pool = ConnectionPool(host=place[0], port=place[1], **self._options)
                         async with Redis.from_pool(pool) as redis:
-                            found = await self._answer(redis, place)
+                            master = await self._answer(redis, place)
                     except (NoConnection, NoAnswer, ResponseError) as exc:
                         self._last_error = exc
                     finally:
-                        if found is None and place in self._places:
+                        if master is None and place in self._places:
                             self._places.remove(place)
                             self._places.append(place)
-                    if found:
-                        return found
+                    if master:
+                        return master
         except TimeoutError:
             pass
         return None
@@ -151,9 +151,9 @@ class Sentinels(Masters):
         self._has_warned = False
 
     async def _answer(self, redis: Redis, place: Address) -> Address | None:
-        found: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
-        if found:
-            return str(found[0]), int(found[1])
+        address: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
+        if address:
+            return str(address[0]), int(address[1])
         if not self._has_warned:  # once is enough: the name stays wrong
             self._has_warned = True
             log.warning("a Sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})

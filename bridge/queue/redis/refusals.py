@@ -170,9 +170,11 @@ _IN_A_PIPELINE: Final = "of pipeline caused error: "
 def refusal_of(exc: BaseException) -> StoreUnavailable | None:
     """Return what an error means; None for a bug, such as a key of another type, and for what the caller can fix."""
     errors = list(_causes(exc))
-    said = [str(error).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'") for error in errors]
+    messages = [str(error).rpartition(_IN_A_PIPELINE)[2].lstrip("(\"'") for error in errors]
     for refusal in REFUSALS:
-        has_words = refusal.words and any(re.search(rf"(?:^|[\s-])(?:{refusal.words})\b", one) for one in said)
+        has_words = refusal.words and any(
+            re.search(rf"(?:^|[\s-])(?:{refusal.words})\b", message) for message in messages
+        )
         is_kind = any(isinstance(error, refusal.kinds) for error in errors)
         needs_both = refusal.kinds == (ssl.SSLCertVerificationError,) and refusal.words
         if (is_kind and has_words) if needs_both else (is_kind or (has_words and isinstance(exc, RedisError))):
@@ -197,10 +199,10 @@ def _causes(exc: BaseException | None) -> Iterator[BaseException]:
 
 def denied_by(exc: BaseException) -> str:
     """Return the name of the command that an ACL denied, ``keys``, ``channels``, or ``""`` if that's unknown."""
-    found = _DENIED.search(f"{exc} {exc.__cause__ or ''}")
-    if found is None:
+    match = _DENIED.search(f"{exc} {exc.__cause__ or ''}")
+    if match is None:
         return ""
-    return f"{found[2]}s" if found[2] else found[1].replace("|", " ").upper()
+    return f"{match[2]}s" if match[2] else match[1].replace("|", " ").upper()
 
 
 def lacks_command(error: StoreUnavailable) -> bool:
@@ -210,7 +212,7 @@ def lacks_command(error: StoreUnavailable) -> bool:
 
 def denial(denied: Collection[str]) -> str:
     """Say what the Redis user may not do."""
-    commands = ", ".join(one for one in denied if one.isupper())
+    commands = ", ".join(name for name in denied if name.isupper())
     others = [what for name, what in (("keys", "the bridge's keys"), ("channels", "its channels")) if name in denied]
     return "the user may not " + " or ".join([f"run {commands}"] * bool(commands) + [f"use {what}" for what in others])
 
