@@ -51,8 +51,6 @@ from bridge.policy.policy import Policy
 from bridge.policy.rules import Rules, rules_of
 from bridge.project import Catalog
 from bridge.project.connection import ProjectConnection
-from bridge.queue.inbox import Inbox
-from bridge.queue.journal import Journal
 from bridge.queue.lease import LEASE, Elapsed
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
@@ -127,7 +125,7 @@ def build(
     in_short = limits_in_short(**{name: getattr(settings, name) for name in of_settings})
     how: Any = {"consumer": consumer, "session_lifetime": settings.session_lifetime, "now": wires.web.now}
     inbox = wires.kinds.inbox(
-        scripts, **how, limits=partial(of_arrival, [one for one in in_short if one.unit == ARRIVALS])
+        scripts, **how, limits=partial(of_arrival, [limit for limit in in_short if limit.unit == ARRIVALS])
     )
     journal = wires.kinds.journal(scripts, patience, **how)
 
@@ -136,19 +134,45 @@ def build(
 
     served = projects or ServedProjects(only)
     gates = GateCheck(served, UserGroups(wires.web))
-    deps = _deps(
-        settings,
-        wires,
-        scripts,
-        identity,
-        namespace,
-        inbox=inbox,
-        ensure_caught_up=ensure_caught_up,
+    slack = Poster(wires.web, identity, monotonic=monotonic, sleep=sleep)
+    directory = Directory(wires.web, identity, monotonic=monotonic)
+    channels = Channels(scripts, served, replies=settings.thread_replies)
+    files = Files(wires.web, identity, settings.slack_api_url)
+    deps = Deps(
+        scripts=scripts,
         projects=served,
-        troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity, gates)}),
+        inbox=inbox,
+        homes=Homes(scripts, inbox, served, now=wires.web.now),
+        approvals=Approvals(identity.workspace),
+        sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
+        channels=channels,
+        faces=Faces(directory, slack.authorship, identity.bot_user),
+        handles=Handles(scripts, UserGroups(wires.web), identity.bot_user),
+        seen_homes=SeenHomes(scripts),
+        first_words=FirstWords(slack, monotonic=monotonic),
+        said_once=SaidOnce(scripts),
+        policy=Policy(identity.home, directory, Rules()),
+        slack=slack,
+        indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),
+        directory=directory,
+        context=Context(slack, directory, channels, identity.bot_user, is_on=settings.context == "on"),
+        parts=PartReader(directory, identity.bot_user, files, Documents(), mode=settings.files, sleep=sleep),
+        ensure_caught_up=ensure_caught_up,
+        store_since=lambda: namespace.since,
+        now=wires.web.now,
+        session_lifetime=settings.session_lifetime,
+        metrics=wires.metrics,
+        home_sections=features.home_sections,
+        needs=features.needs,
+        standing=features.standing,
         gates=gates,
-        monotonic=monotonic,
-        sleep=sleep,
+        troubles=Troubles(lambda: {**door_troubles(), **_troubles(settings, wires, identity, gates)}),
+        team=identity.team,
+        ops_channel=settings.ops_channel or "",
+        bot_user=identity.bot_user,
+        command_prefix=settings.command_prefix,
+        workspace=identity.workspace,
+        names_caller=settings.caller_headers == "true",
     )
 
     def use(config: Config) -> None:
@@ -224,33 +248,8 @@ def build(
         lease=lease,
     )
 
-    turns = _turns(settings, scripts, deps, journal, patience)
-    worker = Worker(
-        inbox=inbox,
-        journal=journal,
-        namespace=namespace,
-        blocking=wires.blocking,
-        slots=turns.slots,
-        drain=settings.drain,
-        draining=draining,
-        monotonic=monotonic,
-        watches=turns.watches,
-        may_begin=wires.web.token.accepted.is_set,
-        lease=lease,
-    )
-    wires.metrics.queue_depth.set_function(lambda: worker.depth)
-    wires.metrics.in_flight.set_function(lambda: settings.max_turns - turns.slots.free)
-    clock = Clock(deps, features.clocks, features.jobs, patience)
-    events = FinishedTurns(deps, features.event_handlers, patience, has_audit=bool(settings.audit_lifetime))
-    return Parts(
-        listen, receiver, stopping, worker, turns, queued_reactions, clock, events, gates, use, token_watch, catch_up
-    )
-
-
-def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, patience: Patience) -> TurnProcessor:
-    """Build what answers the messages in the queue."""
     watches = Watches(deps.channels.heard, deps.handles.heard)
-    return TurnProcessor(
+    turns = TurnProcessor(
         deps=deps,
         features=features,
         journal=journal,
@@ -263,77 +262,39 @@ def _turns(settings: Settings, scripts: Scripts, deps: Deps, journal: Journal, p
         max_age=settings.max_age,
         watches=watches,
     )
+    worker = Worker(
+        inbox=inbox,
+        journal=journal,
+        namespace=namespace,
+        blocking=wires.blocking,
+        slots=turns.slots,
+        drain=settings.drain,
+        draining=draining,
+        monotonic=monotonic,
+        watches=watches,
+        may_begin=wires.web.token.accepted.is_set,
+        lease=lease,
+    )
+    wires.metrics.queue_depth.set_function(lambda: worker.depth)
+    wires.metrics.in_flight.set_function(lambda: settings.max_turns - turns.slots.free)
+    clock = Clock(deps, features.clocks, features.jobs, patience)
+    events = FinishedTurns(deps, features.event_handlers, patience, has_audit=bool(settings.audit_lifetime))
+    return Parts(
+        listen, receiver, stopping, worker, turns, queued_reactions, clock, events, gates, use, token_watch, catch_up
+    )
 
 
 def _troubles(settings: Settings, wires: Connections, identity: Identity, gates: GateCheck) -> dict[str, str]:
     """Say what this process knows to be wrong with its token, clock and file, by the kind of incident."""
-    found, token = {}, wires.web.token
+    troubles, token = {}, wires.web.token
     if token.refused_because:
-        found["token"] = f"it says {token.refused_because}; messages are queued until it accepts one"
+        troubles["token"] = f"it says {token.refused_because}; messages are queued until it accepts one"
     if wires.web.clock.off_redis:
-        found["clock"] = wires.web.clock.off_redis
+        troubles["clock"] = wires.web.clock.off_redis
     lacking = {scope.name for scope in missing(identity.scopes, required_by(settings.runners))[0] if identity.scopes}
     lacking |= {scope for scope in wires.web.lacking.values() if scope in identity.scopes}  # it was taken away
     if lacking:
-        found["scopes"] = ", ".join(sorted(lacking))
+        troubles["scopes"] = ", ".join(sorted(lacking))
     if gates.unknown:
-        found["names"] = kit.first_of(gates.unknown, _MOST_NAMED, "; ")
-    return found
-
-
-def _deps(
-    settings: Settings,
-    wires: Connections,
-    scripts: Scripts,
-    identity: Identity,
-    namespace: Namespace,
-    *,
-    inbox: Inbox,
-    ensure_caught_up: Callable[[ThreadKey], Coroutine[Any, Any, None]],
-    projects: ServedProjects,
-    troubles: Troubles,
-    gates: GateCheck,
-    monotonic: Callable[[], float],
-    sleep: Callable[[float], Coroutine[Any, Any, None]],
-) -> Deps:
-    """Build what handlers use."""
-    slack = Poster(wires.web, identity, monotonic=monotonic, sleep=sleep)
-    directory = Directory(wires.web, identity, monotonic=monotonic)
-    channels = Channels(scripts, projects, replies=settings.thread_replies)
-    files = Files(wires.web, identity, settings.slack_api_url)
-    return Deps(
-        scripts=scripts,
-        projects=projects,
-        inbox=inbox,
-        homes=Homes(scripts, inbox, projects, now=wires.web.now),
-        approvals=Approvals(identity.workspace),
-        sessions=Sessions(scripts, session_lifetime=settings.session_lifetime),
-        channels=channels,
-        faces=Faces(directory, slack.authorship, identity.bot_user),
-        handles=Handles(scripts, UserGroups(wires.web), identity.bot_user),
-        seen_homes=SeenHomes(scripts),
-        first_words=FirstWords(slack, monotonic=monotonic),
-        said_once=SaidOnce(scripts),
-        policy=Policy(identity.home, directory, Rules()),
-        slack=slack,
-        indicators=Indicators(wires.web, identity, slack.authorship, monotonic=monotonic),
-        directory=directory,
-        context=Context(slack, directory, channels, identity.bot_user, is_on=settings.context == "on"),
-        parts=PartReader(directory, identity.bot_user, files, Documents(), mode=settings.files, sleep=sleep),
-        ensure_caught_up=ensure_caught_up,
-        store_since=lambda: namespace.since,
-        now=wires.web.now,
-        session_lifetime=settings.session_lifetime,
-        metrics=wires.metrics,
-        home_sections=features.home_sections,
-        needs=features.needs,
-        standing=features.standing,
-        gates=gates,
-        troubles=troubles,
-        team=identity.team,
-        ops_channel=settings.ops_channel or "",
-        bot_user=identity.bot_user,
-        command_prefix=settings.command_prefix,
-        workspace=identity.workspace,
-        names_caller=settings.caller_headers == "true",
-    )
+        troubles["names"] = kit.first_of(gates.unknown, _MOST_NAMED, "; ")
+    return troubles
