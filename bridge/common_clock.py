@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Final
 
@@ -26,6 +27,15 @@ _BOOT_TIME: Final = getattr(time, "CLOCK_BOOTTIME", None)
 
 since_boot = time.monotonic if _BOOT_TIME is None else partial(time.clock_gettime, _BOOT_TIME)
 """Seconds that also pass while the machine is suspended; setting its clock doesn't change them."""
+
+
+def http_date(text: str) -> datetime | None:
+    """Read a date in a header of HTTP; None if it's missing or invalid."""
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 class _Heard:

@@ -269,7 +269,7 @@ class Bridge:
             return replace(before, problems=problems)
         await self._look_at_gates()
         config = self._config
-        facts: dict[str, Any] = {"projects": [one.id for one in config.projects], "changed": "; ".join(changed)}
+        facts: dict[str, Any] = {"projects": [project.id for project in config.projects], "changed": "; ".join(changed)}
         log.info("the configuration was reloaded", extra=facts | {"needs_restart": list(config.needs_restart)})
         return replace(self._in_force(), changed=changed, needs_restart=config.needs_restart)
 
@@ -295,11 +295,13 @@ class Bridge:
         except ConfigurationError:
             return None
         keys = {project.id: project.api_key for project in read.projects if project.id in rejected}
-        projects = [replace(one, api_key=keys.get(one.id, one.api_key)) for one in self._config.projects]
+        projects = [
+            replace(project, api_key=keys.get(project.id, project.api_key)) for project in self._config.projects
+        ]
         return None if projects == list(self._config.projects) else replace(self._config, projects=tuple(projects))
 
     def _in_force(self) -> InForce:
-        projects = tuple(one.id for one in self._config.projects)
+        projects = tuple(project.id for project in self._config.projects)
         return InForce(self._config.revision, projects, self._wires.web.now().timestamp())
 
     async def _claim(self, namespace: Namespace) -> None:
@@ -363,12 +365,12 @@ class Bridge:
 
     def _door_troubles(self) -> dict[str, str]:
         """Say what's wrong with how Slack reaches this process, by the kind of incident."""
-        found = {}
+        troubles = {}
         if self._guard is not None and self._guard.unauthorized:
-            found["unauthorized"] = self._guard.unauthorized
+            troubles["unauthorized"] = self._guard.unauthorized
         if self._sockets is not None and not self._sockets.is_up and self._wires.web.token.accepted.is_set():
-            found["socket"] = "no socket to Slack is open"
-        return found
+            troubles["socket"] = "no socket to Slack is open"
+        return troubles
 
     async def _open_socket(self, app_token: str) -> aiohttp.ClientWebSocketResponse:
         """Open a socket. If Slack refuses because the app was removed, wait until it's back.

@@ -44,11 +44,11 @@ class ProjectClients:
         """Serve these projects from now on."""
         shown = ("name", "channels", "repeat", *OWN)
         projects, keyed = [], []
-        for one in listed:
-            about = {name: getattr(one, name) for name in shown}
-            projects.append(replace(await self._open(one), **about))
-            for key in one.keys:
-                opened = await self._open(replace(one, api_key=key.api_key))
+        for wanted in listed:
+            about = {name: getattr(wanted, name) for name in shown}
+            projects.append(replace(await self._open(wanted), **about))
+            for key in wanted.keys:
+                opened = await self._open(replace(wanted, api_key=key.api_key))
                 keyed.append(replace(opened, key_name=key.name, who=key.who, **about))
         self.served.replace(*projects, keyed=keyed)
 

@@ -157,7 +157,7 @@ def _shared_strings(archive: zipfile.ZipFile) -> list[str]:
     if "xl/sharedStrings.xml" in archive.namelist():
         with contextlib.suppress(_LimitReached):
             _parsed(archive, "xl/sharedStrings.xml", start, end, data)
-    return ["".join(one) for one in strings]
+    return ["".join(runs) for runs in strings]
 
 
 def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str]) -> None:
@@ -182,10 +182,10 @@ def _sheet(archive: zipfile.ZipFile, name: str, text: _Text, strings: list[str])
         nonlocal inside, cells
         inside = ""
         if tag == "c":
-            found = "".join(value)
+            words = "".join(value)
             if kind == "s":
-                found = strings[int(found)] if found.isdecimal() and int(found) < len(strings) else ""
-            row.append(" ".join(found.split()))
+                words = strings[int(words)] if words.isdecimal() and int(words) < len(strings) else ""
+            row.append(" ".join(words.split()))
             cells += 1
             if cells > _MOST_CELLS:
                 text.is_cut = True
@@ -211,9 +211,9 @@ def _office(content: bytes, kind: str, text: _Text, pages: int) -> None:
                 _flowing(archive, "word/document.xml", text, holds_text=frozenset({"t"}))
             case "pptx" | "xlsx":
                 path, noun = ("ppt/slides/slide", "Slide") if kind == "pptx" else ("xl/worksheets/sheet", "Sheet")
-                found = (re.fullmatch(rf"{path}(\d+)\.xml", name) for name in archive.namelist())
+                slides = (re.fullmatch(rf"{path}(\d+)\.xml", name) for name in archive.namelist())
                 strings = _shared_strings(archive)
-                for number, (_, name) in enumerate(sorted((int(one[1]), one[0]) for one in found if one), 1):
+                for number, (_, name) in enumerate(sorted((int(match[1]), match[0]) for match in slides if match), 1):
                     if number > pages:
                         text.is_cut = True
                         return

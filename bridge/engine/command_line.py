@@ -263,7 +263,7 @@ class CommandLine:
                     known = await turn.project.catalog.candidates(name, rest)
                     picked = pick(name, rest, known, takes_rest=not is_last, acts=not command.is_read_only)
                     guessed = "" if picked.is_whole else rest
-                    one, rest = picked.one, picked.rest
+                    one, rest = picked.item, picked.rest
                 values[name], about = one, about or named(name, one.id, one.name)
             elif name == "project":
                 found = turn.projects.find(rest)

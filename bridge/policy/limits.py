@@ -93,19 +93,19 @@ class Limits:
     """
 
     def __init__(self, listed: Sequence[Limit] = (), in_short: Sequence[Limit] = ()) -> None:
-        self.asks = tuple(one for one in listed if one.unit in {"turns", "characters"})
+        self.asks = tuple(limit for limit in listed if limit.unit in {"turns", "characters"})
         self.runs = (
-            *(one for one in listed if one.unit in {"runs", "characters"}),
-            *(one for one in in_short if one.unit == "runs"),
+            *(limit for limit in listed if limit.unit in {"runs", "characters"}),
+            *(limit for limit in in_short if limit.unit == "runs"),
         )
 
 
 def limits_of(tables: Sequence[LimitTable]) -> tuple[Limit, ...]:
     """Return the limits of the operator's file."""
     return tuple(
-        Limit(one.per, unit, most, one.every, one.only)
-        for one in tables
-        for unit, most in (("turns", one.turns), ("runs", one.runs), ("characters", one.characters))
+        Limit(table.per, unit, most, table.every, table.only)
+        for table in tables
+        for unit, most in (("turns", table.turns), ("runs", table.runs), ("characters", table.characters))
         if most
     )
 
@@ -138,4 +138,4 @@ def of_arrival(limits: Sequence[Limit], arrival: Arrival) -> list[Quota]:
         "app": f"{inbound.team}:{inbound.channel}:{app}" if app else "",
         "person": "" if rule else f"{inbound.team}:{inbound.user}",
     }
-    return [one.quota(1, subject) for one in limits if (subject := subjects[one.per])]
+    return [limit.quota(1, subject) for limit in limits if (subject := subjects[limit.per])]

@@ -118,7 +118,7 @@ class Policy:
         judge = self.rules.judge_approver if asked.terms else self.rules.judge
         troubles: list[SlackError] = []
         while wanted := (verdict := judge(asked)).missing - asked.facts.keys():
-            facts = await asyncio.gather(*(self._fact(one, asked, at_most, troubles) for one in wanted))
+            facts = await asyncio.gather(*(self._fact(fact, asked, at_most, troubles) for fact in wanted))
             asked = replace(asked, facts={**asked.facts, **dict(zip(wanted, facts, strict=True))})
         for trouble in troubles if verdict.missing else ():
             if not isinstance(trouble, SlackRefused):
@@ -161,14 +161,14 @@ class Policy:
     async def require(self, *asked: Asked) -> Verdict:
         """Return the verdict that all that's *asked*, about one thing, is allowed. Raises `NotAllowed`."""
         verdicts = []
-        for one in asked:
+        for what in asked:
             try:
-                verdict = await self.judge(one)
+                verdict = await self.judge(what)
             except SlackError as exc:
                 log.warning("Slack doesn't say whether a person may do this", extra={"detail": exc.detail})
                 raise NotAllowed("unanswered") from exc
             if not verdict.is_allowed:
-                raise NotAllowed(await self._reason(verdict, one))
+                raise NotAllowed(await self._reason(verdict, what))
             verdicts.append(verdict)
         return verdicts[0] if len(verdicts) == 1 else both(verdicts)
 
@@ -191,8 +191,8 @@ class Policy:
         for item in items:
             asked = replace(asked, target=target_of(item), facts=facts)
             while wanted := (verdict := self.rules.judge(asked)).missing - facts.keys():
-                for one in wanted:
-                    facts[one] = await self._fact(one, asked, None, [])
+                for fact in wanted:
+                    facts[fact] = await self._fact(fact, asked, None, [])
             if verdict.is_allowed:
                 allowed[item.id] = verdict
         names = await self.names(ids_of(*[verdict.rule for verdict in allowed.values() if verdict.rule]))
@@ -211,9 +211,11 @@ class Policy:
                 project = "" if asked.project == DEFAULT else asked.project
                 counted = [limit.quota(1, team, asked.person, project)]
             elif limit.per in {"person", "group"}:
-                counted = [limit.quota(limit.amount(given), one) for one in await self._people(limit, asked.person)]
+                counted = [
+                    limit.quota(limit.amount(given), subject) for subject in await self._people(limit, asked.person)
+                ]
             else:
-                counted = [limit.quota(limit.amount(given), one) for one in [limit.subject(asked)] if one]
+                counted = [limit.quota(limit.amount(given), subject) for subject in [limit.subject(asked)] if subject]
             for quota in counted:
                 quotas[quota.id] = min(quotas.get(quota.id, quota), quota, key=attrgetter("most"))
         return tuple(quotas.values())
@@ -224,7 +226,7 @@ class Policy:
         if not person or (limit.per == "person" and (limit.only is None or person in only)):
             return [person] if person else []
         groups = []
-        for group in (one for one in only if one.startswith("S")):
+        for group in (id_ for id_ in only if id_.startswith("S")):
             try:
                 is_in = await self.directory.in_group(person, group)
             except SlackError as exc:  # they count as if they were
@@ -250,14 +252,14 @@ class Policy:
     async def names(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the names of user groups and public channels by their *ids*; private channels stay unnamed."""
         names = {}
-        for one in sorted(ids):
-            if one.startswith("S"):
-                if (name := await self.directory.group_name(one)) != one:
-                    names[one] = f"@{name}"
+        for id_ in sorted(ids):
+            if id_.startswith("S"):
+                if (name := await self.directory.group_name(id_)) != id_:
+                    names[id_] = f"@{name}"
                 continue
             try:
-                if await self.directory.is_public(one):
-                    names[one] = f"#{await self.directory.channel_name(one)}"
+                if await self.directory.is_public(id_):
+                    names[id_] = f"#{await self.directory.channel_name(id_)}"
             except SlackError as exc:
                 log.info("can't name a rule's channel", extra={"detail": exc.detail})
         return names
@@ -275,4 +277,4 @@ class Offered:
         """Return the workflows or the agents, like `Catalog.candidates`."""
         items = await self.catalog.candidates(kind, typed)
         offered = await self.policy.offered(self.asked, items)
-        return items.only(one for one in items if one.id in offered)
+        return items.only(item for item in items if item.id in offered)

@@ -167,12 +167,12 @@ class Rule:
             return missing
         if not asked.person:
             return None
-        wanted = {one: True for one in self.who if one[0] in "SCG"}
+        wanted = {id_: True for id_ in self.who if id_[0] in "SCG"}
         if kinds := self.who & _KINDS_OF_PEOPLE:
             wanted[GUEST] = kinds == {"guests"}
-        if kinds == _KINDS_OF_PEOPLE or any(asked.facts.get(one) is value for one, value in wanted.items()):
+        if kinds == _KINDS_OF_PEOPLE or any(asked.facts.get(fact) is value for fact, value in wanted.items()):
             return missing
-        unknown = frozenset(one for one in wanted if asked.facts.get(one) is None)
+        unknown = frozenset(fact for fact in wanted if asked.facts.get(fact) is None)
         return (missing | unknown) if unknown else None
 
     def is_about(self, target: Target | None) -> bool:
@@ -236,9 +236,9 @@ class Rules:
         self, *lists: RuleList, users: frozenset[str] = frozenset(), channels: frozenset[str] = frozenset()
     ) -> None:
         self.lists, self.users, self.channels = lists, users, channels
-        self.has_file = any(one.reason == "rule" for one in lists)
+        self.has_file = any(listed.reason == "rule" for listed in lists)
         self._by_act = {
-            act: [(one, tuple(rule for rule in one.rules if not rule.may or act in rule.may)) for one in lists]
+            act: [(listed, tuple(rule for rule in listed.rules if not rule.may or act in rule.may)) for listed in lists]
             for act in ACTS
         }
 
@@ -296,11 +296,12 @@ class Rules:
 
 def both(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict if all *verdicts* about one thing must hold; all that ask for approval count."""
-    refused = next((one for one in verdicts if not one.is_allowed), None)
-    asking = [one for one in verdicts if one.approval]
-    terms = reduce(_and, [one.approval for one in asking if one.approval]) if asking else None
+    refused = next((verdict for verdict in verdicts if not verdict.is_allowed), None)
+    asking = [verdict for verdict in verdicts if verdict.approval]
+    approvals = [verdict.approval for verdict in asking if verdict.approval]
     last = [*verdicts, *asking][-1]
-    return refused or replace(last, approval=terms, confirm=any(one.confirm for one in verdicts))
+    terms = reduce(_and, approvals) if approvals else None
+    return refused or replace(last, approval=terms, confirm=any(verdict.confirm for verdict in verdicts))
 
 
 def _and(earlier: ApprovalTerms, later: ApprovalTerms) -> ApprovalTerms:
@@ -329,7 +330,7 @@ def rules_of(
     if runners:
         lists.append(RuleList("BRIDGE_RUNNERS", (for_all, Rule(2, who=runners)), "runner"))
     if config.rules:
-        listed = (Rule.of(one, at) for at, one in enumerate(config.rules, start=1))
+        listed = (Rule.of(table, at) for at, table in enumerate(config.rules, start=1))
         lists.append(RuleList(str(config.file or ""), tuple(listed)))
     elif not runners:
         lists.append(RuleList("", (for_all, Rule(2, who=frozenset({"members"}))), "runner"))
@@ -357,8 +358,8 @@ def _is_like(key: str, first: str, *others: str) -> bool:
         return False
     at, end = len(first), len(key) - len(last)
     for part in middle:
-        found = key.find(part, at, end)
-        if found < 0:
+        begin = key.find(part, at, end)
+        if begin < 0:
             return False
-        at = found + len(part)
+        at = begin + len(part)
     return at <= end

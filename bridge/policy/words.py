@@ -36,8 +36,8 @@ _MOST_WORDS: Final = 3  # rules that a refusal names
 
 def ids_of(*rules: Rule) -> frozenset[str]:
     """Return the IDs of user groups and channels that the words of *rules* name."""
-    named = [one for rule in rules for one in (*rule.who, *rule.channels, *(rule.approval.by if rule.approval else ()))]
-    return frozenset(one for one in named if one[:1] in {"S", "C", "G"})
+    named = [id_ for rule in rules for id_ in (*rule.who, *rule.channels, *(rule.approval.by if rule.approval else ()))]
+    return frozenset(id_ for id_ in named if id_[:1] in {"S", "C", "G"})
 
 
 _SUBJECTS: Final[Mapping[Starter, str]] = {
@@ -61,7 +61,7 @@ def alternatives(verdict: Verdict, asked: Asked) -> list[Rule]:
         and replace(rule, who=frozenset(), channels=frozenset()).needs(asked) is not None
     ]  # fmt: skip
     if asked.by == "person":
-        fitting = [one for one in fitting if not one.who or any(n[0] != "A" and n not in STARTERS for n in one.who)]
+        fitting = [rule for rule in fitting if not rule.who or any(n[0] != "A" and n not in STARTERS for n in rule.who)]
     return fitting[:_MOST_WORDS]
 
 
@@ -70,11 +70,11 @@ def in_words(rule: Rule, names: Mapping[str, str]) -> str:
     who = kit.joined(_people(rule.who, names)) or ("nobody" if rule.refuse else "everyone")
     may = "may not" if rule.refuse and rule.who else "may"
     acts = [_DOES[act] for act in ACTS if act in rule.may] or ["do anything" if rule.refuse else "do everything"]
-    about = [kit.quoted(one, 60) for one in (*rule.workflows, *rule.agents)]
-    about += [f"trigger {kit.quoted(one, 40)}" for one in rule.triggers]
-    about += [f"category {kit.quoted(one, 40)}" for one in rule.categories]
+    about = [kit.quoted(name, 60) for name in (*rule.workflows, *rule.agents)]
+    about += [f"trigger {kit.quoted(trigger, 40)}" for trigger in rule.triggers]
+    about += [f"category {kit.quoted(category, 40)}" for category in rule.categories]
     with_ = f" ({', '.join(about)})" if about else ""
-    of = f" of {kit.joined([kit.quoted(one, 40) for one in rule.projects])}" if rule.projects else ""
+    of = f" of {kit.joined([kit.quoted(project, 40) for project in rule.projects])}" if rule.projects else ""
     where = f" in {kit.joined(_places(rule.channels, names))}" if rule.channels else ""
     how = f"; it {needs}" if (needs := needs_of(rule.approval, confirm=rule.confirm, names=names)) else ""
     return f"{who} {may} {kit.joined(acts, 'or' if rule.refuse else 'and')}{with_}{of}{where}{how}"
@@ -84,7 +84,9 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     """Say why the operator's file refuses what was asked, and whom to ask."""
     if verdict.missing:
         unsure = {GUEST: "whether you're a guest", PUBLIC: "whether this channel is public"}
-        unknown = [unsure.get(one) or f"who is in {names.get(one, _unnamed(one))}" for one in sorted(verdict.missing)]
+        unknown = [
+            unsure.get(fact) or f"who is in {names.get(fact, _unnamed(fact))}" for fact in sorted(verdict.missing)
+        ]
         cure = ACCESS["unknown"].cure
         return f"Slack doesn't say {kit.joined(unknown[:_MOST_WORDS])}, so nothing was done. {cure}"
     target = asked.target
@@ -109,7 +111,7 @@ def refusal(verdict: Verdict, asked: Asked, names: Mapping[str, str]) -> str:
     ]  # fmt: skip
     only = "only " if others and others[0].who else ""
     why = f"{only}{', or '.join(words)}" if words else "no rule allows it"
-    groups = [names[one] for rule in others for one in sorted(rule.who) if one in names]
+    groups = [names[id_] for rule in others for id_ in sorted(rule.who) if id_ in names]
     whom = f"{groups[0]} or your admin" if groups and groups[0].startswith("@") else "your admin"
     return f"{_SUBJECTS[asked.by]} can't {what} here: {why}. Ask {whom} for access."
 
@@ -126,20 +128,20 @@ def needs_of(terms: ApprovalTerms | None, *, names: Mapping[str, str], confirm: 
 def _people(who: Iterable[str], names: Mapping[str, str]) -> list[str]:
     """Return words for those in *who*, without the names of people."""
     words = []
-    for one in sorted(who, key=lambda one: (one[0] not in "SCG", one)):
-        if one[0] in "UW":
+    for id_ in sorted(who, key=lambda id_: (id_[0] not in "SCG", id_)):
+        if id_[0] in "UW":
             words.append("certain people")
-        elif one[0] == "A":
+        elif id_[0] == "A":
             words.append("certain apps")
-        elif one[0] in "CG":
-            words.append(f"members of {names.get(one, _unnamed(one))}")
+        elif id_[0] in "CG":
+            words.append(f"members of {names.get(id_, _unnamed(id_))}")
         else:
-            words.append(names.get(one, _unnamed(one)) if one[0] == "S" else one)
+            words.append(names.get(id_, _unnamed(id_)) if id_[0] == "S" else id_)
     return list(dict.fromkeys(words))
 
 
 def _places(channels: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    known = [_PLACES.get(one) or names.get(one) or _unnamed(one) for one in sorted(channels)]
+    known = [_PLACES.get(id_) or names.get(id_) or _unnamed(id_) for id_ in sorted(channels)]
     return list(dict.fromkeys(known))
 
 

@@ -45,13 +45,13 @@ class Catalog:
 
         With *is_new*, the list is read now. Raises `ProjectError`.
         """
-        found = next((workflow for workflow in await self.get_workflows(is_new=is_new) if workflow.id == id_), None)
-        return found or self._noted("workflow", await _asked(Workflow, id_, self._client.get_workflow))
+        workflow = next((workflow for workflow in await self.get_workflows(is_new=is_new) if workflow.id == id_), None)
+        return workflow or self._noted("workflow", await _asked(Workflow, id_, self._client.get_workflow))
 
     async def agent(self, id_: int) -> Agent | None:
         """Return an agent, like `workflow`. Raises `ProjectError`."""
-        found = next((agent for agent in await self.get_agents() if agent.id == id_), None)
-        return found or self._noted("agent", await _asked(Agent, id_, self._client.get_agent))
+        agent = next((agent for agent in await self.get_agents() if agent.id == id_), None)
+        return agent or self._noted("agent", await _asked(Agent, id_, self._client.get_agent))
 
     def _noted(self, kind: str, item: Row | None) -> Row | None:
         if item is not None:
@@ -67,11 +67,11 @@ class Catalog:
 
         Raises `ProjectError`.
         """
-        found: Listing[Any] = await (self.get_agents() if kind == "agent" else self.get_workflows())
+        listed: Listing[Any] = await (self.get_agents() if kind == "agent" else self.get_workflows())
         number = _ID.match(typed.strip())
-        if number and (item := await self.item(kind, int(number[1]))) is not None and item not in found:
-            return found.only([*found, item])
-        return found
+        if number and (item := await self.item(kind, int(number[1]))) is not None and item not in listed:
+            return listed.only([*listed, item])
+        return listed
 
     async def agent_name(self, agent: int, *, is_current: bool = False) -> str:
         """Return the name of an agent from the last list, or ``""`` if it isn't known soon.
@@ -116,7 +116,7 @@ async def _asked(model: type[Row], id_: int, read: Callable[[int], Awaitable[Bas
 
 
 def _name_of(id_: int, known: Sequence[Agent] | Sequence[Workflow]) -> str:
-    return next((one.name for one in known if one.id == id_), "")
+    return next((item.name for item in known if item.id == id_), "")
 
 
 async def _soon(listed: Cached[Listing[Row]], *, is_current: bool) -> Sequence[Row]:
@@ -135,8 +135,8 @@ class Cached(Generic[T]):
         self.last: T | None = None  # whatever its age
 
         async def read(_: str) -> T:
-            self.last = found = await fetch()
-            return found
+            self.last = fetched = await fetch()
+            return fetched
 
         self._cache = Cache(read, seconds=CACHED_FOR.total_seconds(), monotonic=monotonic)
 

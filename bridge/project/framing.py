@@ -65,7 +65,10 @@ class Framing:
         lengths = [part.strip() for name, value in fields if name == b"content-length" for part in value.split(b",")]
         # Of several lengths, the largest: if the connection closes before, the answer counts if it's whole JSON.
         length = max((int(part) for part in lengths if part.isdigit() and len(part) < 16), default=None)  # noqa: PLR2004
-        framed = [b"HTTP/%s %d" % (version, status), *(b"%s: %s" % one for one in fields if one[0] not in _FRAMING)]
+        framed = [
+            b"HTTP/%s %d" % (version, status),
+            *(b"%s: %s" % field for field in fields if field[0] not in _FRAMING),
+        ]
         has_body = status not in _WITHOUT_BODY
         if has_body and is_chunked:
             framed.append(b"Transfer-Encoding: chunked")
@@ -81,13 +84,13 @@ class Framing:
         while True:
             if self._held.startswith((b"\r", b"\n")):
                 self._held = self._held.lstrip(b"\r\n")
-            if found := end.search(self._held):
+            if match := end.search(self._held):
                 break
             if len(self._held) > _LARGEST_HEAD or not begin.startswith(self._held[: len(begin)].upper()):
                 raise ValueError
             yield None
-        taken = bytes(self._held[: found.start()])
-        del self._held[: found.end()]
+        taken = bytes(self._held[: match.start()])
+        del self._held[: match.end()]
         return taken
 
     def _bytes(self, length: int | None) -> _Pieces:
@@ -116,9 +119,9 @@ class Framing:
         size = None
         while size != 0:
             line = yield from self._until(_LINE_END)
-            if (found := _CHUNK_SIZE.match(line)) is None:
+            if (match := _CHUNK_SIZE.match(line)) is None:
                 raise ValueError
-            size = int(found[1], 16)
+            size = int(match[1], 16)
             if size:
                 yield b"%x\r\n" % size
                 yield from self._bytes(size)

@@ -63,8 +63,8 @@ def _words(value: object) -> object:
     match value:
         case None | str():
             return value
-        case list() if all(isinstance(one, str | dict) for one in value):
-            return "\n".join(str(_words(one)) for one in value)
+        case list() if all(isinstance(part, str | dict) for part in value):
+            return "\n".join(str(_words(part)) for part in value)
         case dict():
             for name in _WORDS:
                 if isinstance(inner := value.get(name), str | list | dict) and inner:
@@ -72,9 +72,9 @@ def _words(value: object) -> object:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _moment(value: object) -> datetime:
+def _moment(value: object) -> datetime | None:
     """Read an ISO 8601 timestamp; without an offset it's in UTC, as documented."""
-    if isinstance(value, datetime):  # built in Python, not read from the wire
+    if value is None or isinstance(value, datetime):  # the latter is built in Python, not read from the wire
         return value
     if not isinstance(value, str):
         raise PydanticCustomError("timestamp_type", "not a timestamp")
@@ -119,9 +119,7 @@ MaybeFlag = Annotated[bool | None, BeforeValidator(_flag), _or(None)]
 MaybeText = Annotated[str | None, BeforeValidator(_text), _or(None)]
 Text = Annotated[str, BeforeValidator(_text), _or("")]
 MaybeFraction = Annotated[float | None, _or(None)]
-MaybeMoment = Annotated[
-    datetime | None, BeforeValidator(lambda value: None if value is None else _moment(value)), _or(None)
-]
+MaybeMoment = Annotated[datetime | None, BeforeValidator(_moment), _or(None)]
 
 
 class _Model(BaseModel):

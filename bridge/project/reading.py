@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Generic, TypeVar
@@ -25,6 +24,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ValidationError
 
+from bridge.common_clock import http_date
 from bridge.errors import Busy, Forbidden, Moved, NotFound, NotUnderstood, Outage, ServiceRefused
 from bridge.json_reader import DEEPEST, is_too_deep, read_json
 from bridge.names.listing import Listing
@@ -231,7 +231,7 @@ class _Reader:
             with suppress(ValueError):
                 return self._parsed(self.text)
             with suppress(ValueError):
-                value = self._parsed(_TRAILING_COMMA.sub(lambda found: found[1] or "", self.text))
+                value = self._parsed(_TRAILING_COMMA.sub(lambda match: match[1] or "", self.text))
                 self.note("commas before a closing bracket")
                 return value
         if value := dict(self._members(wanted, partly)):
@@ -308,12 +308,12 @@ class _Reader:
                 return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             case dict():
                 inside = [
-                    (self._clean(key, place, 0), self._clean(one, _in(place, key, levels), levels - 1))
-                    for key, one in value.items()
+                    (self._clean(key, place, 0), self._clean(inner, _in(place, key, levels), levels - 1))
+                    for key, inner in value.items()
                 ]
                 return dict(inside)
             case list():
-                return [self._clean(one, _in(place, at, levels), levels - 1) for at, one in enumerate(value)]
+                return [self._clean(inner, _in(place, at, levels), levels - 1) for at, inner in enumerate(value)]
             case _Odd():
                 self.note(f"{place or 'the answer'}: not a number that JSON has")
                 return None
@@ -324,20 +324,24 @@ class _Reader:
 def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]) -> tuple[M, list[str]]:
     """Read one object. Returns it with what couldn't be used. Raises `NotUnderstood`."""
     reader, fields = _Reader(operation, received), frozenset(shape.model.model_fields)
-    found = _object_in(reader.value(fields, shape.partly), fields, reader)
+    values = _object_in(reader.value(fields, shape.partly), fields, reader)
     needs = shape.needs or tuple(fields)
-    if all(found.get(name) is None for name in needs):
-        problem = f"{needs[0]}: {'null' if needs[0] in found else 'missing'}" if shape.needs else "no documented field"
-        raise reader.fail(reader.cut or problem, _said(found.get("error") or found.get("errors")))
+    if all(values.get(name) is None for name in needs):
+        problem = f"{needs[0]}: {'null' if needs[0] in values else 'missing'}" if shape.needs else "no documented field"
+        raise reader.fail(reader.cut or problem, _said(values.get("error") or values.get("errors")))
     for name in shape.expected:
-        if found.get(name) is None:
-            reader.note(f"{name}: {'null' if name in found else 'missing'}")
+        if values.get(name) is None:
+            reader.note(f"{name}: {'null' if name in values else 'missing'}")
     try:
-        answer = shape.model.model_validate(found, context=reader.note)
+        answer = shape.model.model_validate(values, context=reader.note)
     except ValidationError as exc:
         problem = problem_with(exc)
     else:
-        if reader.cut and (reader.has_part or shape.partly not in found) and isinstance(answer, ChatAnswer | RunResult):
+        if (
+            reader.cut
+            and (reader.has_part or shape.partly not in values)
+            and isinstance(answer, ChatAnswer | RunResult)
+        ):
             answer.cut_from(received.size)
         return answer, reader.problems
     raise reader.fail(problem)  # not chained: pydantic's message quotes the answer
@@ -402,17 +406,19 @@ def has_more(value: Any, received: ServiceResponse, count: int) -> bool:
 def _says_more(value: Any, count: int, depth: int = 4) -> bool:
     if not isinstance(value, dict) or not depth:
         return False
-    said = {re.sub(r"[_@-]", "", name).lower(): one for name, one in value.items()}
-    flags = [one for name, one in said.items() if name in _MORE and isinstance(one, bool)]
-    numbers = {name: int(one) for name, one in said.items() if _is_number(one)}
+    said = {re.sub(r"[_@-]", "", name).lower(): fact for name, fact in value.items()}
+    flags = [fact for name, fact in said.items() if name in _MORE and isinstance(fact, bool)]
+    numbers = {name: int(fact) for name, fact in said.items() if _is_number(fact)}
     at = max(1, numbers.get("page", 0), numbers.get("currentpage", 0))
-    has_next = any(one for name, one in said.items() if name in _NEXT) and False not in flags
+    has_next = any(fact for name, fact in said.items() if name in _NEXT) and False not in flags
     return (
         True in flags
         or has_next
         or any(number > count for name, number in numbers.items() if name in _TOTAL)
         or any(number > at for name, number in numbers.items() if name in _PAGES)
-        or any(_says_more(one, count, depth - 1) for name, one in said.items() if name in _AROUND or name in _WRAPPERS)
+        or any(
+            _says_more(fact, count, depth - 1) for name, fact in said.items() if name in _AROUND or name in _WRAPPERS
+        )
     )
 
 
@@ -558,9 +564,9 @@ def _moved_to(location: str, base_url: str, path: str) -> str:
         return ""
     if not location.strip() or parts.scheme not in {"http", "https"}:
         return ""
-    found = urlunsplit((parts.scheme, place, parts.path, "", "")).rstrip("/").removesuffix(f"{API}/{path}")
-    found = _one_line(found, LONGEST_MESSAGE)
-    return "" if found == base_url else found
+    address = urlunsplit((parts.scheme, place, parts.path, "", "")).rstrip("/").removesuffix(f"{API}/{path}")
+    address = _one_line(address, LONGEST_MESSAGE)
+    return "" if address == base_url else address
 
 
 def _one_line(text: str, limit: int) -> str:
@@ -574,20 +580,12 @@ def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text):
         return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
-    moment = _http_date(text)
+    moment = http_date(text)
     if moment is None:
         return None
     # The service's clock may be off; its Date header shows it.
-    wanted = moment - (_http_date(headers.get("date", "")) or now)
+    wanted = moment - (http_date(headers.get("date", "")) or now)
     return max(timedelta(0), min(wanted, LONGEST_RETRY_AFTER))
-
-
-def _http_date(text: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _said(value: Any, depth: int = 3) -> str:
@@ -595,8 +593,8 @@ def _said(value: Any, depth: int = 3) -> str:
     if isinstance(value, str):
         return value
     if depth and isinstance(value, dict):
-        found = (_said(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
-        return next((words for words in found if words.strip()), "")
+        fields = (_said(value.get(name), depth - 1) for name in ("error", "message", "detail", "title", "msg"))
+        return next((words for words in fields if words.strip()), "")
     if depth and isinstance(value, list):
         return "; ".join(words for item in value[:5] if (words := _said(item, depth - 1)).strip())
     return ""

@@ -81,12 +81,12 @@ class _Thread:
 
     def add(self, messages: Iterable[Json]) -> None:
         """Add a page of messages. Every page includes the root."""
-        self.messages |= {str(one.get("ts")): one for one in messages}
+        self.messages |= {str(message.get("ts")): message for message in messages}
         self.until = max([self.until, *self.messages], key=_seconds)
 
     def rewind(self, ts: str) -> None:
         """Drop the message *ts* and later ones, to read them again."""
-        self.messages = {known: one for known, one in self.messages.items() if _seconds(known) < _seconds(ts)}
+        self.messages = {known: message for known, message in self.messages.items() if _seconds(known) < _seconds(ts)}
         self.until = f"{_seconds(ts) - 0.000001:.6f}"
 
 
@@ -234,7 +234,7 @@ class CatchUp:
         without = [name for _kind, *needed in _KINDS for name in needed if scopes and name not in scopes]
         if without:
             log.warning("can't look for missed messages in some channels", extra={"without": sorted(without)})
-        found: list[str] = []
+        channels: list[str] = []
         arguments = {"types": ",".join(kinds), "exclude_archived": "true", "limit": _PAGE}
         while kinds:
             try:
@@ -242,12 +242,12 @@ class CatchUp:
             except SlackRefused as exc:
                 log.warning("can't list the bot's channels", extra={"detail": exc.detail})
                 break
-            found += [str(one.get("id") or "") for one in objects(page.get("channels"))]
+            channels += [id_ for about in objects(page.get("channels")) if (id_ := str(about.get("id") or ""))]
             cursor = next_cursor(page)
             if not cursor:
                 break
             arguments["cursor"] = cursor
-        return [channel for channel in found if channel]
+        return channels
 
     # Reading.
 
@@ -330,31 +330,32 @@ class CatchUp:
         leads_to: list[tuple[float, Unit]] = []
         alone: list[Json] = []
         messages = objects(page.get("messages"))
-        for one in messages:
-            ts, root = str(one.get("ts") or ""), str(one.get("thread_ts") or "")
-            latest = _seconds(one.get("latest_reply"))
+        for message in messages:
+            ts, root = str(message.get("ts") or ""), str(message.get("thread_ts") or "")
+            latest = _seconds(message.get("latest_reply"))
             if root not in {"", ts}:  # a reply also sent to the channel
-                if f"<@{self.identity.bot_user}" in str(one.get("text") or ""):
+                if f"<@{self.identity.bot_user}" in str(message.get("text") or ""):
                     leads_to.append((_seconds(ts), Unit("t", unit.team, unit.channel, root)))
-            elif latest >= oldest and not await self._is_only_answered(MessageKey(unit.team, unit.channel, ts), one):
+            elif latest >= oldest and not await self._is_only_answered(unit, message):
                 thread = Unit("t", unit.team, unit.channel, ts)
                 leads_to += [(latest, thread)] if (outage.name, thread) not in self._done else []
             else:
-                alone.append(one)
+                alone.append(message)
         decision, _ = await self._receive_all(unit.channel, alone, count)
         if decision in _AGAIN or decision == "outdated":
             self._try_later(unit, timedelta(0) if decision == "outdated" else _TRY_AGAIN)
             return True
         if page.get("has_more") and messages:
-            last = min((str(one.get("ts") or "") for one in messages), key=_seconds)
+            last = min((str(message.get("ts") or "") for message in messages), key=_seconds)
             leads_to.append((_seconds(last), Unit("c", unit.team, unit.channel, last)))
         return await self.outages.was_read(
             outage, unit, self.now(), found=count.found, queued=count.queued, leads_to=leads_to
         )
 
-    async def _is_only_answered(self, message: MessageKey, root: Json) -> bool:
+    async def _is_only_answered(self, channel: Unit, root: Json) -> bool:
         """Whether all replies to *root* are the bot's, and the store knows the message. It saves reading the thread."""
         replied = root.get("reply_users_count") == 1 and root.get("reply_users") == [self.identity.bot_user]
+        message = MessageKey(channel.team, channel.channel, str(root.get("ts") or ""))
         return replied and await self.outages.was_received(message)
 
     async def _unanswered(self, outage: PastOutage, messages: Mapping[str, Json], oldest: float) -> list[Json]:
@@ -368,16 +369,17 @@ class CatchUp:
         known_from = since.timestamp() if since else 0.0
         answered: set[str] = set()
         handled_until = 0.0
-        for ts, one in messages.items():
-            if not self.identity.wrote(one):
-                said = addressed(str(one.get("text") or ""), self.identity.bot_user)[1]
+        for ts, message in messages.items():
+            if not self.identity.wrote(message):
+                said = addressed(str(message.get("text") or ""), self.identity.bot_user)[1]
                 is_stop = bang(said) == ("stop", "") and _seconds(ts) < known_from
                 if is_stop and (
-                    not (one.get("bot_id") or one.get("app_id")) or await self.is_human(str(one.get("user")))
+                    not (message.get("bot_id") or message.get("app_id"))
+                    or await self.is_human(str(message.get("user")))
                 ):
                     handled_until = max(handled_until, _seconds(ts))
                 continue
-            match one.get("metadata"):
+            match message.get("metadata"):
                 case {"event_type": str() as kind, "event_payload": dict() as payload} if kind.startswith("bridge_"):
                     if payload.get("message"):
                         answered.add(str(payload["message"]))
@@ -395,13 +397,13 @@ class CatchUp:
 
     async def _receive_all(self, channel: str, messages: Iterable[Json], count: _Count) -> tuple[str, str]:
         """Receive messages in order. If one can't be received now, return the decision and its ``ts``."""
-        for one in messages:
-            decision = await self.receive(one, channel)
+        for message in messages:
+            decision = await self.receive(message, channel)
             self.metrics.catch_up_messages.labels(decision).inc()
             count.found += 1
             count.queued += decision == "queued"
             if decision in _AGAIN or decision == "outdated":
-                return decision, str(one.get("ts") or "")
+                return decision, str(message.get("ts") or "")
         return "", ""
 
     # Rate limits, waiting and the claim.

@@ -69,7 +69,7 @@ def read(message: Mapping[str, Any]) -> Contents:
 
 def shown(message: Mapping[str, Any]) -> Contents:
     """Read what an app's *message* shows of itself, without previews of links that Slack may add to it later."""
-    attachments = [one for one in objects(message.get("attachments")) if not _is_link_preview(one)]
+    attachments = [attachment for attachment in objects(message.get("attachments")) if not _is_link_preview(attachment)]
     return read({**message, "attachments": attachments})
 
 
@@ -86,7 +86,7 @@ def summary(parts: Sequence[MessagePart]) -> str:
 def _described(part: MessagePart) -> str:
     match part:
         case Quotation():
-            inside = "".join(f", {_described(one)}" for group in (part.tables, part.files) for one in group)
+            inside = "".join(f", {_described(inner)}" for group in (part.tables, part.files) for inner in group)
             description = f"a forwarded message ({len(part.text)} characters{inside})"
         case Table():
             description = f"a table ({len(part.rows)} x {max(map(len, part.rows), default=0)})"
@@ -134,10 +134,9 @@ class _Reading:
             if is_app or not written.strip() or _is_preview(written, blocks):
                 written = self._blocks(blocks) or written
         elif is_app:
-            found = self._pieces(self._blocks(blocks))
-            if any(isinstance(one, Alert) for one in found):
+            parts += self._pieces(self._blocks(blocks))
+            if any(isinstance(part, Alert) for part in parts):
                 written = ""
-            parts += found
         else:
             first = next((at for at, block in enumerate(blocks) if not _is_rich(block)), 0)
             if first and any(map(_is_rich, blocks[first:])):  # they go on below it
@@ -145,8 +144,8 @@ class _Reading:
             elif not written.strip():
                 written = self._blocks(list(filter(_is_rich, blocks)))
             for block in others:
-                found = self._pieces(self._blocks([block]), is_own=_is_rich(block))
-                parts += [one for one in found if not (isinstance(one, Alert) and one.text.strip() in written)]
+                pieces = self._pieces(self._blocks([block]), is_own=_is_rich(block))
+                parts += [part for part in pieces if not (isinstance(part, Alert) and part.text.strip() in written)]
         attachments = objects(message.get("attachments"))
         for attachment in attachments[:_MOST_ATTACHMENTS]:
             if attachment.get("is_share") is True or attachment.get("message_blocks"):
@@ -154,7 +153,7 @@ class _Reading:
             elif not _is_link_preview(attachment, is_app=is_app):
                 parts += [*self._pieces(self._alert(attachment)), *self._some_files(attachment)]
         beyond = attachments[_MOST_ATTACHMENTS:]
-        self._left_out += len(beyond) - sum(_is_link_preview(one, is_app=is_app) for one in beyond[:1000])
+        self._left_out += len(beyond) - sum(_is_link_preview(attachment, is_app=is_app) for attachment in beyond[:1000])
         if parts and written in _PLACEHOLDERS:
             written = ""
         parts += self._some_files(message)
@@ -210,7 +209,7 @@ class _Reading:
         when = in_time(attachment.get("ts")) if attachment.get("ts") else ""
         texts += [self._buttons(attachment.get("actions"))]
         texts.append(self._take(" | ".join(filter(None, (text(attachment, "footer"), when)))))
-        words = "\n".join(one for one in texts if one.strip())
+        words = "\n".join(words for words in texts if words.strip())
         if not words and len(self._tables) == before:
             fallback = text(attachment, "fallback")
             words = "" if fallback in _PLACEHOLDERS else self._take(fallback)
@@ -219,7 +218,7 @@ class _Reading:
     def _blocks(self, blocks: Sequence[Any]) -> str:
         """Return the text of blocks of all kinds, with `TABLE_MARK` for each table; these are collected separately."""
         texts = map(self._text_of, map(mapping, blocks[:_MOST_LOOKS]))
-        return "\n".join(one for one in texts if one.strip())
+        return "\n".join(words for words in texts if words.strip())
 
     def _text_of(self, block: Any, depth: int = 0) -> str:
         """Return the text of a block, or of a value inside a block."""
@@ -230,7 +229,7 @@ class _Reading:
         if isinstance(block, str):
             return self._take(escape(text({"": block}, "")))
         if isinstance(block, list):
-            return "\n".join(filter(None, (self._text_of(one, depth + 1) for one in block[:_MOST_LOOKS])))
+            return "\n".join(filter(None, (self._text_of(inner, depth + 1) for inner in block[:_MOST_LOOKS])))
         block = mapping(block)
         known = self._known(block, depth)
         return self._inside(block, depth) if known is None else known
@@ -254,7 +253,8 @@ class _Reading:
             case "mrkdwn":
                 return self._take(text(block, "text"))
             case "context":
-                return " ".join(filter(None, (self._text_of(one, depth + 1) for one in items(block.get("elements")))))
+                texts = (self._text_of(element, depth + 1) for element in items(block.get("elements")))
+                return " ".join(filter(None, texts))
             case "image":
                 return self._image(block, "title")
             case "icon":
@@ -367,10 +367,10 @@ class _Reading:
 
     def _some_files(self, where: Mapping[str, Any]) -> list[MessageFile]:
         """Read the files of *where*; files beyond the message's limit are only counted."""
-        found = objects(where.get("files"))
-        included = found[: max(0, _MOST_FILES - self._files)]
+        files = objects(where.get("files"))
+        included = files[: max(0, _MOST_FILES - self._files)]
         self._files += len(included)
-        self._left_out += len(found) - len(included)
+        self._left_out += len(files) - len(included)
         return list(map(self.file, included))
 
     def file(self, file: Mapping[str, Any]) -> MessageFile:
@@ -430,25 +430,25 @@ class _Reading:
 
     def _pieces(self, words: str, *, is_own: bool = False) -> list[MessagePart]:
         """Split the text of blocks at its tables."""
-        found: list[MessagePart] = []
+        parts: list[MessagePart] = []
         tables = iter(self._tables_since())
         for at, piece in enumerate(words.split(TABLE_MARK)):
-            found += [next(tables)] if at else []
+            parts += [next(tables)] if at else []
             if piece.strip():
-                found.append(Alert(text=piece.strip("\n"), is_own=is_own))
-        if found and self._was_cut():
-            found[-1] = found[-1].model_copy(update={"is_cut": True})
-        return found
+                parts.append(Alert(text=piece.strip("\n"), is_own=is_own))
+        if parts and self._was_cut():
+            parts[-1] = parts[-1].model_copy(update={"is_cut": True})
+        return parts
 
     def _tables_since(self) -> list[Table]:
         """Return the tables found since the last call."""
-        found, self._tables = self._tables, []
-        return found
+        tables, self._tables = self._tables, []
+        return tables
 
 
 def _mail_head(file: Mapping[str, Any]) -> str:
     def people(name: str) -> str:
-        return ", ".join(text(one, "original") for one in objects(file.get(name))[:_MOST_FILES])
+        return ", ".join(text(person, "original") for person in objects(file.get(name))[:_MOST_FILES])
 
     date = text(mapping(file.get("headers")), "date")
     head = {"From": people("from"), "To": people("to"), "Date": date, "Subject": text(file, "subject")}
@@ -511,8 +511,8 @@ def _address(url: str) -> str:
 
 
 def _id(where: Mapping[str, Any], name: str) -> str:
-    found = text(where, name)
-    return found if _ID.fullmatch(found) else ""
+    id_ = text(where, name)
+    return id_ if _ID.fullmatch(id_) else ""
 
 
 def _whole(value: object, most: int) -> int:

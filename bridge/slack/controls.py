@@ -26,13 +26,13 @@ def control_words(element: Mapping[str, Any]) -> str | None:
     match text(element, "type"):
         case "checkboxes" | "radio_buttons":
             chosen = _chosen(element)
-            marks = (("x" if text(one, "value") in chosen else " ", one) for one in _options(element))
-            return "\n".join(f"- [{mark}] {_option(one)}" for mark, one in marks)
+            marks = (("x" if text(option, "value") in chosen else " ", option) for option in _options(element))
+            return "\n".join(f"- [{mark}] {_option(option)}" for mark, option in marks)
         case "button" | "workflow_button" | "icon_button":
             return _named("button", _label(element.get("text")) or escape(text(element, "text")))
         case "feedback_buttons":
             sides = (mapping(element.get(f"{side}_button")) for side in ("positive", "negative"))
-            return " ".join(_named("button", _label(one.get("text"))) for one in sides)
+            return " ".join(_named("button", _label(side.get("text"))) for side in sides)
         case "overflow" | "select":
             return _menu(element)
         case str() as kind if kind.endswith("_select"):
@@ -65,11 +65,13 @@ def _menu(element: Mapping[str, Any]) -> str:
     chosen = _chosen(element)
 
     def names(where: Mapping[str, Any]) -> str:
-        marked = ((_option(one), " (chosen)" if text(one, "value") in chosen else "") for one in _options(where))
+        marked = (
+            (_option(option), " (chosen)" if text(option, "value") in chosen else "") for option in _options(where)
+        )
         return ", ".join(f"{name}{mark}" for name, mark in marked if name)
 
-    groups = [(_label(one.get("label")), names(one)) for one in objects(element.get("option_groups"))[:_MOST]]
-    choices = "; ".join(filter(None, [names(element), *(": ".join(filter(None, one)) for one in groups)]))
+    groups = [(_label(group.get("label")), names(group)) for group in objects(element.get("option_groups"))[:_MOST]]
+    choices = "; ".join(filter(None, [names(element), *(": ".join(filter(None, group)) for group in groups)]))
     if not choices:  # its choices aren't in the message, except those that are chosen
         choices = ", ".join(filter(None, map(_option, _initial_options(element)))) or _initial(element)
     called = _label(element.get("placeholder")) or escape(text(element, "text"))
@@ -87,7 +89,7 @@ def _initial_options(element: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _chosen(element: Mapping[str, Any]) -> set[str]:
-    return {text(one, "value") for one in _initial_options(element)}
+    return {text(option, "value") for option in _initial_options(element)}
 
 
 def _option(option: Mapping[str, Any]) -> str:
@@ -97,20 +99,21 @@ def _option(option: Mapping[str, Any]) -> str:
 
 def _initial(element: Mapping[str, Any]) -> str:
     """Return what a control is filled in with."""
-    found = [
-        _MENTIONS[one].format(text(element, f"initial_{one}")) for one in _MENTIONS if text(element, f"initial_{one}")
-    ]
-    for one, mention in _MENTIONS.items():
-        found += [mention.format(id_) for id_ in items(element.get(f"initial_{one}s"))[:_MOST] if isinstance(id_, str)]
+    mentions: list[str] = []
+    for kind, mention in _MENTIONS.items():
+        mentions += [mention.format(id_)] if (id_ := text(element, f"initial_{kind}")) else []
+    for kind, mention in _MENTIONS.items():
+        ids = items(element.get(f"initial_{kind}s"))[:_MOST]
+        mentions += [mention.format(id_) for id_ in ids if isinstance(id_, str)]
     values = (text(element, name) for name in ("initial_value", "initial_date", "initial_time"))
-    return ", ".join(found) or escape(next(filter(None, values), "")) or in_time(element.get("initial_date_time"))
+    return ", ".join(mentions) or escape(next(filter(None, values), "")) or in_time(element.get("initial_date_time"))
 
 
 def _label(value: object) -> str:
     """Return the text of a text object, with escapes."""
-    given = mapping(value)
-    words = " ".join(text(given, "text").split())
-    return words if given.get("type") == "mrkdwn" else escape(words)
+    label = mapping(value)
+    words = " ".join(text(label, "text").split())
+    return words if label.get("type") == "mrkdwn" else escape(words)
 
 
 def _named(kind: str, words: str) -> str:

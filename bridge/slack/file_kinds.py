@@ -64,4 +64,4 @@ def format_of(file: Mapping[str, Any]) -> str:
     """Return a document's format, by its ``filetype`` or its name's extension; ``""`` for other files."""
     ending = PurePath(text(file, "name")).suffix[1:].casefold()
     named = (text(file, "filetype").casefold(), "" if text(file, "mimetype").startswith("text/") else ending)
-    return next((one for one in named if one in FORMATS), "")
+    return next((format_ for format_ in named if format_ in FORMATS), "")

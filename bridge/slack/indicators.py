@@ -274,7 +274,7 @@ class AfterAWhile:
         if not self.calls:
             return
         await asyncio.wait(self.calls)
-        for error in [one.exception() for one in self.calls]:
+        for error in [call.exception() for call in self.calls]:
             if error is not None and not isinstance(error, LaneLost):
                 raise error
 

@@ -194,12 +194,12 @@ def as_text(name: str, attachment: Attachment, most: int, why: str) -> list[Part
 
 def in_words(part: Part, most: int, why: str) -> list[Part]:
     """Return the messages that show a part as plain text, larger ones rather than more than *most*."""
-    text, found = part.instead or part.text, list[Part]()
+    text, parts = part.instead or part.text, list[Part]()
     for limit in _TEXTS:
-        found = _texts(part.name, text, limit)
-        if len(found) <= most:
+        parts = _texts(part.name, text, limit)
+        if len(parts) <= most:
             break
-    return beginning_and_end(found, most, why)
+    return beginning_and_end(parts, most, why)
 
 
 def _texts(name: str, escaped: str, limit: int) -> list[Part]:
@@ -233,8 +233,8 @@ def tagged_parts(turn: TurnId, message: Mapping[str, Any]) -> Iterator[str]:
             yield part
     for file in message.get("files") or []:
         name = str(file.get("name") if isinstance(file, dict) else "")
-        if found := re.search(rf"-{re.escape(turn)}-([a-z0-9.]+)\.[^.]*$", name):
-            yield found[1]
+        if match := re.search(rf"-{re.escape(turn)}-([a-z0-9.]+)\.[^.]*$", name):
+            yield match[1]
 
 
 def pieces(text: str, limit: int = TEXT) -> list[str]:
@@ -242,14 +242,14 @@ def pieces(text: str, limit: int = TEXT) -> list[str]:
 
     Pieces without visible characters are left out, because Slack rejects them.
     """
-    found, at = [], 0
+    cut, at = [], 0
     while len(text) - at > limit:
         breaks = ((mark, text.rfind(mark, at + limit // 2, at + limit)) for mark in _BREAKS)
         end = next((place + len(mark) for mark, place in breaks if place >= 0), None)
         end = end or at + len(kit.TORN_ENTITY.sub("", text[at : at + limit]))
-        found.append(text[at:end])
+        cut.append(text[at:end])
         at = end
-    return [piece for piece in [*found, text[at:]] if piece.strip()]
+    return [piece for piece in [*cut, text[at:]] if piece.strip()]
 
 
 def _without_optional(blocks: tuple[Block, ...]) -> tuple[tuple[Block, ...], ...]:

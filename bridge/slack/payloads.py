@@ -144,7 +144,7 @@ def items(value: object) -> list[Any]:
 
 def objects(value: object) -> list[Json]:
     """Return the objects in *value* if it's an array."""
-    return [one for one in items(value) if isinstance(one, dict)]
+    return [item for item in items(value) if isinstance(item, dict)]
 
 
 def next_cursor(page: Mapping[str, Any]) -> str:

@@ -51,8 +51,8 @@ class Sender(NamedTuple):
     @property
     def keys(self) -> tuple[str, ...]:
         """What rules that fit this sender are stored under, the most specific first."""
-        ids = [one for one in dict.fromkeys((self.bot, self.app)) if one]
-        return (*(key_of(one, self.name) for one in ids if name_key(self.name)), *ids)
+        ids = [id_ for id_ in dict.fromkeys((self.bot, self.app)) if id_]
+        return (*(key_of(id_, self.name) for id_ in ids if name_key(self.name)), *ids)
 
 
 def key_of(id_: str, name: str = "") -> str:

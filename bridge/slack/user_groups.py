@@ -32,12 +32,12 @@ class UserGroups:
     async def all(self) -> dict[str, UserGroup]:
         """Return all groups by ID, disabled ones too. https://docs.slack.dev/reference/methods/usergroups.list."""
         answer = await self._web.read("usergroups.list", {"include_disabled": "true"})
-        found = {}
+        groups = {}
         for about in objects(answer.get("usergroups")):
             if id_ := text(about, "id"):
                 names = text(about, "name"), text(about, "handle"), text(about, "created_by")
-                found[id_] = UserGroup(id_, *names, is_disabled=bool(about.get("date_delete")))
-        return found
+                groups[id_] = UserGroup(id_, *names, is_disabled=bool(about.get("date_delete")))
+        return groups
 
     async def create(self, name: str, handle: str, description: str) -> str:
         """Create an empty group, and return its ID. https://docs.slack.dev/reference/methods/usergroups.create."""

@@ -34,10 +34,10 @@ def test_a_name_is_found_however_it_is_written(data: st.DataObject, known: list[
     wanted = data.draw(st.sampled_from(workflows))
     written = data.draw(spelled(wanted.name))
 
-    assert pick("workflow", written, workflows, takes_rest=False, acts=True).one == wanted
+    assert pick("workflow", written, workflows, takes_rest=False, acts=True).item == wanted
     longer = [one.id for one in workflows if name_key(one.name).startswith(f"{name_key(wanted.name)} ")]
     try:
-        found = [pick("workflow", f"{written} {typed}", workflows, takes_rest=True, acts=True).one.id]
+        found = [pick("workflow", f"{written} {typed}", workflows, takes_rest=True, acts=True).item.id]
     except NotSure as unsure:  # the text goes on like a longer name
         found = [id_ for id_, _name, _rest in unsure.options]
     assert wanted.id in found or set(found) <= set(longer)
@@ -52,7 +52,7 @@ def test_what_follows_a_name_is_passed_on_byte_for_byte(data: st.DataObject, nam
 
     found = pick("agent", f"{written}\u00a0{typed}", [agent], takes_rest=True, acts=True)
 
-    assert (found.one, found.rest) == (agent, typed)
+    assert (found.item, found.rest) == (agent, typed)
 
 
 @given(data=st.data(), name=names, typed=texts)

@@ -67,7 +67,7 @@ KNOWN = [
 def test_a_name_may_be_followed_by_input(typed: str, id_: int, rest: str) -> None:
     found = pick("workflow", typed, KNOWN, takes_rest=True)
 
-    assert (found.one.id, found.rest) == (id_, rest)
+    assert (found.item.id, found.rest) == (id_, rest)
 
 
 @each(
@@ -84,7 +84,7 @@ def test_a_name_may_be_followed_by_input(typed: str, id_: int, rest: str) -> Non
     ],
 )
 def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int) -> None:
-    assert pick("workflow", typed, KNOWN, takes_rest=False).one.id == id_
+    assert pick("workflow", typed, KNOWN, takes_rest=False).item.id == id_
 
 
 @each(
@@ -109,7 +109,7 @@ def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int
 def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) -> None:
     found = pick("workflow", typed, KNOWN, takes_rest=True, acts=True)
 
-    assert (found.one.id, found.rest, found.is_whole) == (id_, rest, True)
+    assert (found.item.id, found.rest, found.is_whole) == (id_, rest, True)
 
 
 @each(

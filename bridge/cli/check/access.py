@@ -108,7 +108,7 @@ async def _workflow(project: ProjectSettings, wanted: str) -> Workflow:
     except ProjectError as exc:
         raise ConfigurationError([f"the workflows can't be listed ({exc.cause}): bridge check says why"]) from None
     try:
-        found: Workflow = pick("workflow", wanted, known, takes_rest=False, acts=True).one
+        found: Workflow = pick("workflow", wanted, known, takes_rest=False, acts=True).item
     except CommandError as exc:
         raise ConfigurationError([f"--run: {sentence(exc)}"]) from None
     return found

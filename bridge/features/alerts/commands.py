@@ -145,11 +145,11 @@ async def _preview(
         return shown(layout.cannot_post(wanted.channel), what="BadAlert")
     if wanted.run:
         known = await turn.project.catalog.candidates("workflow", wanted.run)
-        workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).one
+        workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).item
     condition, target, catalog = wanted.condition, None, turn.project.catalog
     if condition.of in {"agent", "workflow"}:
         listed = await catalog.candidates(condition.of, condition.name)
-        chosen = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).one
+        chosen = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).item
         target = chosen.id
         if ID.fullmatch(condition.name):  # from a form, or typed: its name says more
             condition = replace(condition, name=chosen.name)

@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from markdown_it import MarkdownIt
@@ -69,7 +70,7 @@ class Reading:
 
     def is_code(self, at: int) -> bool:
         """Whether *at* is inside code."""
-        index = bisect_right(self.code, at, key=lambda one: one[0]) - 1
+        index = bisect_right(self.code, at, key=itemgetter(0)) - 1
         return index >= 0 and at < self.code[index][1]
 
 
@@ -88,40 +89,40 @@ def read(text: str, wanted: Iterable[int], wants: Callable[[str], bool], html: H
 
     Raises `RecursionError` if too much is nested.
     """
-    source, found = _Source(text), Reading([], [], [], [])
+    source, reading = _Source(text), Reading([], [], [], [])
     parser, env = _parser(html), dict[str, Any]()
     lines = {source.line_of(at) for at in wanted}
     for token in source.blocks(parser, env):
         begin, end = token.map or (0, 0)
         if token.type in _CODE_BLOCKS:
-            found.code.append((source.starts[begin], source.starts[end]))
+            reading.code.append((source.starts[begin], source.starts[end]))
         elif token.type == "html_block":
             start = source.text.find("<", source.starts[begin])
-            found.opaque.append(Opaque(start, source.starts[end] - 1, is_tag=True))
+            reading.opaque.append(Opaque(start, source.starts[end] - 1, is_tag=True))
         elif token.type == "inline" and (
             wants(token.content)
             or ("references" in env and "[" in token.content)
             or not lines.isdisjoint(range(begin, end))
         ):
-            _read_paragraph(source, token, parser, env, found)
-    found.code.sort()
-    return found
+            _read_paragraph(source, token, parser, env, reading)
+    reading.code.sort()
+    return reading
 
 
-def _read_paragraph(source: _Source, token: Token, parser: MarkdownIt, env: dict[str, Any], found: Reading) -> None:
+def _read_paragraph(source: _Source, token: Token, parser: MarkdownIt, env: dict[str, Any], reading: Reading) -> None:
     is_crowded = token.content.count("[") > _MOST_BRACKETS
     inside = env["found"] = _Found(token.content, [], [], [])
     (_without_links("tags" if parser.options["html"] else "none") if is_crowded else parser).inline.parse(
         token.content, parser, env, []
     )
     place = source.placed(token)
-    found.code.extend((place(begin), place(end - 1) + 1) for begin, end in inside.code)
-    found.opaque.extend(Opaque(place(one.start), place(one.end - 1) + 1, one.is_tag) for one in inside.opaque)
-    for one in inside.links:
-        start, label_end, end = place(one.start), place(one.label_end), place(one.end - 1) + 1
-        found.links.append(LinkFound(start, label_end, end, one.href, one.is_image))
+    reading.code.extend((place(begin), place(end - 1) + 1) for begin, end in inside.code)
+    reading.opaque.extend(Opaque(place(begin), place(end - 1) + 1, is_tag) for begin, end, is_tag in inside.opaque)
+    for link_found in inside.links:
+        start, label_end, end = place(link_found.start), place(link_found.label_end), place(link_found.end - 1) + 1
+        reading.links.append(link_found._replace(start=start, label_end=label_end, end=end))
     if is_crowded:
-        found.unmatched.extend(place(one.end() - 1) + 1 for one in _CROWDED.finditer(token.content))
+        reading.unmatched.extend(place(match.end() - 1) + 1 for match in _CROWDED.finditer(token.content))
 
 
 class Block(NamedTuple):
@@ -173,22 +174,24 @@ def structure(text: str, at: int, ahead: int) -> Structure:
     if tokens and tokens[0].type == "fence" and tokens[0].level == last == 0:
         return _one_fence(text, at, _torn(source, tokens[0], at, 0), tokens[0].markup)
     read = end if end == len(text) or last == 0 else at + source.starts[last]
-    found, deepest = Structure(read, [], [], []), 0
+    blocks, deepest = Structure(read, [], [], []), 0
     for token in tokens:
         start = at + source.starts[token.map[0]] if token.map else read
         if start >= read:
             continue
         if token.level == 0 and token.map:  # in the rest of a list, what is deep would be code
             begin, stop = (source.starts[line] for line in token.map)
-            deep = [one.start() for one in _DEEP.finditer(source.text, begin, stop)] if "list" in token.type else []
+            deep = (
+                [indent.start() for indent in _DEEP.finditer(source.text, begin, stop)] if "list" in token.type else []
+            )
             deepest = deep[-1] if deep else 0
         if token.type in _TORN:
-            found.torn.append(_torn(source, token, at, deepest))
+            blocks.torn.append(_torn(source, token, at, deepest))
         if token.type in _RENDERED or (token.level == 0 and token.type in _RENDERED_OUTSIDE):
-            found.rendered.extend([start] * (2 if token.level else 1))
+            blocks.rendered.extend([start] * (2 if token.level else 1))
         if token.type == "heading_open":
-            found.headings.append(start)
-    return found
+            blocks.headings.append(start)
+    return blocks
 
 
 _RENDERED: Final = frozenset({"heading_open", "fence", "code_block", "hr", "table_open", "blockquote_open"})
@@ -199,9 +202,9 @@ def _one_fence(text: str, at: int, fence: Block, marks: str) -> Structure:
     """Find the end of a fence that is longer than what was read."""
     if fence.last_line == fence.end < len(text):
         closes = re.compile(rf"^ {{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*$", re.MULTILINE)
-        found = closes.search(text, fence.end)
-        end = min(found.end() + 1, len(text)) if found else len(text)
-        last_line = found.start() if found else end
+        closed = closes.search(text, fence.end)
+        end = min(closed.end() + 1, len(text)) if closed else len(text)
+        last_line = closed.start() if closed else end
         last_tear = text.rfind("\n", 0, max(last_line - 1, 0)) + 1
         fence = fence._replace(end=end, last_line=last_line, last_tear=last_tear)
     return Structure(fence.end, [fence], [at], [])
@@ -280,7 +283,7 @@ class _Source:
     def __init__(self, text: str) -> None:
         # As markdown-it normalizes it, but without changing a position.
         self.text = text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
-        self.starts = [0, *(found.end() for found in re.finditer("\n", self.text)), len(self.text) + 1]
+        self.starts = [0, *(newline.end() for newline in re.finditer("\n", self.text)), len(self.text) + 1]
 
     def line_of(self, at: int) -> int:
         """Return the number of a position's line."""
@@ -313,7 +316,7 @@ class _Source:
             total += 1
 
         def place(index: int) -> int:
-            total, last = ends[bisect_right(ends, index, key=lambda one: one[0]) if index < ends[-1][0] else -1]
+            total, last = ends[bisect_right(ends, index, key=itemgetter(0)) if index < ends[-1][0] else -1]
             return last - (total - index)
 
         return place

@@ -55,11 +55,11 @@ class Composed:
 def composed(own: str, passages: Sequence[Passage]) -> Composed:
     """Join the message's *own* text and the *passages*, as far as there's room; cuts are shown."""
     room, parts = MOST - len(own.encode()), [own] if own else []
-    for place, one in enumerate(passages):
-        whole = _written(one)
+    for place, entry in enumerate(passages):
+        whole = _written(entry)
         if len(whole.encode()) + 2 > room:
             left_out = len(passages) - place
-            if shorter := _shortened(one, room):
+            if shorter := _shortened(entry, room):
                 parts.append(shorter)
                 left_out -= 1
             if left_out:
@@ -70,12 +70,12 @@ def composed(own: str, passages: Sequence[Passage]) -> Composed:
     return Composed("\n\n".join(parts))
 
 
-def _shortened(one: Passage, room: int) -> str:
+def _shortened(entry: Passage, room: int) -> str:
     """Cut a passage to *room* bytes; ``""`` if that's too little to be useful."""
-    note = "; ".join(filter(None, (one.note, _CUT)))
-    limit = room - len(one.head.encode()) - _TOO_LITTLE
-    while one.body and limit > 0:  # quoting lengthens lines, so the first guess may be too long
-        written = _written(replace(one, body=cut_bytes(one.body, limit), note=note))
+    note = "; ".join(filter(None, (entry.note, _CUT)))
+    limit = room - len(entry.head.encode()) - _TOO_LITTLE
+    while entry.body and limit > 0:  # quoting lengthens lines, so the first guess may be too long
+        written = _written(replace(entry, body=cut_bytes(entry.body, limit), note=note))
         if len(written.encode()) + 2 <= room:
             return written
         limit = limit * 3 // 4
@@ -118,7 +118,7 @@ def with_escapes(own: str, parts: Sequence[MessagePart]) -> str:
     if not own and parts and isinstance(parts[0], Alert) and not parts[0].is_cut:
         own, parts = parts[0].text, parts[1:]
     passages = [passage(part, lambda words: words) for part in parts]
-    return composed(own, [one for one in passages if one is not None]).text
+    return composed(own, [entry for entry in passages if entry is not None]).text
 
 
 def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:

@@ -125,8 +125,8 @@ def line_count(value: Any) -> int:
     """Count the lines of *value* as indented JSON."""
     lines, left = 1, [value]
     while left:
-        one = left.pop()
-        inner = list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else []
+        value = left.pop()
+        inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
         if inner:
             lines += len(inner) + 1  # the closing bracket
             left += inner
@@ -159,7 +159,7 @@ def first_lines(text: str, most: int, limit: int, count: int = 0) -> str:
 
 def _is_deep(value: Any, most: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(most == 0 or _is_deep(one, most - 1) for one in inner if isinstance(one, dict | list))
+    return any(most == 0 or _is_deep(part, most - 1) for part in inner if isinstance(part, dict | list))
 
 
 def compact(value: Any) -> str:
@@ -172,7 +172,7 @@ def pointed_at(text: str, line: int, column: int) -> str:
     lines = text.split("\n")
     shown = lines[line - 1] if line <= len(lines) else ""
     begin = max(0, column - 1 - _AROUND)
-    part = "".join(one if one.isprintable() else " " for one in shown[begin : column - 1 + _AROUND])
+    part = "".join(mark if mark.isprintable() else " " for mark in shown[begin : column - 1 + _AROUND])
     before = "…" if begin else ""
     after = "…" if column - 1 + _AROUND < len(shown) else ""
     return f"{before}{part}{after}\n{' ' * (len(before) + column - 1 - begin)}^"

@@ -96,8 +96,8 @@ def _misleads(label: str, url: str) -> bool:
     if not _MAY_SHOW_A_HOST.search(label):
         return False
     shown = unicodedata.normalize("NFKC", _NO_WIDTH.sub("", label))
-    hosts = {found["host"] for found in _AFTER_SCHEME.finditer(shown)}
-    bare = {found["host"] for found in _BARE.finditer(_AFTER_SCHEME.sub(" ", shown))}
+    hosts = {match["host"] for match in _AFTER_SCHEME.finditer(shown)}
+    bare = {match["host"] for match in _BARE.finditer(_AFTER_SCHEME.sub(" ", shown))}
     hosts |= {host for host in bare if not _FILE_NAME.fullmatch(host)}
     if not hosts:
         return False

@@ -76,7 +76,7 @@ def neutralized(markdown: str) -> str:
         if not inserted:
             return markdown
         markdown = _with_inserted(markdown, inserted)
-    pings = [*_pings(markdown), *((found.end(), kit.WORD_JOINER) for found in _ANY_LINK.finditer(markdown))]
+    pings = [*_pings(markdown), *((match.end(), kit.WORD_JOINER) for match in _ANY_LINK.finditer(markdown))]
     return _with_inserted(markdown, dict(pings))
 
 
@@ -88,9 +88,9 @@ def harmless_title(text: str) -> str:
 def _pings(markdown: str) -> Iterator[tuple[int, str]]:
     """Yield where Slack could parse a mention or a labeled link of its own, in code or not."""
     if "@" in markdown or "&" in markdown:
-        yield from ((found.end("at"), kit.WORD_JOINER) for found in kit.BARE_BROADCAST.finditer(markdown))
+        yield from ((match.end("at"), kit.WORD_JOINER) for match in kit.BARE_BROADCAST.finditer(markdown))
     if "<" in markdown or "&" in markdown:
-        yield from ((found.end("opening"), kit.WORD_JOINER) for found in _SLACK_TOKEN.finditer(markdown))
+        yield from ((match.end("opening"), kit.WORD_JOINER) for match in _SLACK_TOKEN.finditer(markdown))
 
 
 def _has_links(paragraph: str) -> bool:
@@ -237,12 +237,12 @@ class _Text:
     def _look(self, at: int) -> None:
         """Find the blocks before *at*."""
         while self._seen < at and self._seen < len(self.text):
-            found = commonmark.structure(self.text, self._seen, _AHEAD)
-            self._seen = found.end
-            self._blocks += found.torn
-            self._starts += [block.start for block in found.torn]
-            self._rendered += found.rendered
-            self._headings += found.headings
+            structure = commonmark.structure(self.text, self._seen, _AHEAD)
+            self._seen = structure.end
+            self._blocks += structure.torn
+            self._starts += [block.start for block in structure.torn]
+            self._rendered += structure.rendered
+            self._headings += structure.headings
 
     def _block_around(self, at: int) -> Block | None:
         """Find the block that a cut at *at* would split."""
@@ -275,7 +275,7 @@ class _Text:
         """Choose a cut outside of code and tables, in the second half, to avoid many small parts."""
         half = (at + end) // 2
         before = max(at, self.text.rfind("\n", at, half))
-        after_blanks = [found.end() for found in _BLANK_LINE.finditer(self.text, before, end)]
+        after_blanks = [blank.end() for blank in _BLANK_LINE.finditer(self.text, before, end)]
         shallow = None
         while after_blanks and after_blanks[-1] > half:
             place = after_blanks[-1]
@@ -330,7 +330,7 @@ class _Text:
             reading = commonmark.read(self.text[begin : cut + _LONGEST_SPAN], [cut - begin], lambda _paragraph: False)
         except RecursionError:
             return cut
-        place = next((begin + one for one, end in reading.code if one < cut - begin < end), cut)
+        place = next((begin + start for start, end in reading.code if start < cut - begin < end), cut)
         while place > at and _MARKS.match(self.text, place):  # three backticks would begin a fence
             place -= 1
         return place

@@ -132,6 +132,6 @@ def form_values(state: Mapping[str, Any]) -> dict[str, str]:
             if isinstance(option := element.get("selected_option"), Mapping):
                 value = option.get("value")
             if isinstance(ticked := element.get("selected_options"), list) and ticked:
-                value = ",".join(str(one.get("value")) for one in ticked if isinstance(one, Mapping))
+                value = ",".join(str(option.get("value")) for option in ticked if isinstance(option, Mapping))
             found[name] = value if isinstance(value, str) else ""
     return found

@@ -59,8 +59,8 @@ def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
 
 def mentions_in(raw: str, *, but: str = "") -> Mentions:
     """Find the mentions in a text, to look up their names; *but* is a person to leave out."""
-    found = ([one for one in kind.findall(raw) if one != but] for kind in (_PERSON, _CHANNEL, _UNNAMED_GROUP))
-    return Mentions(*(tuple(dict.fromkeys(ids)) for ids in found))
+    mentioned = ([id_ for id_ in kind.findall(raw) if id_ != but] for kind in (_PERSON, _CHANNEL, _UNNAMED_GROUP))
+    return Mentions(*(tuple(dict.fromkeys(ids)) for ids in mentioned))
 
 
 def addressed(raw: str, bot_user: str) -> tuple[str, str]:
@@ -68,10 +68,10 @@ def addressed(raw: str, bot_user: str) -> tuple[str, str]:
     if "<@" not in raw:  # most texts
         return "", raw
     head = fold(raw, _MOST_MENTIONED)
-    found = _FIRST_MENTIONS.match(head.text)
-    if found is None or not re.search(rf"<@{re.escape(bot_user.lower())}[|>]", found[0]):
+    match = _FIRST_MENTIONS.match(head.text)
+    if match is None or not re.search(rf"<@{re.escape(bot_user.lower())}[|>]", match[0]):
         return "", raw
-    mentions = head.until(found.end())
+    mentions = head.until(match.end())
     return mentions, raw[len(mentions) :]
 
 

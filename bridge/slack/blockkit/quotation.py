@@ -61,7 +61,7 @@ def with_quotation(
     *left_out* counts messages that weren't read (None: unknown). *called* is other than `NEWEST` if Slack didn't allow
     reading the newest.
     """
-    entries = [_entry(one) for one in newest]
+    entries = [_entry(message) for message in newest]
     first = [_entry(root)] if root else []
     room = ALL - sum(map(len, first))
     dropped = 0
