@@ -56,8 +56,9 @@ from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
 from bridge.queue.scripting import Scripts
+from bridge.queue.slots import Shares, Slots
 from bridge.queue.watches import Watches
-from bridge.queue.worker import Shares, Slots, Worker
+from bridge.queue.worker import Worker
 from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
 from bridge.slack.api import Identity

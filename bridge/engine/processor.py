@@ -68,9 +68,9 @@ from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
 from bridge.queue.records import OFF, Record, Step, Taken
 from bridge.queue.scripting import epoch_ms
+from bridge.queue.slots import Line, Shares, Slots
 from bridge.queue.turn_log import OutcomeFacts
 from bridge.queue.watches import TurnStopped, Watches
-from bridge.queue.worker import Line, Shares, Slots
 from bridge.queue.writes import Write, only_if
 from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply, mark_view

@@ -25,10 +25,11 @@ from bridge.inbound import InboundMessage
 from bridge.queue.journal import SLACK_TIMEOUT, DeletedMeanwhile, Journal
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.watches import Watches
-from bridge.slack.api import RESPONSE_URL, Guard
+from bridge.slack.api import RESPONSE_URL
 from bridge.slack.blockkit import kit
 from bridge.slack.in_project import mark_reply
 from bridge.slack.indicators import Indicators
+from bridge.slack.pace import Guard
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import THREAD_GONE, ExistingParts, Poster, Recipient, first_of
 

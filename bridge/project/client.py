@@ -11,10 +11,8 @@ without an answer (RFC 9112, 9.3.1), a POST never.
 Reads are retried after any failure that may be temporary; other operations only if the request certainly didn't arrive:
 no connection was made, or the service was too busy to start.
 
-Five attempts in a row without a connection, or with a 502, 503 or 504, open the circuit breaker. Any other answer, even
-a 500, shows that the service is up, resets the count and closes the breaker. Timeouts and broken answers change
-nothing. After a 401 or 403, the project and its lists are read: if all of them are refused, the key is rejected, which
-opens the breaker, too; else it's about that operation only, as for one agent.
+After a 401 or 403, the project and its lists are read: if all of them are refused, the key is rejected, which opens the
+circuit breaker (`bridge.project.breaker`); else it's about that operation only, as for one agent.
 """
 
 from __future__ import annotations
@@ -48,6 +46,7 @@ from bridge.errors import (
 )
 from bridge.names.listing import Listing
 from bridge.project import models
+from bridge.project.breaker import Breaker
 from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, refusal
 from bridge.project.transport import Requests
 from bridge.setting_types import project_address
@@ -62,8 +61,6 @@ LONGEST_RETRY_WAIT = timedelta(seconds=5)
 """The longest Retry-After that the client waits for; after a longer one, it raises the error."""
 READ_BUDGET = timedelta(seconds=8)
 """Reads aren't retried later than this after the first attempt: a person is waiting for a list."""
-OPENS_AFTER = 5
-PROBE_EVERY = timedelta(seconds=5)
 _FIRST_WAIT = timedelta(milliseconds=300)
 
 _NO_HTTP = 0  # the status of an answer that isn't HTTP
@@ -474,61 +471,3 @@ def _checked(base_url: str, api_key: str) -> str:
     if problems:
         raise ConfigurationError(problems)
     return address
-
-
-class Breaker:
-    """The circuit breaker for all operations of this process. While it *is_open*, the service counts as down."""
-
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self.is_open = False
-        self.rejects_key = False  # that's why it's open
-        self.was_reached = False
-        self._monotonic = monotonic
-        self._failures_in_a_row = 0
-        self._opened_at = 0.0
-        self._tried_at = 0.0  # when the breaker opened, or the last probe started
-
-    @property
-    def open_for(self) -> timedelta | None:
-        """How long it has been open; None if it's closed."""
-        return timedelta(seconds=self._monotonic() - self._opened_at) if self.is_open else None
-
-    @property
-    def retry_in(self) -> timedelta:
-        """Return how long until the service may be probed."""
-        return max(timedelta(0), PROBE_EVERY - timedelta(seconds=self._monotonic() - self._tried_at))
-
-    def claim_probe(self) -> bool:
-        """Whether the caller should probe now; the next probe is due five seconds later."""
-        if not self.is_open or self.retry_in:
-            return False
-        self._tried_at = self._monotonic()
-        return True
-
-    def record(self, error: ProjectError | None) -> None:
-        """Count an attempt that succeeded (None), or failed with *error*."""
-        match error:
-            case NotSignedIn():
-                self.was_reached = self.rejects_key = True
-                if not self.is_open:
-                    self._open(error)
-            case Forbidden():  # by a probe, too, which isn't over yet
-                self.was_reached, self._failures_in_a_row = True, 0
-            case CannotConnect() | Outage():
-                self._failures_in_a_row += 1
-                # Only for the fifth failure: calls that were running when the breaker opened fail one by one, and
-                # mustn't delay the probe each time.
-                if self._failures_in_a_row == OPENS_AFTER:
-                    self._open(error)
-            case TimedOut() | ConnectionLost():
-                pass
-            case _:
-                self.was_reached, self._failures_in_a_row = True, 0
-                if self.is_open:
-                    self.is_open = self.rejects_key = False
-                    _log.warning("project service is back")
-
-    def _open(self, error: ProjectError) -> None:
-        self.is_open, self._opened_at = True, self._monotonic()
-        self._tried_at = self._opened_at
-        _log.warning("project service is down", extra={"outcome": type(error).__name__})

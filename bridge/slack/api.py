@@ -12,16 +12,14 @@ time-out, or an answer that isn't Slack's, it may have accepted the call.
 from __future__ import annotations
 
 import asyncio
-import bisect
 import io
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -29,7 +27,7 @@ import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 from yarl import URL
 
-from bridge.common_clock import CommonClock
+from bridge.common_clock import CommonClock, http_date
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable
 from bridge.json_reader import Json, read_json
 from bridge.metrics import Metrics
@@ -50,22 +48,9 @@ _OPEN_SOCKET = "apps.connections.open"
 _SOCKET_MESSAGE = 4 * 1024 * 1024  # bytes; Slack's payloads are far smaller
 _DEFAULT_RETRY_AFTER = timedelta(seconds=1)
 _LONGEST_RETRY_AFTER = timedelta(hours=1)
-_LEAST_TO_START = 1.0  # seconds; with less left, a call isn't started
-RESERVE = 2.0  # seconds, at least, for a call after waiting for its channel
 _CLOCK_WRONG = timedelta(minutes=5)  # what Slack's signatures tolerate
 _CLOCK_ASKED_EVERY = 1.0  # seconds; only signed requests ask, but someone may repeat one
 _CLOCK_SECONDS = 2.0  # Slack waits at most 3 s for an answer
-
-Sleep = Callable[[float], Awaitable[None]]
-Monotonic = Callable[[], float]
-Guard = Callable[[timedelta], Awaitable[None]]
-"""Raises what forbids an effect that starts now and may take this long."""
-
-Send = Callable[..., Awaitable[Json]]
-"""`SlackWeb.call` or `SlackWeb.read`."""
-
-INTERVAL = 1.0  # seconds between two messages in a rate-limited channel
-QUIET = 5.0  # seconds; a channel idle for longer counts as no longer rate-limited
 
 REFUSALS: Final = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
 """Slack's errors for a token it doesn't accept: https://docs.slack.dev/reference/methods/auth.test#errors."""
@@ -245,7 +230,16 @@ class SlackWeb:
         return answer
 
     def _count_failure(self, method: str, error: SlackError) -> None:
-        self._metrics.slack_calls.labels(method, _outcome(error)).inc()
+        match error:
+            case SlackRefused():
+                outcome = "refused"
+            case SlackUnreachable(retry_after=timedelta()):
+                outcome = "rate_limited"
+            case SlackUnreachable():
+                outcome = "unreachable"
+            case _:
+                outcome = "ambiguous"
+        self._metrics.slack_calls.labels(method, outcome).inc()
         if isinstance(error, SlackUnreachable) and error.retry_after:
             self._metrics.slack_pauses.labels(method).inc(error.retry_after.total_seconds())
 
@@ -253,7 +247,7 @@ class SlackWeb:
         """Compare the clock with the *date* of one of Slack's answers, which was asked for at *asked_at*."""
         if date == self._last_date:  # it has whole seconds, and parsing it takes 10 µs
             return
-        self._last_date, moment = date, _moment(date)
+        self._last_date, moment = date, http_date(date)
         self._is_clock_known = moment is not None
         if moment is not None:
             self.clock.hear_slack(moment, asked_at)
@@ -290,7 +284,7 @@ class SlackWeb:
             is_org_wide=answer.get("is_enterprise_install") is True,
             scopes=frozenset(scope.strip() for scope in granted.split(",") if scope.strip()),
         )
-        answered_at = _moment(answer.headers.get("Date", ""))
+        answered_at = http_date(answer.headers.get("Date", ""))
         return Hello(identity, str(answer.get("team") or ""), str(answer.get("user") or ""), answered_at)
 
     async def respond(self, response_url: str, body: Json, *, seconds: float = CALL_SECONDS) -> None:
@@ -398,17 +392,6 @@ def _translated(method: str, exc: aiohttp.ClientError | OSError, after: float = 
     return SlackAmbiguous(method, type(exc).__name__, timedelta(seconds=max(0.0, CALL_SECONDS - after)))
 
 
-def _outcome(error: SlackError) -> str:
-    match error:
-        case SlackRefused():
-            return "refused"
-        case SlackUnreachable(retry_after=timedelta()):
-            return "rate_limited"
-        case SlackUnreachable():
-            return "unreachable"
-    return "ambiguous"
-
-
 _MAY_HAVE_HAPPENED = ("internal_error", "fatal_error", "service_unavailable", "request_timeout")
 """Errors after which, says Slack's reference, "some aspect of the operation may have succeeded"."""
 
@@ -426,10 +409,10 @@ def _judge(method: str, status: int, headers: Mapping[str, str], body: bytes, *,
         # Slack's error (``expired_url``), as text or in JSON; any other body is ignored.
         text = body[:2000].decode(errors="replace").strip()
         if text.startswith("{") and text.endswith("}"):
-            found = re.search(r'"error"\s*:\s*"([a-z_]{2,60})"', text)
+            match = re.search(r'"error"\s*:\s*"([a-z_]{2,60})"', text)
         else:
-            found = re.fullmatch(r"([a-z_]{2,60})", text)
-        word = found[1] if found else ""
+            match = re.fullmatch(r"([a-z_]{2,60})", text)
+        word = match[1] if match else ""
         if status >= HTTPStatus.BAD_REQUEST or word not in {"", "ok"}:
             raise SlackRefused(method, word if word not in {"", "ok"} else f"http_{status}")
         return Answer({}, headers)
@@ -456,11 +439,13 @@ def problems_in(answer: Json) -> list[str]:
 
     https://docs.slack.dev/reference/methods/blocks.validate#validation-errors
     """
-    found = [*items(answer.get("errors")), *items(mapping(answer.get("response_metadata")).get("messages"))]
+    problems = [*items(answer.get("errors")), *items(mapping(answer.get("response_metadata")).get("messages"))]
     return [
-        one if isinstance(one, str) else f"{one.get('pointer') or '/'}: {one.get('message') or one.get('code')}"
-        for one in found
-        if isinstance(one, str | dict)
+        problem
+        if isinstance(problem, str)
+        else f"{problem.get('pointer') or '/'}: {problem.get('message') or problem.get('code')}"
+        for problem in problems
+        if isinstance(problem, str | dict)
     ]
 
 
@@ -469,101 +454,3 @@ def _retry_after(headers: Mapping[str, str]) -> timedelta:
     if not (seconds.isascii() and seconds.isdigit() and len(seconds) < 10):  # noqa: PLR2004
         return _DEFAULT_RETRY_AFTER
     return min(timedelta(seconds=int(seconds)), _LONGEST_RETRY_AFTER)
-
-
-def _moment(date: str) -> datetime | None:
-    """Parse a Date header; None if it's missing or invalid."""
-    try:
-        moment = parsedate_to_datetime(date)
-    except (ValueError, OverflowError):
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """When a caller stops waiting: *at*, in seconds of *monotonic*. *guard* is asked before each of its calls."""
-
-    at: float
-    monotonic: Monotonic = time.monotonic
-    guard: Guard | None = None
-
-    def left(self) -> float:
-        """Return the seconds left; negative after the deadline."""
-        return self.at - self.monotonic()
-
-    async def check(self) -> None:
-        """Call this immediately before each call of Slack. Raises what the guard raises."""
-        if self.guard is not None:
-            await self.guard(timedelta(seconds=CALL_SECONDS))
-
-
-@dataclass(slots=True)
-class _SlowChannel:
-    """A channel that Slack rate-limits: when its next message may be sent, and the tickets of waiting callers."""
-
-    next_at: float
-    waiting: list[int] = field(default_factory=list)
-
-
-class Pace:
-    """Sends messages at once, until Slack rate-limits a channel.
-
-    Slack allows about one message per second and channel, and short bursts. Slowing down early wastes the bursts;
-    continuing after a 429 causes more 429s. So after a 429, that channel waits for Retry-After and continues at one
-    message per second, in order, until no message has waited for a while. Other channels and methods aren't affected.
-    https://docs.slack.dev/apis/web-api/rate-limits
-    """
-
-    def __init__(self, *, monotonic: Monotonic = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
-        self._monotonic = monotonic
-        self._sleep = sleep
-        self._tickets = 0
-        self.slow: dict[tuple[str, str], _SlowChannel] = {}  # by method and channel
-
-    async def call(
-        self, send: Send, method: str, arguments: Mapping[str, Any], deadline: Deadline, channel: str = ""
-    ) -> Json:
-        """Call *send* (`SlackWeb.call` or `read`) as soon as possible, and again after each 429 while there's time.
-
-        Each attempt may take the time that's left. Raises what *send* and the deadline's guard raise, and
-        `SlackUnreachable` with ``retry_after`` if the call can't finish before the *deadline*.
-        """
-        key = (method, channel)
-        self._tickets = ticket = self._tickets + 1
-        while True:
-            if key in self.slow:
-                await self._wait(key, ticket, deadline)
-            await deadline.check()
-            if (seconds := deadline.left()) < _LEAST_TO_START:
-                raise SlackUnreachable(method, "out of time", timedelta(0))
-            try:
-                return await send(method, arguments, seconds=seconds)
-            except SlackUnreachable as exc:
-                if exc.retry_after is None:
-                    raise
-                now = self._monotonic()
-                self.slow = {
-                    one: slow for one, slow in self.slow.items() if slow.waiting or now <= slow.next_at + QUIET
-                }
-                slow = self.slow.setdefault(key, _SlowChannel(now))
-                slow.next_at = max(slow.next_at, now + exc.retry_after.total_seconds())
-
-    async def _wait(self, key: tuple[str, str], ticket: int, deadline: Deadline) -> None:
-        slow = self.slow[key]
-        if not slow.waiting and self._monotonic() > slow.next_at + QUIET:
-            del self.slow[key]
-            return
-        bisect.insort(slow.waiting, ticket)
-        try:
-            while True:
-                ahead = bisect.bisect_left(slow.waiting, ticket)
-                wait = slow.next_at + ahead * INTERVAL - self._monotonic()
-                if not ahead and wait <= 0:
-                    slow.next_at = self._monotonic() + INTERVAL
-                    return
-                if wait > deadline.left() - RESERVE:
-                    raise SlackUnreachable(key[0], "ratelimited", timedelta(seconds=wait))
-                await self._sleep(max(wait, 0.01))  # never 0: a caller ahead may be due, but not awake yet
-        finally:
-            slow.waiting.remove(ticket)

@@ -13,10 +13,11 @@ from typing import Any
 from bridge.errors import SlackError, SlackRefused, SlackUnreachable
 from bridge.ids import TurnId
 from bridge.slack import contents
-from bridge.slack.api import Deadline, Identity, SlackWeb
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.content_words import files_in, with_escapes
+from bridge.slack.pace import Deadline
 from bridge.slack.parts import Place, tagged_parts
-from bridge.slack.payloads import items, mapping, next_cursor, objects, text, timestamp
+from bridge.slack.payloads import mapping, next_cursor, objects, text, timestamp
 from bridge.slack.senders import Sender
 
 
@@ -230,22 +231,22 @@ class History:
 
         Of a channel, only the newest page is read. Raises `SlackError`.
         """
-        found: dict[int, Mapping[str, Any]] = {}
+        newest: dict[int, Mapping[str, Any]] = {}
         async for page, _ in self._read_pages(place, oldest, latest):
             for message in page:
                 for rank, is_wanted in enumerate(wanted):
-                    if is_wanted(message) and float(message["ts"]) > float(found.get(rank, {}).get("ts", 0)):
-                        found[rank] = message
+                    if is_wanted(message) and float(message["ts"]) > float(newest.get(rank, {}).get("ts", 0)):
+                        newest[rank] = message
             if not place.thread_ts:
                 break
-        return found[min(found)] if found else None
+        return newest[min(newest)] if newest else None
 
     async def root(self, place: Place) -> Mapping[str, Any] | None:
         """Return the first message of a thread; None if it was deleted. Raises `SlackError`."""
         arguments = {"channel": place.channel, "ts": place.thread_ts, "limit": "1"}
         page = await self.web.read("conversations.replies", arguments, seconds=max(self.deadline.left(), 1.0))
-        found = objects(page.get("messages"))
-        return found[0] if found and timestamp(found[0], "ts") == place.thread_ts else None
+        messages = objects(page.get("messages"))
+        return messages[0] if messages and timestamp(messages[0], "ts") == place.thread_ts else None
 
     async def _shortly_before_the_end(self, place: Place, before: str) -> str:
         """Choose where to start in a thread of which only one page can be read; ``""`` for its beginning.
@@ -259,10 +260,10 @@ class History:
             "inclusive": "true",
         }
         try:
-            found = await self.web.read(
+            page = await self.web.read(
                 "conversations.history", {**only_root, "limit": "1"}, seconds=max(self.deadline.left(), 1.0)
             )
-            root, *_ = objects(found.get("messages"))
+            root, *_ = objects(page.get("messages"))
             begin, end = float(place.thread_ts), float(before or root["latest_reply"])
             replies = int(root["reply_count"])
         except (SlackError, KeyError, TypeError, ValueError):  # the thread's length is unknown
@@ -281,8 +282,8 @@ class History:
             page = await self.web.read("conversations.history", arguments, seconds=max(self.deadline.left(), 1.0))
         except SlackError:
             return None
-        posts = (one for one in map(mapping, items(page.get("messages"))) if not self.identity.wrote(one))
-        return list(dict.fromkeys(one for one in map(Sender.of, posts) if one.id))
+        posts = (post for post in objects(page.get("messages")) if not self.identity.wrote(post))
+        return list(dict.fromkeys(sender for sender in map(Sender.of, posts) if sender.id))
 
     async def _read_pages(
         self, place: Place, oldest: str = "", latest: str = ""
@@ -316,7 +317,7 @@ def _content(message: Mapping[str, Any], *, is_own: bool) -> ThreadMessage | Non
     if str(message.get("subtype") or "") not in _CONTENT_SUBTYPES or message.get("hidden"):
         return None
     if is_own:  # people press its buttons, and nobody reads them
-        blocks = [one for one in objects(message.get("blocks")) if one.get("type") not in _CONTROLS]
+        blocks = [block for block in objects(message.get("blocks")) if block.get("type") not in _CONTROLS]
         message = {**message, "blocks": blocks}
     chosen = text(message, "username")  # by the app, which is shown instead of its user's name
     own, parts = contents.read(message)

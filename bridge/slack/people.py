@@ -155,7 +155,8 @@ class Directory:
 
     async def is_public(self, channel: str, *, at_most: float | None = None) -> bool:
         """Whether *channel* is public. Raises `SlackError` if that's unknown."""
-        return _is_public(await self._about.get(channel, at_most=at_most))
+        about = await self._about.get(channel, at_most=at_most)
+        return not any(about.get(name) is True for name in ("is_private", "is_group", "is_mpim", "is_im"))
 
     async def is_shared(self, channel: str) -> bool:
         """Whether *channel* is shared with another company. Raises `SlackError` if that's unknown."""
@@ -201,10 +202,10 @@ class Directory:
     async def names(self, mentions: Mentions) -> dict[str, str]:
         """Return the names of mentioned people, channels and user groups by ID; of each kind, the first 30."""
         users, channels, groups = (ids[:_MOST_NAMES] for ids in mentions)
-        found = await asyncio.gather(
+        names = await asyncio.gather(
             *map(self.user_name, users), *map(self.channel_name, channels), *map(self.group_name, groups)
         )
-        return dict(zip((*users, *channels, *groups), found, strict=True))
+        return dict(zip((*users, *channels, *groups), names, strict=True))
 
     async def channel_called(self, name: str, user: str) -> str:
         """Return the ID of the channel that *user* means by *name*, ``""`` if the bot knows none.
@@ -272,33 +273,33 @@ class Directory:
         arguments = {"types": kind, "exclude_archived": "true", "limit": str(_CHANNELS_PER_PAGE)}
         if user:
             arguments["user"] = user
-        found: dict[str, str] = {}
+        ids: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
             answer = await self._web.read("users.conversations", arguments, seconds=_CALL_SECONDS)
             for about in objects(answer.get("channels")):
-                found[name_key(str(about.get("name")))] = str(about.get("id"))
+                ids[name_key(str(about.get("name")))] = str(about.get("id"))
             arguments["cursor"] = next_cursor(answer)
             if not arguments["cursor"]:
                 break
-        return found
+        return ids
 
     async def _members_of_channel(self, channel: str) -> tuple[frozenset[str], bool]:
         """Return a channel's members, and whether these are all of them.
 
         https://docs.slack.dev/reference/methods/conversations.members
         """
-        found: set[str] = set()
+        members: set[str] = set()
         arguments = {"channel": channel, "limit": str(_CHANNELS_PER_PAGE)}
         for _ in range(_MOST_PAGES):
             answer = await self._web.read("conversations.members", arguments, seconds=_CALL_SECONDS)
-            members = answer.get("members")
-            if not isinstance(members, list):
+            page = answer.get("members")
+            if not isinstance(page, list):
                 raise SlackRefused("conversations.members", "members_unknown")
-            found.update(one for one in members if isinstance(one, str))
+            members.update(member for member in page if isinstance(member, str))
             arguments["cursor"] = next_cursor(answer)
             if not arguments["cursor"]:
-                return frozenset(found), True
-        return frozenset(found), False
+                return frozenset(members), True
+        return frozenset(members), False
 
     async def _about_channel(self, channel: str) -> Json:
         answer = await self._web.read("conversations.info", {"channel": channel}, seconds=_CALL_SECONDS)
@@ -318,7 +319,9 @@ class Directory:
             return {}
         listed = await self._web.read("usergroups.list", {}, seconds=_CALL_SECONDS)
         groups = objects(listed.get("usergroups"))
-        return {str(one.get("id")): str(one.get("handle") or one.get("name") or one.get("id")) for one in groups}
+        return {
+            str(group.get("id")): str(group.get("handle") or group.get("name") or group.get("id")) for group in groups
+        }
 
     async def _members(self, group: str) -> frozenset[str]:
         answer: Json = await self._web.read("usergroups.users.list", {"usergroup": group}, seconds=_CALL_SECONDS)
@@ -338,11 +341,6 @@ def _kind_of(about: Mapping[str, Any]) -> str:
         "is_restricted": "guest",
     }
     return next((kind for flag, kind in kinds.items() if about.get(flag) is True), "member")
-
-
-def _is_public(about: Mapping[str, Any]) -> bool:
-    """Whether a conversation is a public channel."""
-    return not any(about.get(name) is True for name in ("is_private", "is_group", "is_mpim", "is_im"))
 
 
 def _is_home(about: Mapping[str, Any], identity: Identity) -> bool | None:

@@ -24,10 +24,11 @@ from itertools import islice
 from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackUnreachable, ThreadGone
 from bridge.json_reader import Json
 from bridge.latest import Latest
-from bridge.slack.api import Deadline, Guard, Identity, Monotonic, Pace, SlackWeb, Sleep
+from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, Speaker, View
 from bridge.slack.history import History, Pages
+from bridge.slack.pace import Deadline, Guard, Monotonic, Pace, Sleep
 from bridge.slack.parts import (
     ANSWER_FILE,
     MOST_MESSAGES,
@@ -258,9 +259,8 @@ class Poster:
                 body = _response(text, blocks, "ephemeral", replaces=replaces)
                 if recipient.thread_ts and not replaces:
                     body["thread_ts"] = recipient.thread_ts
-                await deadline.check()
                 try:
-                    return await self._web.respond(recipient.response_url, body, seconds=max(deadline.left(), 1.0))
+                    return await self._respond(recipient.response_url, body, deadline)
                 except SlackRefused as exc:  # after five uses or half an hour
                     if exc.error in BLOCKS_REFUSED or not (recipient.channel and recipient.user):
                         raise
@@ -287,9 +287,7 @@ class Poster:
         deadline = self._deadline(guard)
 
         async def send(text: str, blocks: Blocks, *, replaces: bool) -> None:
-            body = _response(text, blocks, "in_channel", replaces=replaces)
-            await deadline.check()
-            await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
+            await self._respond(response_url, _response(text, blocks, "in_channel", replaces=replaces), deadline)
 
         await self._show(reply, existing, send, _RESPONSES)
 
@@ -424,13 +422,13 @@ class Poster:
         await self._sleep(_PAUSE_BEFORE_SEARCH)
         history = self.history(Deadline(posting.deadline.at - _RESERVE_AFTER_SEARCH, self._monotonic))
         try:
-            found = await history.find(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
+            parts = await history.find(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
         except SlackError:
             raise doubt from None
         left = doubt.under_way - timedelta(seconds=self._monotonic() - began)
-        if name not in found and left > timedelta(0):
+        if name not in parts and left > timedelta(0):
             raise SlackAmbiguous(doubt.method, doubt.detail, left) from doubt
-        return found.get(name)
+        return parts.get(name)
 
     async def _attach(self, posting: _Posting, files: Sequence[Attachment]) -> None:
         """Upload the files that aren't posted yet, or post their beginning and end as text if files aren't allowed.
@@ -507,6 +505,10 @@ class Poster:
                     await send_part(piece.text, ())
             existing[part.name] = ""
 
+    async def _respond(self, response_url: str, body: Json, deadline: Deadline) -> None:
+        await deadline.check()
+        await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
+
     def _deadline(self, guard: Guard | None = None) -> Deadline:
         return Deadline(self._monotonic() + BUDGET, self._monotonic, guard)
 
@@ -539,7 +541,7 @@ class BlockFallback:
                 if exc.error not in BLOCKS_REFUSED:
                     raise
                 log.warning("Slack rejected a message's blocks", extra={"error": exc.error})
-                self._refused |= {found[1] for problem in exc.problems for found in _UNSUPPORTED.finditer(problem)}
+                self._refused |= {match[1] for problem in exc.problems for match in _UNSUPPORTED.finditer(problem)}
             else:
                 return True
         return False

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from bridge.queue.records import Held
-from bridge.queue.worker import Line
+from bridge.queue.slots import Line
 from support.harness import REFUSED, Harness
 from support.store import message
 from support.waiting import wait_until

@@ -56,7 +56,8 @@ from bridge.queue.lease import Lease
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Held
 from bridge.queue.scripting import Scripts
-from bridge.queue.worker import Slots, Worker
+from bridge.queue.slots import Slots
+from bridge.queue.worker import Worker
 from bridge.settings import Settings, load
 from bridge.slack.api import Identity, opened
 from bridge.slack.parts import MessageTag, Place

@@ -11,7 +11,7 @@ from slack_sdk.models.blocks import block_elements, blocks as sdk_blocks
 
 from bridge.features.conversations.contents import transcript
 from bridge.inbound import Alert, InboundMessage, LeftOut, MessageFile, Quotation, Table, from_json, to_json
-from bridge.queue.worker import Shares
+from bridge.queue.slots import Shares
 from bridge.slack.blockkit.content_words import with_escapes
 from bridge.slack.contents import MOST, Contents, read, read_file, summary
 from bridge.slack.controls import escape

@@ -15,7 +15,7 @@ from bridge.errors import (
     ServiceRefused,
     TimedOut,
 )
-from bridge.project.client import Breaker
+from bridge.project.breaker import Breaker
 from support.tables import each
 
 DOWN = CannotConnect("op")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridge.errors import SlackUnreachable
-from bridge.slack.api import RESERVE, Deadline, Pace
+from bridge.slack.pace import RESERVE, Deadline, Pace
 from support.clocks import Clock
 
 
