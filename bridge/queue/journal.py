@@ -233,10 +233,9 @@ class Journal:
         *first* is a thread, and the agent that it gets if it has none yet. Raises `AlreadyUsed` if the *writes* start
         with an ``if`` that doesn't hold.
         """
-        record, now = taken.record, self._now()
         thread, agent = first or ("", "")
         facts = {
-            "now": str(epoch_ms(now)),
+            "now": str(epoch_ms(self._now())),
             "token": taken.token,
             "note": note,
             "limits": counted(limits),
@@ -247,7 +246,7 @@ class Journal:
             "repeats": repeats,
             "writes": writes,
         }
-        answer = await self._run("sent", taken.held, record.id, facts, confirmed=True)
+        answer = await self._step("sent", taken, facts, confirmed=True)
         what, *numbers = str(answer).split(":")
         if what in {"paused", "near"}:
             quota, wait = limits[int(numbers[0]) - 1], timedelta(milliseconds=max(0.0, float(numbers[-1])))
@@ -256,17 +255,15 @@ class Journal:
             return quota, int(float(numbers[1])), wait
         if answer == "stale":
             raise AlreadyUsed
-        if answer != "ok":
-            raise TurnChanged
         return None
 
     async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._run("unsent", taken.held, taken.record.id, {"writes": writes, "limits": counted(limits)})
+        await self._step("unsent", taken, {"writes": writes, "limits": counted(limits)})
 
     async def repeat(self, taken: Taken) -> None:
         """Undo SENT, although the request may have arrived: it's made once more (`Record.is_repeated`)."""
-        await self._run("unsent", taken.held, taken.record.id, {"repeated": str(epoch_ms(self._now()))})
+        await self._step("unsent", taken, {"repeated": str(epoch_ms(self._now()))})
 
     async def outcome(
         self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = (), facts: OutcomeFacts | None = None
@@ -284,51 +281,35 @@ class Journal:
             "facts": as_json(facts),
             "writes": writes,
         }
-        answer = await self._run("outcome", taken.held, taken.record.id, how, outcome)
-        if answer == "changed":
-            raise TurnChanged
-        if answer == "stopped":
-            raise TurnStopped(taken.record.id)
-        if answer == "deleted":
-            raise DeletedMeanwhile(taken.record.id)
+        await self._step("outcome", taken, how, outcome)
 
     async def post_starts(self, taken: Taken) -> None:
         """Record that the outcome is about to be posted after waiting.
 
         Raises `TurnStopped`, `DeletedMeanwhile` or `TurnChanged` if it mustn't be.
         """
-        await self._posting(taken, "starts")
+        await self._step("posting", taken, "starts", taken.token)
 
     async def post_starts_by_url(self, taken: Taken) -> bool:
         """Record that the outcome is about to be posted by response_url. Raises `TurnStopped`.
 
         Returns False if an earlier worker may have posted it already: it mustn't be posted again.
         """
-        return await self._posting(taken, "starts by url") != "again"
+        return bool(await self._step("posting", taken, "starts by url", taken.token) != "again")
 
     async def post_waits(self, taken: Taken, *, is_partly_posted: bool) -> None:
         """Record that the post waits for Slack; until `post_starts`, a stop may end it.
 
         If it *is_partly_posted* by response_url, it stays marked as such. Raises `TurnStopped`.
         """
-        await self._posting(taken, "waits" if is_partly_posted else "waits unsent")
+        await self._step("posting", taken, "waits" if is_partly_posted else "waits unsent", taken.token)
 
     async def post_in_doubt(self, taken: Taken) -> bool:
         """Record that the post may be missing in Slack, and store the outcome for a button.
 
         Returns whether it was posted by response_url.
         """
-        return await self._posting(taken, "in doubt") == "by url"
-
-    async def _posting(self, taken: Taken, how: str) -> str:
-        answer = str(await self._run("posting", taken.held, taken.record.id, how, taken.token))
-        if answer == "stopped":
-            raise TurnStopped(taken.record.id)
-        if answer == "changed":
-            raise TurnChanged
-        if answer == "deleted":
-            raise DeletedMeanwhile(taken.record.id)
-        return answer
+        return bool(await self._step("posting", taken, "in doubt", taken.token) == "by url")
 
     async def was_deleted(self, taken: Taken) -> bool:
         """Whether a turn was stopped because its message, or the first one of its thread, was deleted."""
@@ -349,39 +330,18 @@ class Journal:
 
         *posted* is the message that shows the outcome.
         """
-        user = taken.record.body.user
-        await self._finish(
-            taken.held, taken.record.id, Step.DONE, what, posted=posted, keep_text=keep_text, writes=writes, person=user
-        )
+        facts = {"what": what, "posted": str(posted or ""), "keeps_text": keep_text, "writes": writes}
+        person = taken.record.body.user
+        await self._finish(taken.held, taken.record.id, Step.DONE, person=person, trace_ms=_TRACE_MS, **facts)
 
     async def bury(self, held: Held, turn: TurnId, *, reason: str, writes: Sequence[Write] = ()) -> None:
         """Make a turn that can't be finished a dead letter with its *reason*, and continue with the lane."""
-        await self._finish(held, turn, Step.DEAD, reason, keep_text=True, writes=writes)
+        facts = {"what": reason, "posted": "", "keeps_text": True, "writes": writes}
+        await self._finish(held, turn, Step.DEAD, person="", trace_ms=milliseconds(DEAD), **facts)
 
-    async def _finish(
-        self,
-        held: Held,
-        turn: TurnId,
-        step: Step,
-        what: str,
-        *,
-        keep_text: bool,
-        writes: Sequence[Write],
-        posted: MessageKey | None = None,
-        person: str = "",
-    ) -> None:
-        facts = {
-            "now": str(epoch_ms(self._now())),
-            "step": step,
-            "what": what,
-            "posted": str(posted or ""),
-            "keeps_text": keep_text,
-            "trace_ms": milliseconds(DEAD) if step is Step.DEAD else _TRACE_MS,
-            "session_ms": self._session_ms,
-            "person": person,
-            "writes": writes,
-        }
-        await self._run("finish", held, turn, facts)
+    async def _finish(self, held: Held, turn: TurnId, step: Step, **facts: Any) -> None:
+        times = {"now": str(epoch_ms(self._now())), "session_ms": self._session_ms}
+        await self._run("finish", held, turn, {"step": step, **facts, **times})
 
     async def release(self, held: Held) -> None:
         """Give a lane back unfinished; another worker takes it at once."""
@@ -389,16 +349,28 @@ class Journal:
 
     async def park(self, taken: Taken, thread: ThreadKey) -> bool:
         """Let the lane wait until someone chooses an agent; False if one was chosen, or the message was withdrawn."""
-        return bool(await self._run("park", taken.held, taken.record.id, str(thread), self._session_ms) == "ok")
+        return bool(await self._step("park", taken, str(thread), self._session_ms) == "ok")
 
     async def card(self, taken: Taken, card: MessageKey) -> None:
         """Store which message shows the turn's progress."""
         facts = {"card": str(card), "person": taken.record.body.user, "trace_ms": _TRACE_MS}
-        await self._run("card", taken.held, taken.record.id, facts)
+        await self._step("card", taken, facts)
 
     async def behind_fence(self, taken: Taken, script: str, *args: Argument) -> Any:
         """Run a feature's *script* with the fence of a turn: entry, consumer, lane and turn. Raises `LaneLost`."""
-        return await self._run(script, taken.held, taken.record.id, *args, confirmed=True)
+        return await self._step(script, taken, *args, confirmed=True)
+
+    async def _step(self, name: str, taken: Taken, *args: Argument, confirmed: bool = False) -> Any:
+        """Run a script with the fence of a turn, and raise what it says of the turn."""
+        answer = await self._run(name, taken.held, taken.record.id, *args, confirmed=confirmed)
+        match answer:
+            case "changed":
+                raise TurnChanged
+            case "stopped":
+                raise TurnStopped(taken.record.id)
+            case "deleted":
+                raise DeletedMeanwhile(taken.record.id)
+        return answer
 
     async def _run(self, name: str, held: Held, *args: Argument, confirmed: bool = False) -> Any:
         with self._patience.through_outages():

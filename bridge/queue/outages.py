@@ -132,9 +132,9 @@ class Outages:
         With *is_whole*, the list is complete; otherwise it has only the threads.
         """
         for first in range(0, len(units), _AT_ONCE):
-            if not await self._progress(outage, "", now, units[first : first + _AT_ONCE]):
+            if not await self._progress(outage, now, units[first : first + _AT_ONCE]):
                 return False
-        return await self._progress(outage, "", now, (), planned="planned" if is_whole else "threads")
+        return await self._progress(outage, now, planned="planned" if is_whole else "threads")
 
     async def was_read(
         self,
@@ -151,31 +151,14 @@ class Outages:
 
         A thread that still has the *mark* from before it was read needn't be read again for a new outage.
         """
-        return await self._progress(outage, str(unit), now, leads_to, found=found, queued=queued, mark=mark)
+        return await self._progress(outage, now, leads_to, unit=str(unit), found=found, queued=queued, mark=mark)
 
     async def _progress(
-        self,
-        outage: PastOutage,
-        unit: str,
-        now: datetime,
-        more: Iterable[tuple[float, Unit]],
-        *,
-        planned: str = "",
-        found: int = 0,
-        queued: int = 0,
-        mark: str = "",
+        self, outage: PastOutage, now: datetime, more: Iterable[tuple[float, Unit]] = (), **facts: str | int
     ) -> bool:
-        facts = {
-            "unit": unit,
-            "now": epoch_ms(now),
-            "planned": planned,
-            "found": found,
-            "queued": queued,
-            "unread_ms": milliseconds(UNREAD_THREAD),
-            "mark": mark,
-            "more": [(f"{score:.6f}", str(new)) for score, new in more],
-        }
-        return str(await self._scripts.run("caught_up", outage.name, facts)) != "changed"
+        units = [(f"{score:.6f}", str(unit)) for score, unit in more]
+        times = {"now": epoch_ms(now), "unread_ms": milliseconds(UNREAD_THREAD)}
+        return str(await self._scripts.run("caught_up", outage.name, {**facts, **times, "more": units})) != "changed"
 
     async def unread(self, most: int) -> tuple[list[Unit], int]:
         """List the unread units, most recent first, and count them all."""

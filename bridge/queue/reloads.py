@@ -74,18 +74,12 @@ class Reloads:
 def _read(text: str | None) -> InForce | None:
     """Read a report; None if there's none that this version understands."""
     try:
-        report = json.loads(text or "")
-        return InForce(
-            str(report["revision"]),
-            tuple(report["projects"]),
-            float(report["since"]),
-            tuple(report["problems"]),
-            str(report["request"]),
-            tuple(report.get("changed", ())),
-            tuple(report.get("needs_restart", ())),
-            tuple(report.get("unknown", ())),
-            str(report.get("clock", "")),
-            float(report.get("started", 0)),
-        )
-    except (ValueError, TypeError, KeyError):
+        stored = json.loads(text or "")
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value := stored[name], list) else value
+            for name in InForce.__annotations__
+            if name in stored
+        }
+        return InForce(**known)
+    except (ValueError, TypeError):
         return None

@@ -60,7 +60,7 @@ def slack_calls() -> set[str]:
     return {name for name in named if not name.startswith(SLACK_READS)}
 
 
-_RUNS = re.compile(r'\b_?run\(\s*"([\w.]+)"')
+_RUNS = re.compile(r'\b(?:_?run|_step)\(\s*"([\w.]+)"')
 
 
 def script_names() -> list[str]:
