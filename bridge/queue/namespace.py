@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime, timedelta
 
 from bridge.errors import BridgeError, NamespaceTaken, StoreUnavailable
@@ -25,6 +26,7 @@ async def _nothing() -> str:
     return ""
 
 
+@dataclass(slots=True, eq=False)
 class Namespace:
     """The part of a Redis that belongs to one bot.
 
@@ -39,48 +41,32 @@ class Namespace:
     calls `leave` or stops calling `hold`.
     """
 
-    def __init__(
-        self,
-        scripts: Scripts,
-        *,
-        name: str,
-        team: str,
-        bot: str,
-        now: Callable[[], datetime],
-        audit_lifetime: timedelta = timedelta(0),
-        workspace: str = "",
-        process: str = "",
-        session_lifetime: timedelta = TRACE,
-        hears_slack: Callable[[], bool] = lambda: True,
-        notes_outages: bool = True,
-        waited: timedelta = timedelta(days=1),
-        counts_set_up: Callable[[], Awaitable[str]] = _nothing,
-    ) -> None:
-        self.since: datetime | None = None
-        self.is_held = False
-        self.has_outage = False
-        self.wipe: Wipe | None = None
-        self._counts_set_up = counts_set_up
-        self._set_up = ""
-        self._session_lifetime = session_lifetime
-        self._hears_slack = hears_slack
-        self._notes_outages = notes_outages
-        self._waited = min(waited, TRACE)
-        self._scripts = scripts
-        self._name = name
-        self._team = team
-        self._bot = bot
-        self._now = now
-        self._audit_lifetime = audit_lifetime
-        self._workspace = workspace
-        self._process = process
+    scripts: Scripts
+    _: KW_ONLY
+    name: str
+    team: str
+    bot: str
+    now: Callable[[], datetime]
+    audit_lifetime: timedelta = timedelta(0)
+    workspace: str = ""
+    process: str = ""
+    session_lifetime: timedelta = TRACE
+    hears_slack: Callable[[], bool] = lambda: True
+    notes_outages: bool = True
+    waited: timedelta = timedelta(days=1)
+    counts_set_up: Callable[[], Awaitable[str]] = _nothing
+    since: datetime | None = None
+    is_held: bool = False
+    has_outage: bool = False
+    wipe: Wipe | None = None
+    _set_up: str = ""
 
     async def claim(self) -> None:
         """Take the namespace, if the Redis user has all permissions. Raises `NamespaceTaken` and `StoreUnavailable`."""
         await ensured(self._claim)
 
     async def _claim(self) -> None:
-        redis, keys = self._scripts.redis, self._scripts.keys
+        redis, keys = self.scripts.redis, self.scripts.keys
         try:
             if denied := [command for command in await denied_to(redis, keys) if command not in OPTIONAL]:
                 raise StoreUnavailable("refused", ", ".join(denied), cure(redis, keys, denied))
@@ -94,33 +80,33 @@ class Namespace:
         With *hears_slack*, Slack is about to reach this process.
         """
         try:
-            await self._scripts.ask_clock()
+            await self.scripts.ask_clock()
             # A starting process was down, however briefly.
             gap = milliseconds(_HEARTBEAT_MISSED if self.since else timedelta(0))
-            set_up = await self._counts_set_up()  # before the wipe is noticed, so that it isn't what is left after it
-            now, asked = self._now(), self._scripts.clock.elapsed()
+            set_up = await self.counts_set_up()  # before the wipe is noticed, so that it isn't what is left after it
+            now, asked = self.now(), self.scripts.clock.elapsed()
             facts = {
-                "team": self._team,
-                "bot": self._bot,
+                "team": self.team,
+                "bot": self.bot,
                 "now": str(epoch_ms(now)),
-                "url": self._workspace,
+                "url": self.workspace,
                 "gap_ms": gap,  # the longest normal pause between heartbeats
                 "refusing_ms": milliseconds(RESENT_WITHIN),
                 "most_refusing": REFUSING_LENGTH,
-                "hears_slack": hears_slack or self._hears_slack(),
-                "silent_ms": milliseconds(_SLACK_SILENT) if self._notes_outages else 0,  # 0: don't catch up
+                "hears_slack": hears_slack or self.hears_slack(),
+                "silent_ms": milliseconds(_SLACK_SILENT) if self.notes_outages else 0,  # 0: don't catch up
                 "outage_ms": milliseconds(MARKED),
                 "since": str(epoch_ms(self.since)) if self.since else "",
-                "waiting_since": str(epoch_ms(now - self._waited)),  # no message waits for longer
+                "waiting_since": str(epoch_ms(now - min(self.waited, TRACE))),  # no message waits for longer
                 "set_up": self._set_up,
-                "process": self._process,
+                "process": self.process,
                 "process_ms": milliseconds(HEARD),
             }
-            answer, since, *more = await self._scripts.run("open", facts)
+            answer, since, *more = await self.scripts.run("open", facts)
             if answer == "taken":
-                raise NamespaceTaken(self._name, since)
+                raise NamespaceTaken(self.name, since)
             clock, has_outage, *wiped = more
-            self._scripts.clock.hear_redis(from_epoch_ms(float(clock)), asked)
+            self.scripts.clock.hear_redis(from_epoch_ms(float(clock)), asked)
             self.wipe = Wipe.read(wiped, now)
             opened_at = from_epoch_ms(since)
             if self.since is not None and opened_at != self.since:
@@ -131,7 +117,7 @@ class Namespace:
                 )
             self.since, self._set_up = opened_at, set_up
             self.has_outage = bool(has_outage)
-            await self._scripts.look_for_replicas()
+            await self.scripts.look_for_replicas()
         except BridgeError:
             self.is_held = False
             raise
@@ -143,7 +129,7 @@ class Namespace:
 
     async def leave(self) -> None:
         """Remove this process from the running ones. Raises `StoreUnavailable`."""
-        await self._scripts.redis.zrem(self._scripts.keys.processes(), self._process)
+        await self.scripts.redis.zrem(self.scripts.keys.processes(), self.process)
 
     async def prune_dead_consumers(self) -> int:
         """Delete consumers of processes that ended long ago, old audit entries, and idle threads from their index.
@@ -152,8 +138,8 @@ class Namespace:
         """
         facts = {
             "gone_ms": milliseconds(_CONSUMER_GONE),
-            "oldest": self._scripts.redis_time(-(self._audit_lifetime or UNAUDITED)),
-            "idle_since": epoch_ms(self._now() - self._session_lifetime) // 1000,
-            "session_ms": milliseconds(self._session_lifetime),
+            "oldest": self.scripts.redis_time(-(self.audit_lifetime or UNAUDITED)),
+            "idle_since": epoch_ms(self.now() - self.session_lifetime) // 1000,
+            "session_ms": milliseconds(self.session_lifetime),
         }
-        return int(await self._scripts.run("forget", facts))
+        return int(await self.scripts.run("forget", facts))

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
@@ -42,6 +43,7 @@ _CLAIM_MOST = 64
 Work = Callable[[Lease], Awaitable[None]]
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Worker:
     """Works on lanes until `draining` is set.
 
@@ -50,38 +52,22 @@ class Worker:
     token, it takes no lanes; other processes may.
     """
 
-    def __init__(
-        self,
-        *,
-        inbox: Inbox,
-        journal: Journal,
-        namespace: Namespace,
-        blocking: Redis,
-        slots: Slots,
-        drain: timedelta,
-        draining: asyncio.Event,
-        monotonic: Callable[[], float],
-        block: timedelta = _BLOCK,
-        watches: Watches | None = None,
-        may_begin: Callable[[], bool] = lambda: True,
-        lease: timedelta = LEASE,
-    ) -> None:
-        self._inbox = inbox
-        self._journal = journal
-        self._namespace = namespace
-        self._blocking = blocking
-        self._slots = slots
-        self._drain = drain
-        self._draining = draining
-        self._monotonic = monotonic
-        self._block = block
-        self._watches = watches or Watches()
-        self._may_begin = may_begin
-        self._lease_length = lease
-        self.depth = 0  # lanes with work, in all processes
-        self._held: dict[str, Lease] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._work: Work
+    inbox: Inbox
+    journal: Journal
+    namespace: Namespace
+    blocking: Redis
+    slots: Slots
+    drain: timedelta
+    draining: asyncio.Event
+    monotonic: Callable[[], float]
+    block: timedelta = _BLOCK
+    watches: Watches = field(default_factory=Watches)
+    may_begin: Callable[[], bool] = lambda: True
+    lease: timedelta = LEASE
+    depth: int = 0  # lanes with work, in all processes
+    _held: dict[str, Lease] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _work: Work = field(init=False)
 
     async def run(self, work: Work, *, offers: bool = True) -> None:
         """Run *work* for each lane until draining, then finish the running turns.
@@ -94,7 +80,7 @@ class Worker:
 
             def start(task: Coroutine[None, None, None]) -> None:
                 # In a separate context, so that one message's log facts don't appear with later messages.
-                self._slots.free -= 1  # may go below zero: lanes of dead processes are always accepted
+                self.slots.free -= 1  # may go below zero: lanes of dead processes are always accepted
                 started = group.create_task(task, context=context.copy())
                 self._tasks.add(started)
                 started.add_done_callback(self._tasks.discard)
@@ -108,19 +94,19 @@ class Worker:
                     start(self._work_on(self._lease(held, began), began))
 
             def offer() -> Offer | None:
-                if self._draining.is_set() or self._slots.free <= 0 or not self._may_begin():
+                if self.draining.is_set() or self.slots.free <= 0 or not self.may_begin():
                     return None
                 made = Offer()
-                start(self._work_on(made, self._monotonic()))
+                start(self._work_on(made, self.monotonic()))
                 return made
 
             if offers:
-                self._inbox.hand_to(offer)
+                self.inbox.hand_to(offer)
 
             upkeep = [
-                group.create_task(self._repeat(self._lease_length / 4, self._renew)),
+                group.create_task(self._repeat(self.lease / 4, self._renew)),
                 group.create_task(self._repeat(_HEARTBEAT_EVERY, self._heartbeat)),
-                group.create_task(self._repeat(_STORE_RETRY, partial(self._watches.listen, self._inbox.stops))),
+                group.create_task(self._repeat(_STORE_RETRY, partial(self.watches.listen, self.inbox.stops))),
             ]
             takers = [
                 group.create_task(self._repeat(timedelta(0), partial(self._take_new, begin), until_draining=True)),
@@ -128,7 +114,7 @@ class Worker:
             ]
             await asyncio.wait(takers)
             if self._tasks:  # finish the running turns
-                _done, late = await asyncio.wait(self._tasks, timeout=self._drain.total_seconds())
+                _done, late = await asyncio.wait(self._tasks, timeout=self.drain.total_seconds())
                 if late:
                     extra = {"turns": len(late), "raise": "BRIDGE_DRAIN_SECONDS"}
                     log.warning("running work is cut off: the time to finish is over", extra=extra)
@@ -142,7 +128,7 @@ class Worker:
         self, pause: timedelta, step: Callable[[], Awaitable[None]], *, until_draining: bool = False
     ) -> None:
         was_away = False
-        while not (until_draining and self._draining.is_set()):
+        while not (until_draining and self.draining.is_set()):
             is_away = False
             try:
                 await step()
@@ -161,42 +147,42 @@ class Worker:
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._draining.wait()
+                await self.draining.wait()
 
     async def _take_new(self, begin: Callable[[Held, float], None]) -> None:
-        if not self._may_begin():
-            await self._pause(self._block.total_seconds())
+        if not self.may_begin():
+            await self._pause(self.block.total_seconds())
             return
         try:
-            async with asyncio.timeout(self._block.total_seconds()):
-                free = await self._slots.wait_for_free()  # first a free slot, so that work on a lane starts at once
+            async with asyncio.timeout(self.block.total_seconds()):
+                free = await self.slots.wait_for_free()  # first a free slot, so that work on a lane starts at once
         except TimeoutError:
             return
-        began = self._monotonic()
+        began = self.monotonic()
         try:
-            lanes = await self._inbox.wait_for_lanes(self._blocking, most=free, block=self._block)
+            lanes = await self.inbox.wait_for_lanes(self.blocking, most=free, block=self.block)
         except StoreWiped:
-            await self._namespace.hold()  # don't wait for the heartbeat
+            await self.namespace.hold()  # don't wait for the heartbeat
             return
         for held in lanes:
-            if self._draining.is_set() or self._slots.free <= 0:  # a lane handed over meanwhile took the slot
+            if self.draining.is_set() or self.slots.free <= 0:  # a lane handed over meanwhile took the slot
                 with suppress(LaneLost):  # this process was suspended, and another one has the lane
-                    await self._journal.release(held)
+                    await self.journal.release(held)
             else:
                 begin(held, began)
 
     async def _take_over(self, begin: Callable[[Held, float], None]) -> None:
-        if not self._may_begin():
+        if not self.may_begin():
             return
-        began = self._monotonic()
-        for held in await self._inbox.claim_from_the_dead(lease=self._lease_length, most=_CLAIM_MOST):
+        began = self.monotonic()
+        for held in await self.inbox.claim_from_the_dead(lease=self.lease, most=_CLAIM_MOST):
             log.info("took over a lane", extra={"lane": held.lane})
             begin(held, began)
 
     async def _renew(self) -> None:
-        began = self._monotonic()
+        began = self.monotonic()
         leases = dict(self._held)
-        lost = set(await self._inbox.renew(list(leases)))
+        lost = set(await self.inbox.renew(list(leases)))
         for entry, lease in leases.items():
             if entry in lost:
                 lease.is_lost = True
@@ -204,14 +190,12 @@ class Worker:
                 lease.renewed(began)
 
     async def _heartbeat(self) -> None:
-        await self._namespace.hold()
-        await self._namespace.prune_dead_consumers()
-        self.depth = await self._inbox.depth()
+        await self.namespace.hold()
+        await self.namespace.prune_dead_consumers()
+        self.depth = await self.inbox.depth()
 
     def _lease(self, held: Held, began: float, head: Head | None = None) -> Lease:
-        lease = Lease(
-            held, monotonic=self._monotonic, renewed_at=began, renew=self._renew, head=head, length=self._lease_length
-        )
+        lease = Lease(held, monotonic=self.monotonic, renewed_at=began, renew=self._renew, head=head, length=self.lease)
         self._held[held.entry] = lease
         return lease
 
@@ -229,7 +213,7 @@ class Worker:
                     try:
                         await self._work(lease)
                     except (Draining, WorkPaused):
-                        await self._journal.release(lease.held)
+                        await self.journal.release(lease.held)
         except LaneLost as exc:
             log.warning("lost a lane to another worker", extra={"lane": str(exc)})
         except Exception:  # the only catch-all: an unexpected error ends one turn, not the process
@@ -237,6 +221,6 @@ class Worker:
             # fails time after time (`bridge.engine.processor`).
             log.exception("a turn failed unexpectedly", extra={"reference": new_reference()})
         finally:
-            self._slots.release()
+            self.slots.release()
             if lease is not None:
                 self._held.pop(lease.held.entry, None)
