@@ -28,6 +28,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeVar
 
@@ -182,27 +183,20 @@ class QueuedTurn:
         raise TurnChanged
 
 
+@dataclass(eq=False)
 class Journal:
     """Writes the steps of turns for one *consumer*. Methods may raise `LaneLost`, and wait while Redis is down."""
 
-    def __init__(
-        self,
-        scripts: Scripts,
-        patience: Patience,
-        *,
-        consumer: str,
-        session_lifetime: timedelta,
-        now: Callable[[], datetime],
-    ) -> None:
-        self._scripts = scripts
-        self._patience = patience
-        self._consumer = consumer
-        self._session_ms = milliseconds(session_lifetime)
-        self._now = now
+    scripts: Scripts
+    patience: Patience
+    _: KW_ONLY
+    consumer: str
+    session_lifetime: timedelta
+    now: Callable[[], datetime]
 
     def key_of(self, turn: TurnId) -> str:
         """Return the key of a turn's record."""
-        return self._scripts.keys.turn(turn)
+        return self.scripts.keys.turn(turn)
 
     async def take(self, held: Held, *, begins: bool = True) -> Head | None:
         """Read the head of a lane; None if it's empty.
@@ -210,7 +204,7 @@ class Journal:
         With *begins*, this counts as a take; a worker that looks again after waiting passes False.
         """
         token = secrets.token_hex(8)
-        facts = {"now": str(epoch_ms(self._now())), "begins": begins, "token": token}
+        facts = {"now": str(epoch_ms(self.now())), "begins": begins, "token": token}
         answer = await self._run("take", held, facts)
         return None if answer[0] == "empty" else read_head(held, answer, token)
 
@@ -235,13 +229,13 @@ class Journal:
         """
         thread, agent = first or ("", "")
         facts = {
-            "now": str(epoch_ms(self._now())),
+            "now": str(epoch_ms(self.now())),
             "token": taken.token,
             "note": note,
             "limits": counted(limits),
             "thread": str(thread),
             "agent": str(agent),
-            "session_ms": self._session_ms,
+            "session_ms": milliseconds(self.session_lifetime),
             "project": taken.project,  # of the thread, if it isn't bound
             "repeats": repeats,
             "writes": writes,
@@ -263,7 +257,7 @@ class Journal:
 
     async def repeat(self, taken: Taken) -> None:
         """Undo SENT, although the request may have arrived: it's made once more (`Record.is_repeated`)."""
-        await self._step("unsent", taken, {"repeated": str(epoch_ms(self._now()))})
+        await self._step("unsent", taken, {"repeated": str(epoch_ms(self.now()))})
 
     async def outcome(
         self, taken: Taken, outcome: str, *, what: str, writes: Sequence[Write] = (), facts: OutcomeFacts | None = None
@@ -275,7 +269,7 @@ class Journal:
         after recording it.
         """
         how = {
-            "now": str(epoch_ms(self._now())),
+            "now": str(epoch_ms(self.now())),
             "token": taken.token,
             "what": what,
             "facts": as_json(facts),
@@ -313,8 +307,8 @@ class Journal:
 
     async def was_deleted(self, taken: Taken) -> bool:
         """Whether a turn was stopped because its message, or the first one of its thread, was deleted."""
-        with self._patience.through_outages():
-            marks: Any = await self._scripts.redis.hmget(self._scripts.keys.turn(taken.record.id), END_FIELDS)
+        with self.patience.through_outages():
+            marks: Any = await self.scripts.redis.hmget(self.scripts.keys.turn(taken.record.id), END_FIELDS)
         return end_in(marks).startswith("deleted")
 
     async def done(
@@ -340,7 +334,7 @@ class Journal:
         await self._finish(held, turn, Step.DEAD, person="", trace_ms=milliseconds(DEAD), **facts)
 
     async def _finish(self, held: Held, turn: TurnId, step: Step, **facts: Any) -> None:
-        times = {"now": str(epoch_ms(self._now())), "session_ms": self._session_ms}
+        times = {"now": str(epoch_ms(self.now())), "session_ms": milliseconds(self.session_lifetime)}
         await self._run("finish", held, turn, {"step": step, **facts, **times})
 
     async def release(self, held: Held) -> None:
@@ -349,7 +343,7 @@ class Journal:
 
     async def park(self, taken: Taken, thread: ThreadKey) -> bool:
         """Let the lane wait until someone chooses an agent; False if one was chosen, or the message was withdrawn."""
-        return bool(await self._step("park", taken, str(thread), self._session_ms) == "ok")
+        return bool(await self._step("park", taken, str(thread), milliseconds(self.session_lifetime)) == "ok")
 
     async def card(self, taken: Taken, card: MessageKey) -> None:
         """Store which message shows the turn's progress."""
@@ -373,9 +367,9 @@ class Journal:
         return answer
 
     async def _run(self, name: str, held: Held, *args: Argument, confirmed: bool = False) -> Any:
-        with self._patience.through_outages():
-            answer = await self._scripts.run(
-                name, held.entry, self._consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
+        with self.patience.through_outages():
+            answer = await self.scripts.run(
+                name, held.entry, self.consumer, held.lane, *args, confirmed=confirmed, repeatable=confirmed
             )
         if answer == "lost" or answer[0] == "lost":
             raise LaneLost(held.lane)
