@@ -13,7 +13,7 @@ from bridge.ends.typed import MOST_OPTIONS
 from bridge.engine.choices import Choices, Option
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import HELP, Command, add_command
-from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.engine.results import Modal, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BadUsage,
@@ -98,8 +98,8 @@ class Typed(NamedTuple):
     def completed(self, result: Result) -> Result:
         """Add the line's facts to the handler's *result*."""
         match result:
-            case Form() if not result.about:
-                return Form(result.view, result.otherwise, self.about)
+            case Modal() if not result.about:
+                return Modal(result.view, result.otherwise, self.about)
             case Reply():
                 outcome = shown(result, about=self.about)
             case Outcome():
@@ -167,7 +167,7 @@ class CommandLine:
             raise
         return typed.completed(result)
 
-    async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Form:
+    async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Modal:
         """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.
 
         What was *typed* is stored for them.
@@ -191,7 +191,7 @@ class CommandLine:
         form = await command.opens(deps, turn, await turn.project.catalog.item(name, id_), rest)
         doubt = kit.context(f"I'm not sure which {name} you meant. Check this before you continue.")
         view = {**form.view, "blocks": [doubt, *form.view["blocks"]]}
-        return Form(view, failure(error), error.about)
+        return Modal(view, failure(error), error.about)
 
     async def _read(self, line: str, deps: EngineDeps, turn: Turn, item: int | None) -> Typed | Result:
         """Parse a line such as ``/workflows show 3``, or return its help. Raises `CommandError`."""

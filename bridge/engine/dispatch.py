@@ -17,15 +17,13 @@ from bridge.engine.feature import (
     EventReader,
     Feature,
     ListedShortcut,
-    MenuOptions,
-    MenuQuery,
     RegisteredForm,
     RegisteredShortcut,
-    place_of_form,
 )
+from bridge.engine.forms import Form, MenuOptions, MenuQuery
 from bridge.engine.projects import ASK, CHOOSE, remember
 from bridge.engine.questions import Question
-from bridge.engine.results import Form, HomeChanged, Outcome, Result, shown, try_later
+from bridge.engine.results import HomeChanged, Modal, Outcome, Result, shown, try_later
 from bridge.engine.turn import Turn
 from bridge.errors import (
     BridgeError,
@@ -53,8 +51,9 @@ class Features:
         self.commands = CommandLine(command for feature in features for command in feature.commands)
         self._buttons = _merge(feature.buttons for feature in features)
         self._forms: dict[str, RegisteredForm] = _merge(feature.forms for feature in features)
-        self._menus: dict[tuple[str, str], MenuOptions] = _merge(feature.menus for feature in features)
-        self._menu_acts: dict[tuple[str, str], Act | None] = _merge(feature.menu_acts for feature in features)
+        self._menus: dict[tuple[str, str], tuple[MenuOptions, Act | None]] = _merge(
+            feature.menus for feature in features
+        )
         self._shortcuts: dict[str, RegisteredShortcut] = _merge(feature.shortcuts for feature in features)
         self._kinds = _merge(feature.kinds for feature in features)
         self.events: dict[str, tuple[tuple[str, ...], list[EventReader]]] = {}  # several features may read one
@@ -88,10 +87,11 @@ class Features:
                     result = await self._press(deps, turn, click)
                 case Submission() as submission:
                     known = self._forms.get(submission.form)
-                    if known is None or self.problems_of(submission):  # of another version, which closed on submission
-                        raise ControlNotUnderstood(submission.form)
+                    read = known and known.form.read(submission.values)
+                    if known is None or isinstance(read, modals.FormErrors | modals.NextForm):
+                        raise ControlNotUnderstood(submission.form)  # of another version, which closed on submission
                     await _check_place(deps, submission)
-                    result = await known.handler(deps, turn, submission, known.reader(submission.values))
+                    result = await known.handler(deps, turn, submission, read)
                 case Notice() as notice:
                     words = Reply.model_validate(notice.reply) if notice.reply else of_earlier_release(notice.what)
                     if notice.channel == notice.user:  # the direct message with the bot
@@ -104,7 +104,7 @@ class Features:
                     result = slip or await commands.answer(line, deps, turn)
                 case body:
                     result = await self._kinds[type(body)](deps, turn, body)
-            if isinstance(result, Form) and turn.project_key == ASK:  # its menus depend on the project
+            if isinstance(result, Modal) and turn.project_key == ASK:  # its menus depend on the project
                 raise ProjectNotChosen  # noqa: TRY301 - as if a handler had raised it
         except ProjectNotChosen as exc:
             await Choices(deps.scripts).ask(turn, self._asked_by(deps, turn))
@@ -211,13 +211,13 @@ class Features:
     def problems_of(self, submission: Submission) -> Mapping[str, str]:
         """Return the errors of a form, by the ID of the block that shows them; empty if it's valid."""
         known = self._forms.get(submission.form)
-        read = known.reader(submission.values) if known else None
+        read = known.form.read(submission.values) if known else None
         return read.by_block if isinstance(read, modals.FormErrors) else {}
 
     def next_form(self, submission: Submission) -> View | None:
         """Return the form that takes this one's place, if one does."""
         known = self._forms.get(submission.form)
-        read = known.reader(submission.values) if known else None
+        read = known.form.read(submission.values) if known else None
         if not isinstance(read, modals.NextForm):
             return None
         return mark_view(read.view(Origin.parse(submission.private_metadata)), submission.project)
@@ -225,16 +225,17 @@ class Features:
     def place_of(self, form: str, values: Mapping[str, Any], origin: Origin) -> Place:
         """Return where a form's result is shown."""
         known = self._forms.get(form)
-        return known.place(values, origin) if known else place_of_form(values, origin)
+        return (known.form if known else Form).place(values, origin)
 
     async def options(self, form: str, action_id: str, query: MenuQuery) -> list[Block]:
         """Return the options of a menu, none if it's unknown. Raises `ProjectError` and `StoreUnavailable`."""
-        keys = ((form, action_id), (form, ""), ("", action_id))
-        key = next((key for key in keys if key in self._menus), None)
-        if key is None:
+        name, colon, _ = action_id.partition(":")
+        keys = ((form, action_id), (form, f"{name}{colon}"), ("", action_id))
+        known = next((self._menus[key] for key in keys if key in self._menus), None)
+        if known is None:
             return []
-        act = self._menu_acts[key]
-        return await self._menus[key](query._replace(catalog=query.offered(act)) if act else query)
+        options, act = known
+        return await options(query._replace(catalog=query.offered(act)) if act else query)
 
     def shortcuts(self) -> list[ListedShortcut]:
         """List the shortcuts for the manifest."""
@@ -260,7 +261,7 @@ class Features:
             if known and known.not_stored:
                 raise
             why = sentence(exc)
-            return Form(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
+            return Modal(modals.page("Sorry", [kit.section(why)], Origin()), otherwise=kit.reply(why))
 
 
 async def _check_place(deps: EngineDeps, submission: Submission) -> None:

@@ -31,43 +31,23 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from bridge.config_tables import Act
+from bridge.engine.forms import Form, Menu, MenuOptions
 from bridge.engine.home import Need
-from bridge.engine.results import Form, Outcome, Result
+from bridge.engine.results import Modal, Outcome, Result
 from bridge.engine.standing import Standing
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
-from bridge.policy.policy import Offered
-from bridge.project import Agent, Catalog
 from bridge.queue.events import Event
 from bridge.queue.writes import Write
-from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.reply import Block, Reply
-from bridge.slack.parts import Place
 
 Handler = Callable[..., Awaitable[Result]]
-Opens = Callable[..., Awaitable[Form]]
+Opens = Callable[..., Awaitable[Modal]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
 OnEvents = Callable[[Any, Sequence[Event]], Awaitable[Sequence[Write]]]
 V = TypeVar("V", bound=OnEvents)
-FormReader = Callable[[Mapping[str, Any]], object]
-FormPlace = Callable[[Mapping[str, Any], Origin], Place]
-
-
-class MenuQuery(NamedTuple):
-    """What a menu is asked for: options that match *text*, of a project's *catalog*, whose agents have *faces*.
-
-    *offered* returns the part of the catalog with which the person may do something.
-    """
-
-    catalog: Catalog | Offered
-    text: str
-    faces: Callable[[Sequence[Agent]], Mapping[int, str]]
-    offered: Callable[[Act], Offered]
-
-
-MenuOptions = Callable[[MenuQuery], Awaitable[list[Block]]]
 M = TypeVar("M", bound=MenuOptions)
 EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
 R = TypeVar("R", bound=EventReader)
@@ -175,16 +155,10 @@ class Periodic:
     is_everywhere: bool = False
 
 
-def place_of_form(values: Mapping[str, Any], origin: Origin) -> Place:
-    """Return where a form's result is shown: in the channel chosen in it, or where it was opened."""
-    return Place(str(values.get(CHANNEL) or "") or origin.chosen or origin.channel)
-
-
 class RegisteredForm(NamedTuple):
-    """How a form's values are read, where its result is shown, and what handles it."""
+    """A form, and what handles it."""
 
-    reader: FormReader
-    place: FormPlace
+    form: type[Form]
     handler: Handler
 
 
@@ -201,8 +175,7 @@ class Feature:
         self.commands: list[Command] = []
         self.buttons: dict[str, Handler] = {}
         self.forms: dict[str, RegisteredForm] = {}
-        self.menus: dict[tuple[str, str], MenuOptions] = {}
-        self.menu_acts: dict[tuple[str, str], Act | None] = {}
+        self.menus: dict[tuple[str, str], tuple[MenuOptions, Act | None]] = {}
         self.shortcuts: dict[str, RegisteredShortcut] = {}
         self.kinds: dict[type[Inbound], Handler] = {}
         self.events: dict[str, tuple[tuple[str, ...], EventReader]] = {}
@@ -256,28 +229,31 @@ class Feature:
         self.labels[f"click {action_id}"] = label
         return _register(self.buttons, action_id)
 
-    def form(
-        self, callback_id: str, *, label: str, reader: FormReader, place: FormPlace = place_of_form
-    ) -> Callable[[H], H]:
-        """Register ``async def …(deps, turn, submission, read)`` for a form, with the result of *reader*.
+    def form(self, *forms: type[Form]) -> Callable[[H], H]:
+        """Register ``async def …(deps, turn, submission, read)`` for forms, with what they read, and their menus.
 
-        It also reads the values before the form closes: if it returns `FormErrors`, the form stays open and shows them,
-        and a `NextForm` takes its place; then the handler isn't called.
-        *place* says where the result is shown. *label* names the form in the audit.
+        They also read the values before they close: if that's `FormErrors`, the form stays open and shows them, and a
+        `NextForm` takes its place; then the handler isn't called.
         """
-        self.labels[f"form {callback_id}"] = label
-        return _register(self.forms, callback_id, make=partial(RegisteredForm, reader, place))
+
+        def register(handler: H) -> H:
+            for form in forms:
+                self.labels[f"form {form.id}"] = form.label or f"form: {form.title}"
+                _register(self.forms, form.id, make=partial(RegisteredForm, form))(handler)
+                for menu in form.fields.values():
+                    if isinstance(menu, Menu):
+                        self.options(menu.name, form=form.id, act=menu.act)(menu.options)
+            return handler
+
+        return register
 
     def options(self, *action_ids: str, form: str = "", act: Act | None = None) -> Callable[[M], M]:
-        """Register ``async def …(menu: MenuQuery) -> list[Block]``, the options of a menu that Slack asks for.
+        """Register ``async def …(menu: MenuQuery) -> list[Block]``, the options of menus that Slack asks for.
 
-        Without *action_ids*, it has the options of all other menus of a *form*. With an *act*, the catalog has only
-        what the person may do that with.
+        With an *act*, the catalog has only what the person may do that with.
         https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#external_select
         """
-        keys = [(form, action_id) for action_id in action_ids or ("",)]
-        self.menu_acts |= dict.fromkeys(keys, act)
-        return _register(self.menus, *keys)
+        return _register(self.menus, *((form, action_id) for action_id in action_ids), make=lambda made: (made, act))
 
     def shortcut(
         self,

@@ -31,9 +31,9 @@ from bridge.engine.results import (
     NOTICE_MARK,
     RUN_MARK,
     Done,
-    Form,
     HomeChanged,
     HomeView,
+    Modal,
     Outcome,
     Result,
     TryLater,
@@ -134,7 +134,7 @@ class TurnProcessor:
                                 await self._show(turn, outcome)
                             case Reply() as reply:
                                 await self._show(turn, Outcome(what="shown", reply=reply))
-                            case Form() as form:
+                            case Modal() as form:
                                 await self._open(turn, form)
                             case HomeView() as home:
                                 what = await self._publish(turn, home)
@@ -477,7 +477,7 @@ class TurnProcessor:
         self.metrics.dead_letters.inc()
         log.error("turn failed permanently; see bridge dead list", extra={"turn": turn, "reason": reason})
 
-    async def _open(self, turn: Turn, form: Form) -> None:
+    async def _open(self, turn: Turn, form: Modal) -> None:
         """Open a form, or offer a button for it if the trigger is older than 3 s."""
         if turn.trigger_id and turn.record.takes == 1:
             try:

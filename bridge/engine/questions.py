@@ -13,7 +13,7 @@ from typing import Any
 
 from bridge.ends import notices
 from bridge.engine.deps import EngineDeps
-from bridge.engine.results import Form, Outcome, Result, shown
+from bridge.engine.results import Modal, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BridgeError, SlackError, StoreError
 from bridge.ids import MessageKey, TurnId
@@ -110,7 +110,7 @@ class Question:
             if not isinstance(exc, StoreError):
                 await self.deps.inbox.write(*self.undo())
             raise
-        if isinstance(result, Form):
+        if isinstance(result, Modal):
             await self.deps.inbox.write(*self.undo())
         elif self.click.response_url:
             note = kit.note(f"You chose {kit.one_line(chosen, 80)}.", replaces_original=True)

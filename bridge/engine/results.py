@@ -1,7 +1,7 @@
 """The results that a handler may return, a closed set.
 
 * A `Reply`, or an `Outcome` with more facts: recorded, then posted exactly once as far as possible.
-* A `Form` or a `HomeView`, which only the person sees; `HomeChanged` redraws their Home tab.
+* A `Modal` or a `HomeView`, which only the person sees; `HomeChanged` redraws their Home tab.
 * `Wait`: a menu is shown, and the lane waits until someone has picked an agent.
 * `Done`: there's nothing to show.
 
@@ -111,7 +111,7 @@ def shown(reply: Reply, what: str = "shown", about: str = "") -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Modal:
     """Open *view* with the turn's trigger, which expires after 3 s. If it's too late, show *otherwise*."""
 
     view: View
@@ -150,7 +150,7 @@ class Done:
     keeps_text: bool = False
 
 
-Result = Reply | Outcome | Form | HomeView | HomeChanged | Wait | Done
+Result = Reply | Outcome | Modal | HomeView | HomeChanged | Wait | Done
 
 
 class TryLater(Exception):

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from bridge.config_tables import Act
+from bridge.engine.forms import Check, Menu, MenuQuery
 from bridge.errors import ControlNotUnderstood
 from bridge.ids import ThreadKey, TurnId
 from bridge.names.folding import name_key
@@ -145,10 +147,19 @@ def _shared_names(items: Sequence[Agent] | Sequence[Workflow]) -> set[str]:
     return {name for name, count in Counter(name_key(one.name) for one in items).items() if count > 1}
 
 
-def agent_field(agent: Agent | None) -> Block:
-    """Return the field ``agent`` of a form, in which one is chosen."""
-    menu = kit.external_select("agent", CHOOSE_AN_AGENT, agent_option(agent) if agent else None)
-    return kit.input_block("agent", "Agent", menu)
+async def agents_to_choose(menu: MenuQuery) -> list[Block]:
+    """Return options for the agents that match what a menu is asked for."""
+    found = await menu.catalog.candidates("agent", menu.text)
+    return agent_options(found, menu.text, faces=menu.faces(found))
+
+
+def agent_menu(act: Act | None = None) -> Menu[Agent]:
+    """Return a form's field in which an agent is chosen, to do *act* with it."""
+    return Menu("Agent", CHOOSE_AN_AGENT, agents_to_choose, agent_option, act=act, check=_id_of("an agent"))
+
+
+def _id_of(noun: str) -> Check:
+    return lambda value, _values: "" if ID.fullmatch(value.strip()) else f"Choose {noun} from the list."
 
 
 def choice_for(agent: str, thread: ThreadKey) -> str:
@@ -183,12 +194,22 @@ def workflow_option(workflow: Workflow, *, has_namesake: bool = False) -> Block:
     return kit.option(name, str(workflow.id), about=workflow.description or "")
 
 
-def workflow_field(workflow: Workflow | None) -> Block:
-    """Return the field ``workflow`` of a form, in which one is chosen, with what its description says."""
-    menu = kit.external_select("workflow", "Choose a workflow", workflow_option(workflow) if workflow else None)
+async def workflows_to_choose(menu: MenuQuery) -> list[Block]:
+    """Return options for the workflows that match what a menu is asked for."""
+    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
+
+
+def workflow_menu() -> Menu[Workflow]:
+    """Return a form's field in which a workflow is chosen, to run it, with what its description says."""
+    return Menu(
+        "Workflow", "Choose a workflow", workflows_to_choose, workflow_option, act="run", hint=_about,
+        check=_id_of("a workflow"),
+    )  # fmt: skip
+
+
+def _about(workflow: Workflow | None) -> str:
     about = kit.one_line(workflow.description or "", _ABOUT) if workflow else ""
-    hint = f"{kit.named(workflow.name, 80)}: {about}" if workflow and about else ""  # another may be chosen
-    return kit.input_block("workflow", "Workflow", menu, hint=hint)
+    return f"{kit.named(workflow.name, 80)}: {about}" if workflow and about else ""  # another may be chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,10 +226,9 @@ async def test_a_form_asks_one_thing_at_a_time_and_leads_to_the_preview(
     ],
 )
 def test_an_error_is_shown_at_its_field(what: str, values: dict[str, str], field: str) -> None:
-    watch = next(one for one in (*forms.WATCHES, forms.IN_WORDS) if one.name == what.replace("words", ""))
     values = {"seconds": "60"} | values if what == "answers" else values
 
-    read = forms.read(watch, values)
+    read = forms.WATCHES[what].read(values)
 
     assert isinstance(read, FormErrors)
     assert list(read.by_block) == [field]

@@ -354,6 +354,6 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     ],
 )
 def test_the_rules_for_apps_are_read_from_the_form(values: dict[str, str], read: Any) -> None:
-    found = forms.read_settings_form({"agent": "none", **values})
+    found = forms.SettingsForm.read({"agent": "none", **values})
 
     assert (found.apps if isinstance(found, forms.Filled) else found) == read

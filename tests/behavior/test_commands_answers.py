@@ -11,7 +11,7 @@ import pytest
 
 from bridge.ends.failures import failure, sentence
 from bridge.engine.command_line import MEANT
-from bridge.engine.results import Form, NewThread, Outcome, Result
+from bridge.engine.results import Modal, NewThread, Outcome, Result
 from bridge.errors import (
     BadSchedule,
     BadUsage,
@@ -466,7 +466,7 @@ async def test_ids_of_any_length_work_everywhere(harness: Harness, number: int) 
     await typed(harness, f"/agents default {number}")
 
     assert harness.service.started == [(number, "x"), (number, number), (number, "y"), (number - 1, "z")]
-    assert isinstance(form, Form)
+    assert isinstance(form, Modal)
     assert form.view["blocks"][0]["element"]["initial_option"]["value"] == str(number)
     assert (await harness.store.channels.get(TEAM, CHANNEL)).agent == number
     conversation = await harness.store.sessions.thread(ThreadKey(TEAM, CHANNEL, "4.0"))
@@ -479,10 +479,10 @@ async def test_ids_of_any_length_work_everywhere(harness: Harness, number: int) 
 async def test_a_run_without_input_opens_the_form_or_offers_it(harness: Harness) -> None:
     result = await typed(harness, "/workflows run Report")
 
-    assert isinstance(result, Form)
+    assert isinstance(result, Modal)
     assert result.view["blocks"][0]["element"]["initial_option"]["value"] == "1"
     offered = await harness.answer(button_of(harness, result.otherwise))
-    assert isinstance(offered, Form)
+    assert isinstance(offered, Modal)
     assert offered.view == result.view
 
 
@@ -492,7 +492,7 @@ async def test_runners_get_a_menu_below_the_list_of_workflows(harness: Harness) 
     chosen = await harness.answer(click(menu["action_id"], "2"))
 
     assert menu["type"] == "external_select"
-    assert isinstance(chosen, Form)
+    assert isinstance(chosen, Modal)
     assert chosen.view["blocks"][0]["element"]["initial_option"]["value"] == "2"
     assert "external_select" not in text_of(shown(await typed(harness, "/workflows", STRANGER)))
     with pytest.raises(NotAllowed):
@@ -516,7 +516,7 @@ async def test_an_inactive_workflow_runs_once_it_is_confirmed(harness: Harness) 
 async def test_a_confirmation_of_an_overlong_input_asks_for_the_input(harness: Harness) -> None:
     asked = shown(await typed(harness, "/workflows run 3 " + "x" * 2500))
     form = await harness.answer(button_of(harness, asked))
-    assert isinstance(form, Form)
+    assert isinstance(form, Modal)
 
     filled = filled_form(workflow="3", input="y" * 2500, private_metadata=form.view["private_metadata"])
 
@@ -595,7 +595,7 @@ async def test_a_command_without_arguments_opens_its_form(
 ) -> None:
     result = await typed(harness, line)
 
-    assert isinstance(result, Form)
+    assert isinstance(result, Modal)
     check_view(result.view)
     choices = [
         block["element"].get("initial_option", {}).get("value") for block in result.view["blocks"] if "element" in block
@@ -682,7 +682,7 @@ async def test_run_again_uses_the_same_input(harness: Harness) -> None:
     await harness.answer(click("run:again", '{"w":1,"i":null}'))
 
     assert harness.service.started == [(1, None)]
-    assert isinstance(await harness.answer(click("run:again", '{"w":1}')), Form)
+    assert isinstance(await harness.answer(click("run:again", '{"w":1}')), Modal)
     with pytest.raises(NoSuch):
         await harness.answer(click("run:again", '{"w":99,"i":1}'))
 
@@ -691,7 +691,7 @@ async def test_run_again_uses_the_same_input(harness: Harness) -> None:
 async def test_a_button_with_a_malformed_value_opens_an_empty_form(harness: Harness, value: str) -> None:
     result = await harness.answer(click("run:form", value))
 
-    assert isinstance(result, Form)
+    assert isinstance(result, Modal)
     assert "initial_option" not in result.view["blocks"][0]["element"]
 
 
@@ -704,7 +704,7 @@ async def test_a_pending_input_is_only_for_its_author(harness: Harness, action: 
     mine = await harness.answer(click(action, value))
 
     assert "no longer available" in shown(another).text
-    assert isinstance(mine, Form) or harness.service.started == [(1, '{"x": }')]
+    assert isinstance(mine, Modal) or harness.service.started == [(1, '{"x": }')]
     with pytest.raises(NotAllowed):
         await harness.answer(click(action, value, "U3"))
 

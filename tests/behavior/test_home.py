@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from bridge.engine.home import Need
 from bridge.engine.projects import OF_DIRECT
-from bridge.engine.results import Form
+from bridge.engine.results import Modal
 from bridge.errors import ProjectError
 from bridge.features.alerts.alert import AlertSpec, StoredAlert
 from bridge.features.alerts.store import AlertStore
@@ -522,7 +522,7 @@ async def test_details_open_a_page_with_a_button_for_runners(harness: Harness, *
 
     page = await harness.answer(chosen)
 
-    assert isinstance(page, Form)
+    assert isinstance(page, Modal)
     assert "Nodes: start, end" in words(page.view)
     assert bool(buttons(page.view, "run:form")) is may_run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridge.features.schedules import layout
+from bridge.features.schedules.forms import FORMS
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, PRIVATE, RANDOM
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
@@ -125,8 +125,8 @@ async def test_the_same_commands_work_in_a_direct_message(harness: Harness) -> N
 )
 async def test_what_is_wrong_is_said_with_the_form(harness: Harness, line: str, said: str) -> None:
     assert said in await type_line(harness, line)
-    opens = layout.OPENS[{"/agents": "question", "/workflows": "run", "/stats": "report"}[line.partition(" ")[0]]]
-    assert opens in str(harness.slack.responses[-1].content["blocks"])
+    form = FORMS[{"/agents": "question", "/workflows": "run", "/stats": "report"}[line.partition(" ")[0]]]
+    assert form.opener in str(harness.slack.responses[-1].content["blocks"])
     assert await tasks(harness) == []
 
 

@@ -37,6 +37,7 @@ from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.playground.local_server import LocalServer
 from bridge.project import ProjectClient
+from bridge.slack.blockkit.modals import Origin
 from support.docs_site import ROOT, Block, blocks
 from support.forks import are_possible, program_for_shells
 from support.playground import bare_environment
@@ -47,9 +48,10 @@ from support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ADDED = {one.where: one for one in blocks("python") if "where-things-go" in one.where}
+ADDED = {one.where: one for one in blocks("python") if "where-things-go" in one.where and "(Form)" not in one.code}
 """A command in an existing feature, and a feature."""
-SHELL = {one.where: one for one in blocks("sh", "python") if not one.why_not and one.where not in ADDED}
+[FORM] = [one for one in blocks("python") if "(Form)" in one.code]
+SHELL = {one.where: one for one in blocks("sh", "python") if not one.why_not and one not in {FORM, *ADDED.values()}}
 BARE: dict[str, Any] = {
     "workflows": [{"id": 3, "name": "Import", "is_active": False, "trigger_type": "", "node_count": 0}],
     "agents": [{"id": 1, "name": "Support", "model": ""}],
@@ -216,6 +218,16 @@ async def test_the_documented_custom_command_works(where: str, project: str, run
             reply: Any = await added.handler(None, SimpleNamespace(project=SimpleNamespace(client=client)))
 
     assert reply.text == ("Members: unknown" if project == "bare" else "Members: 4")
+
+
+async def test_the_documented_form_reads_what_its_fields_ask_for() -> None:
+    found: dict[str, Any] = {}
+    exec(FORM.code, found)  # noqa: S102 - our own page
+
+    blocks_shown = found["note_form"](None, Origin()).view["blocks"]
+
+    assert [block["block_id"] for block in blocks_shown] == ["agent", "text"]
+    assert found["NoteForm"].read({"agent": "7", "text": " Friendly "}) == (7, "Friendly")
 
 
 async def test_the_emulator_runs_the_commands_typed_on_the_page(running: Running) -> None:

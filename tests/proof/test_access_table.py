@@ -175,10 +175,10 @@ NOT_IN_A_CHANNEL = {"button on Home"}
 
 def filled_in(place: Channel) -> tuple[View, dict[str, dict[str, Any]]]:
     values = {
-        forms.WORKFLOW: {forms.WORKFLOW: {"type": "external_select", "selected_option": {"value": "3"}}},
-        forms.INPUT: {forms.INPUT: {"type": "plain_text_input", "value": "hello"}},
+        "workflow": {"workflow": {"type": "external_select", "selected_option": {"value": "3"}}},
+        "input": {"input": {"type": "plain_text_input", "value": "hello"}},
     }
-    return forms.run_form(None, modals.Origin(channel=place.id)), values
+    return forms.run_form(None, modals.Origin(channel=place.id)).view, values
 
 
 def expected(outcome: str, row: Row) -> str:

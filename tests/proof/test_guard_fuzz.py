@@ -122,9 +122,9 @@ INTERACTION = {
     "trigger_id": "1.2.a",
     "token": "t",
 }
-FIELDS = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {forms.INPUT: {"value": WORDS}}}
+FIELDS = {"1": {"workflow": {"selected_option": {"value": "3"}}}, "2": {"input": {"value": WORDS}}}
 VIEW = {
-    "id": "V1", "callback_id": forms.RUN, "private_metadata": '{"channel": "C0GENERAL"}', "type": "modal",
+    "id": "V1", "callback_id": forms.RunForm.id, "private_metadata": '{"channel": "C0GENERAL"}', "type": "modal",
     "state": {"values": FIELDS},
 }  # fmt: skip
 EVENTS = [
@@ -204,7 +204,7 @@ REQUESTS = (
 
 
 HALF = "\ud800"  # a lone surrogate, valid in JSON but not in UTF-8
-ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {forms.INPUT: {"value": HALF}}}
+ODD_FORM = {"1": {"workflow": {"selected_option": {"value": "3"}}}, "2": {"input": {"value": HALF}}}
 
 
 @fuzzed
@@ -212,7 +212,7 @@ ODD_FORM = {"1": {forms.WORKFLOW: {"selected_option": {"value": "3"}}}, "2": {fo
 @example(request_=(an_event({"type": "app_mention", "text": f"<@U0BRIDGE> {HALF}"}), "event"))
 @example(request_=({**INTERACTIONS[0], "trigger_id": HALF}, "interaction"))
 @example(request_=({**INTERACTIONS[3], "view": {**VIEW, "state": {"values": ODD_FORM}}}, "interaction"))
-@example(request_=({**INTERACTIONS[3], "view": {"id": "V1", "callback_id": forms.RUN}}, "interaction"))
+@example(request_=({**INTERACTIONS[3], "view": {"id": "V1", "callback_id": forms.RunForm.id}}, "interaction"))
 @example(request_=({**INTERACTIONS[0], "user": 1.5}, "interaction"))
 @example(request_=({**EVENTS[5], "authorizations": [[]]}, "event"))
 @example(request_=({"type": "event_callback", "event": {"type": "app_mention"}}, "event"))

@@ -24,10 +24,11 @@ from bridge.errors import (
 from bridge.features.agents import layout as agents
 from bridge.features.channels import layout as channels
 from bridge.features.conversations import answers, menu
-from bridge.features.workflows import layout as workflows, run_card
+from bridge.features.workflows import forms, layout as workflows, run_card
 from bridge.project.models import Agent, RunResult, Workflow
 from bridge.slack import parts
 from bridge.slack.blockkit import kit, lists
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import message_text
 from bridge.slack.blockkit.reply import Block, Reply
 from support.tables import each
@@ -107,7 +108,7 @@ NAMED: dict[str, Callable[[str], Reply]] = {
     "session_info without a session": lambda words: notices.session_info(words, None),
     "confirm": lambda words: run_card.confirm(a_workflow(words), "x"),
     "confirmed": lambda words: run_card.confirmed(a_workflow(words)),
-    "offer_form": lambda words: run_card.offer_form(a_workflow(words)),
+    "offer_form": lambda words: forms.run_form(a_workflow(words), Origin()).otherwise,
     "running": lambda words: run_card.running(a_run(words)),
     "failed": lambda words: run_card.failed(
         a_run(words), ServiceRefused("run_workflow", 422, words), timedelta(seconds=1)

@@ -28,10 +28,10 @@ CONFIRMATION = {**CLICK, "actions": [{"action_id": run_card.CONFIRM, "value": '{
 SUBMISSION = {
     "type": "view_submission", "user": PERSON,
     "view": {
-        "id": "V1", "type": "modal", "callback_id": forms.RUN, "private_metadata": '{"channel": "C0GENERAL"}',
+        "id": "V1", "type": "modal", "callback_id": forms.RunForm.id, "private_metadata": '{"channel": "C0GENERAL"}',
         "state": {"values": {
-            "1": {forms.WORKFLOW: {"type": "external_select", "selected_option": {"value": "3"}}},
-            "2": {forms.INPUT: {"type": "plain_text_input", "value": "hello"}},
+            "1": {"workflow": {"type": "external_select", "selected_option": {"value": "3"}}},
+            "2": {"input": {"type": "plain_text_input", "value": "hello"}},
         }},
     },
 }  # fmt: skip
@@ -116,7 +116,7 @@ async def test_a_replayed_event_is_answered_by_the_agent_once(harness: Harness) 
 @pytest.mark.parametrize(
     "payload",
     [
-        {"type": "view_closed", "user": PERSON, "view": {"id": "V1", "type": "modal", "callback_id": forms.RUN}},
+        {"type": "view_closed", "user": PERSON, "view": {"id": "V1", "type": "modal", "callback_id": forms.RunForm.id}},
         {
             "type": "block_suggestion",
             "user": PERSON,

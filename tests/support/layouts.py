@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ClassVar, Final, Literal, get_origin
 
@@ -24,10 +24,12 @@ from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from bridge import ends, engine, errors, features
+from bridge.engine.results import Modal
 from bridge.errors import BadAlert, BridgeError
 from bridge.features.alerts import layout as alerts
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
 from bridge.features.schedules import layout as schedules
+from bridge.features.schedules.forms import QuestionForm, ReportForm, RunForm
 from bridge.features.schedules.kind import SCHEDULES
 from bridge.features.schedules.layout import REPORT, ShownTask
 from bridge.features.schedules.schedule import (
@@ -44,7 +46,7 @@ from bridge.features.standing.layout import A_PAGE
 from bridge.features.statistics.layout import Note, Trend, nothing_yet
 from bridge.features.statistics.numbers import NUMBERS, PARTS, Changes
 from bridge.features.statistics.work import Tally
-from bridge.project.models import Workflow
+from bridge.project.models import Agent, Workflow
 from bridge.slack import blockkit
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin
@@ -60,7 +62,7 @@ class _Everything(frozenset[Any]):
         return True
 
 
-_CARRIED: Final = {"as_meant", "as_text", "id", "input_turn", "key", "turn", "value"}
+_CARRIED: Final = {"as_meant", "as_text", "chosen", "editing", "id", "input_turn", "key", "turn", "value"}
 """Names of arguments that go into a button, and have values of the bridge's own."""
 
 _PAGE: Final = f"{OWN_PAGES}{{id}}"
@@ -105,8 +107,33 @@ def surfaces() -> Iterator[tuple[str, Callable[..., Any]]]:
                 continue
             if path not in bricks and Reply in list(type_hints(function).values())[:-1]:
                 continue  # it only adds to a reply
-            if is_pure or returns(function) in {Reply, View}:
-                yield f"{feature if module in {'layout', 'commands'} else module}.{name}", function
+            called = f"{feature if module in {'layout', 'commands'} else module}.{name}"
+            if returns(function) is Modal:
+                yield from _parts_of(called, function)
+            elif is_pure or returns(function) in {Reply, View}:
+                yield called, function
+    for function in (report_form, question_form, run_form):
+        yield from _parts_of(f"schedules.{function.__name__}", function)
+
+
+def report_form(origin: Origin, zone: str, spec: ReportSpec) -> Modal:
+    return ReportForm.task(origin, zone, None, spec)
+
+
+def question_form(origin: Origin, zone: str, agent: Agent | None, spec: QuestionSpec | None = None) -> Modal:
+    return QuestionForm.task(origin, zone, agent, spec)
+
+
+def run_form(origin: Origin, zone: str, workflow: Workflow | None, spec: RunSpec | None = None) -> Modal:
+    return RunForm.task(origin, zone, workflow, spec)
+
+
+def _parts_of(name: str, function: Callable[..., Modal]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield what opens a form as two layouts: the form, and the offer of it if it's too late."""
+    for called, part, kind in ((name, "view", View), (f"{name} offered", "otherwise", Reply)):
+        layout = wraps(function)(lambda *args, part=part, **named: getattr(function(*args, **named), part))
+        layout.__annotations__ = {**function.__annotations__, "return": kind}
+        yield called, layout
 
 
 def _constant(shown: Reply) -> Callable[[], Reply]:

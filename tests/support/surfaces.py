@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_bolt.response import BoltResponse
 
-from bridge.engine.results import Form, Outcome, Result
+from bridge.engine.results import Modal, Outcome, Result
 from bridge.errors import NotAllowed
 from bridge.inbound import Notice
 from bridge.json_reader import Json
@@ -162,7 +162,7 @@ async def _describe(handled: Awaitable[Result]) -> str:
         result = await handled
     except NotAllowed as exc:
         return f"may not: {exc.reason}"
-    if isinstance(result, Form):
+    if isinstance(result, Modal):
         return "gets the form"
     return OUTCOMES.get(result.what, "is answered") if isinstance(result, Outcome) else "is answered"
 

@@ -8,7 +8,7 @@ import pytest
 from redis.asyncio import Redis
 
 from bridge.errors import StoreUnavailable
-from bridge.features.channels.forms import ANSWERS, settings_form
+from bridge.features.channels.forms import settings_form
 from bridge.features.channels.settings import NOTHING_SET, AppRule, Channels, ChannelSettings
 from bridge.playground.emulator.sample import RANDOM
 from bridge.queue.cached_hash import CachedHash
@@ -114,7 +114,7 @@ async def test_the_last_known_settings_apply_while_redis_is_down(store: Store) -
 
 
 def test_a_setting_of_another_release_leaves_its_menu_empty() -> None:
-    view = settings_form(Origin(channel=CHANNEL), "#general", None, answers="sometimes", replies="all", is_direct=False)
+    form = settings_form(Origin(channel=CHANNEL), "#general", None, answers="sometimes", replies="all", is_direct=False)
 
-    (answers,) = [block["element"] for block in view["blocks"] if block.get("block_id") == ANSWERS]
+    (answers,) = [block["element"] for block in form.view["blocks"] if block.get("block_id") == "answers"]
     assert "initial_option" not in answers

@@ -476,7 +476,7 @@ def test_cut_node_results_are_attached_whole() -> None:
     ],
 )
 def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], expected: object) -> None:
-    assert forms.read_run_form(values) == expected
+    assert forms.RunForm.read(values) == expected
 
 
 @each(
@@ -491,7 +491,7 @@ def test_a_submitted_form_becomes_a_request_or_errors(values: dict[str, str], ex
     ],
 )
 def test_the_run_form_says_what_its_input_is_read_as(typed: str, hint: str) -> None:
-    view = forms.run_form(workflow(3), modals.Origin(channel="C1"), typed=typed)
+    view = forms.run_form(workflow(3), modals.Origin(channel="C1"), typed=typed).view
 
     fields = {block["block_id"]: block for block in view["blocks"]}
     assert fields["input"]["hint"]["text"].endswith(hint)
@@ -501,7 +501,7 @@ def test_the_run_form_says_what_its_input_is_read_as(typed: str, hint: str) -> N
 
 @each("typed", ["NaN", "[Infinity]", "1e999", '"\\ud800"', "9" * 5000, "[" * 100_000])
 def test_json_that_could_not_be_sent_is_an_error_of_its_field(typed: str) -> None:
-    problems = forms.read_run_form({"workflow": "3", "kind": "json", "input": typed})
+    problems = forms.RunForm.read({"workflow": "3", "kind": "json", "input": typed})
 
     assert isinstance(problems, modals.FormErrors)
     assert list(problems.by_block) == ["input"]
@@ -520,7 +520,7 @@ def test_form_values_are_read_by_field() -> None:
 def test_a_form_carries_where_it_was_opened() -> None:
     origin = modals.Origin(channel="C1", thread_ts="1.2", response_url="https://hooks.example/x", is_sure=True)
 
-    view = forms.run_form(workflow(3, "x" * 200, is_active=False), origin)
+    view = forms.run_form(workflow(3, "x" * 200, is_active=False), origin).view
 
     assert modals.Origin.parse(view["private_metadata"]) == origin
     assert modals.Origin.parse("of another release") == modals.Origin()

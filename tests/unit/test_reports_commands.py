@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from bridge.engine.forms import Values
 from bridge.features.registry import features
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.kind import SCHEDULES
@@ -27,7 +28,7 @@ FORM = {
 
 
 def test_the_form_writes_the_text_of_the_command() -> None:
-    assert forms.form_words(FORM) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
+    assert forms.report_words(Values(FORM)) == "every Tuesday 17:30 America/New_York --compare 7d --only runs,tags"
 
 
 @each(
@@ -47,7 +48,7 @@ def test_the_form_writes_the_text_of_the_command() -> None:
     ],
 )
 def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, Any], field: str | None) -> None:
-    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=forms.FORM, values=FORM | changes)
+    sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=forms.ReportForm.id, values=FORM | changes)
 
     assert list(features.problems_of(sent)) == ([field] if field else [])
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from bridge.door.listeners.interactions import parse_shortcut, parse_submission
+from bridge.engine.forms import Form
 from bridge.features.agents import asking
 from bridge.features.channels import forms
+from bridge.features.registry import features
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from support.sample_posts import US
 from support.tables import each
@@ -22,6 +24,16 @@ def test_a_form_of_another_release_has_no_channel() -> None:
     assert Origin.parse('{"channel": 3}') == Origin()
 
 
+@each("value", ["", " ", "x", "9" * 5000])
+@each("form", [known.form for feature in features.features for known in feature.forms.values()])
+def test_errors_of_any_form_are_at_its_fields(form: type[Form], value: str) -> None:
+    names = {field.name for field in form.fields.values()}
+
+    for values in (dict.fromkeys(names, value), dict.fromkeys(names), {"of another version": value}):
+        read = form.read(values)
+        assert not isinstance(read, FormErrors) or read.by_block.keys() <= names
+
+
 @each(
     ("values", "wrong"),
     [
@@ -32,7 +44,7 @@ def test_a_form_of_another_release_has_no_channel() -> None:
     ],
 )
 def test_an_invalid_value_in_the_form_is_shown_under_its_field(values: dict[str, str], wrong: set[str]) -> None:
-    read = asking.read_ask_form(values)
+    read = asking.AskForm.read(values)
 
     assert (set(read.by_block) if isinstance(read, FormErrors) else set()) == wrong
 
@@ -53,4 +65,4 @@ def test_an_invalid_value_in_the_form_is_shown_under_its_field(values: dict[str,
     ],
 )
 def test_a_channels_settings_are_read_from_the_form(values: dict[str, str], filled: forms.Filled | FormErrors) -> None:
-    assert forms.read_settings_form(values) == filled
+    assert forms.SettingsForm.read(values) == filled

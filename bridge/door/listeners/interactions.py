@@ -21,7 +21,7 @@ from bridge.door.listeners.app import IN_TIME, Intake
 from bridge.ends import notices
 from bridge.ends.decisions import not_written
 from bridge.engine.destination import Destination
-from bridge.engine.feature import MenuQuery
+from bridge.engine.forms import MenuQuery
 from bridge.engine.projects import ServedProjects, chosen_by
 from bridge.errors import BridgeError, SlackError
 from bridge.features.registry import features

@@ -6,38 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bridge.engine.forms import ChannelMenu, Choice, Form, Text, Values, needed
+from bridge.engine.results import Modal
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
-from bridge.features.buttons import (
-    ID,
-    agent_field,
-    ask_button,
-)
+from bridge.features.buttons import OPEN_ASK, agent_menu
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import (
-    ONLY_THE_FIRST,
-    OPEN_THE_FORM,
-    FormErrors,
-    Origin,
-    channel_menu,
-    modal,
-    text_input,
-)
-from bridge.slack.blockkit.reply import Audience, Reply, View
+from bridge.slack.blockkit.modals import ONLY_THE_FIRST, Origin
+from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import Place
 
 ASK_AN_AGENT: Final = "Ask an agent"
-
-ASK: Final = "ask"
-"""The form's callback_id."""
-
-AGENT: Final = "agent"
-MESSAGE: Final = "message"
-ABOUT: Final = "about"
-WHERE: Final = "where"
-
-_IN_THREAD: Final = "thread"
-_DIRECT: Final = "direct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,51 +28,56 @@ class AgentQuestion:
     about: str
 
 
-def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None, message: str = "") -> View:
-    """Return the form that starts a conversation, with *message* filled in.
+def _about_hint(about: str | None) -> str:
+    if about and len(about) > kit.PLAIN_TEXT_INPUT:
+        return ONLY_THE_FIRST
+    return "The agent gets this as a quotation, with earlier messages from the same thread."
+
+
+class AskForm(Form):
+    """The form that starts a conversation."""
+
+    id, title, submit, opener = "ask", ASK_AN_AGENT, "Ask", OPEN_ASK
+
+    agent = agent_menu(act="ask")
+    message = Text("Your question", check=needed("Enter your question."))
+    about = Text("About this message", is_optional=True, hint=_about_hint)
+    where = ChannelMenu("Ask in", hint="")
+
+    @classmethod
+    def _read(cls, values: Values) -> AgentQuestion:
+        return AgentQuestion(int(values["agent"]), values["message"].strip(), values["about"].strip())
+
+    @classmethod
+    def place(cls, values: Mapping[str, Any], origin: Origin) -> Place:
+        """Return where the question is asked."""
+        match str(values.get("where") or ""):
+            case "":
+                return Place(origin.chosen or origin.channel)
+            case "thread":
+                return Place(origin.channel, origin.thread_ts)
+            case "direct":
+                return Place(origin.direct)
+            case where:
+                return Place(where)
+
+
+def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None, message: str = "") -> Modal:
+    """Open the form that starts a conversation, with *message* filled in.
 
     *about* is the text of the message whose shortcut was used.
     """
-    fields = [
-        agent_field(agent),
-        kit.input_block(MESSAGE, "Your question", text_input(MESSAGE, message)),
-    ]
-    if about is not None:
-        hint = "The agent gets this as a quotation, with earlier messages from the same thread."
-        if len(about) > kit.PLAIN_TEXT_INPUT:
-            hint = ONLY_THE_FIRST
-        element = text_input(ABOUT, about)
-        fields.append(kit.input_block(ABOUT, "About this message", element, hint=hint, optional=True))
-    menu = channel_menu(WHERE, origin.direct or origin.channel)
+    where: str | Choice = origin.direct or origin.channel
     if origin.thread_ts:
-        choices = [kit.option("The message's thread, visible to everyone there", _IN_THREAD)]
-        if origin.direct and origin.direct != origin.channel:
-            choices.append(kit.option("Your direct messages with me, visible only to you", _DIRECT))
-        menu = kit.select(WHERE, "Choose a place", choices, choices[0])
-    fields.append(kit.input_block(WHERE, "Ask in", menu))
-    return modal(ASK, ASK_AN_AGENT, "Ask", fields, origin)
-
-
-def read_ask_form(values: Mapping[str, Any]) -> AgentQuestion | FormErrors:
-    """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
-    agent, message, about = (str(values.get(name) or "").strip() for name in (AGENT, MESSAGE, ABOUT))
-    errors = {} if ID.fullmatch(agent) else {AGENT: "Choose an agent from the list."}
-    if not message:
-        errors[MESSAGE] = "Enter your question."
-    return FormErrors(errors) if errors else AgentQuestion(int(agent), message, about)
-
-
-def place_of_question(values: Mapping[str, Any], origin: Origin) -> Place:
-    """Return where the form's result is shown."""
-    match str(values.get(WHERE) or ""):
-        case "":
-            return Place(origin.chosen or origin.channel)
-        case where if where == _IN_THREAD:
-            return Place(origin.channel, origin.thread_ts)
-        case where if where == _DIRECT:
-            return Place(origin.direct)
-        case where:
-            return Place(where)
+        places = {"thread": "The message's thread, visible to everyone there"}
+        if origin.direct not in {"", origin.channel}:
+            places["direct"] = "Your direct messages with me, visible only to you"
+        where = Choice("Ask in", places, "Choose a place", initial="thread", name="where")
+    without = ["about"] if about is None else []
+    blocks = AskForm.blocks(without=without, agent=agent, message=message, about=about, where=where)
+    text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
+    value, name = (str(agent.id), agent.name) if agent else ("", "")
+    return AskForm.opened(origin, blocks, text, value, about=name)
 
 
 def question_text(question: AgentQuestion, author: str) -> str:
@@ -113,9 +97,3 @@ def question_shown(agent: Agent, question: AgentQuestion, asked_by: str, author:
         blocks += [kit.context(by), kit.rich(kit.quotation(kit.cut(kit.clean(question.about), kit.CODE_TEXT)))]
     blocks.append(kit.context(ASKED_SMALL.format(asked=asked)))
     return kit.reply(f"{asked}: {question.message}", *blocks, audience=Audience.CHANNEL)
-
-
-def offer_ask_form(agent: Agent | None = None) -> Reply:
-    """Offer the form with a button, for when it couldn't be opened."""
-    text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"
-    return kit.ask(text, ask_button(agent, OPEN_THE_FORM))

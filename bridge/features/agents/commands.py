@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.results import Done, Form, NewThread, Outcome, Result, TryLater, shown
+from bridge.engine.feature import Feature
+from bridge.engine.results import Done, Modal, NewThread, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import SlackError, SlackRefused
 from bridge.features.agents import asking, layout
 from bridge.features.agents.handles import HANDLES, Handle, HandleTaken, read_handle
-from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, agent_options, ask_button, id_of
+from bridge.features.buttons import ASK_ABOUT, OPEN_ASK, ask_button, id_of
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_by_id, find_agent, origin_of
 from bridge.ids import ThreadKey
@@ -27,7 +27,7 @@ from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
-from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.blockkit.reply import Reply
 from bridge.slack.payloads import mapping, text
 from bridge.slack.scopes import USER_GROUPS
 
@@ -58,11 +58,10 @@ async def show_agent(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     return layout.agent_card(agent, detail, url, project, face=face, handle=handle, may_ask=may_ask)
 
 
-async def _form(_deps: Deps, turn: Turn, agent: Agent | None, message: str | None) -> Form:
+async def _form(_deps: Deps, turn: Turn, agent: Agent | None, message: str | None) -> Modal:
     """Open the form to ask an agent, with what's known filled in."""
     here = Origin(channel=turn.channel, response_url=turn.response_url)
-    view = asking.ask_form(agent, here, message=message or "")
-    return Form(view, otherwise=asking.offer_ask_form(agent))
+    return asking.ask_form(agent, here, message=message or "")
 
 
 @agents.command("/agents chat [agent] [message]", form=ask_button(None, "Ask an agent…"), offered=True, opens=_form)
@@ -171,7 +170,7 @@ async def turn_page(deps: Deps, turn: Turn, click: Click) -> Result:
 async def ask_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form that starts a conversation, with the button's agent chosen."""
     agent = await find_agent(turn, id_of(click.value)) if click.value else None
-    return Form(asking.ask_form(agent, await origin_of(deps, turn)), otherwise=asking.offer_ask_form(agent))
+    return asking.ask_form(agent, await origin_of(deps, turn))
 
 
 @agents.button(ASK_ABOUT, label="button: Ask an agent about this")
@@ -179,10 +178,10 @@ async def ask_about_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open the form to ask an agent about the text of the button's message, in its thread."""
     where = {"thread_ts": click.thread_ts or click.message_ts, "message_ts": click.message_ts}
     origin = (await origin_of(deps, turn)).model_copy(update={} if click.is_ephemeral else where)
-    return Form(asking.ask_form(None, origin, about=click.value), otherwise=asking.offer_ask_form())
+    return asking.ask_form(None, origin, about=click.value)
 
 
-@agents.form(asking.ASK, label="form: Ask an agent", reader=asking.read_ask_form, place=asking.place_of_question)
+@agents.form(asking.AskForm)
 async def question_sent(deps: Deps, turn: Turn, submission: Submission, question: asking.AgentQuestion) -> Result:
     """Ask in a new thread, or in the thread of the message the question is about."""
     origin, chosen = Origin.parse(submission.private_metadata), question.agent
@@ -206,7 +205,7 @@ async def question_sent(deps: Deps, turn: Turn, submission: Submission, question
 )
 async def ask_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:  # noqa: ARG001 - every shortcut gets it
     """Open the form to ask an agent."""
-    return Form(asking.ask_form(None, await origin_of(deps, turn)), otherwise=asking.offer_ask_form())
+    return asking.ask_form(None, await origin_of(deps, turn))
 
 
 @agents.shortcut(
@@ -227,7 +226,7 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
         "thread_ts": shortcut.thread_ts, "author": shortcut.author, "message_ts": shortcut.message_ts, "files": files,
     }  # fmt: skip
     origin = (await origin_of(deps, turn)).model_copy(update=where)
-    return Form(asking.ask_form(None, origin, about=about), otherwise=asking.offer_ask_form())
+    return asking.ask_form(None, origin, about=about)
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
@@ -250,10 +249,3 @@ def _thread_started(
     """Post *root*, and queue *message* below it like a typed one, with Slack's escapes."""
     new = NewThread(agent=agent.id, text=escape(message), parts=parts, thread_ts=thread_ts)
     return Outcome(what="thread started", reply=root, mark="bridge_root", after=(new,))
-
-
-@agents.options(asking.AGENT, form=asking.ASK, act="ask")
-async def agents_to_ask(menu: MenuQuery) -> list[Block]:
-    """Return options for the agents that match."""
-    found = await menu.catalog.candidates("agent", menu.text)
-    return agent_options(found, menu.text, faces=menu.faces(found))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from pydantic import ValidationError
 
-from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.results import Done, Form, HomeChanged, Outcome, Result, TryLater, shown
+from bridge.engine.feature import Feature
+from bridge.engine.results import Done, HomeChanged, Modal, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
@@ -21,7 +20,7 @@ from bridge.features.alerts.evaluating import check_owners, evaluate_all, look
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge, PostedAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
-from bridge.features.buttons import ALERT_FORM, ID, agent_options, workflow_options
+from bridge.features.buttons import ALERT_FORM, ID
 from bridge.features.deps import Deps
 from bridge.features.episodes.telling import tell, unless_posted
 from bridge.features.lookups import before_each_run, workflow_by_id
@@ -38,9 +37,8 @@ from bridge.queue.keys import milliseconds
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block
 
 MARK: Final = "bridge_alert"
 _EDITS: Final = "edits"
@@ -60,7 +58,7 @@ alerts.outcomes |= {
 }
 
 
-async def _form(deps: Deps, turn: Turn, _typed: str | None) -> Form:
+async def _form(deps: Deps, turn: Turn, _typed: str | None) -> Modal:
     """Open the form that asks what to watch."""
     await deps.policy.require(turn.asked("alert"))
     return await ALERTS.form(deps, turn, None)
@@ -87,45 +85,15 @@ async def list_alerts(deps: Deps, turn: Turn) -> Result:
     return shown(await listed(ALERTS, deps, turn))
 
 
-@alerts.form(forms.CHOOSE, label="form: What to watch", reader=forms.read_choice)
-async def what_sent(_deps: Deps, _turn: Turn, submission: Submission, _read: object) -> Result:
-    """Refuse a choice that the next form didn't follow, which Slack never sends."""
-    raise ControlNotUnderstood(submission.form)
-
-
-@alerts.form(forms.WORDS, label="form: Set up an alert", reader=partial(forms.read, forms.IN_WORDS))
+@alerts.form(forms.ChooseForm, *forms.WATCHES.values())
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: TypedAlert) -> Result:
     """Show the preview of the alert described in the form."""
     await deps.policy.require(turn.asked("alert"))
-    chosen = str(submission.values.get(forms.RUN) or "")
+    chosen = str(submission.values.get("run") or "")
     workflow = await workflow_by_id(turn, int(chosen)) if ID.fullmatch(chosen) else None
-    channel = str(submission.values.get(forms.CHANNEL) or turn.channel)
+    channel = str(submission.values.get(CHANNEL) or turn.channel)
     editing = Origin.parse(submission.private_metadata).editing
     return await _preview(deps, turn, wanted, channel, workflow=workflow, editing=editing)
-
-
-@alerts.options(forms.RUN, form=forms.WORDS, act="run")
-async def workflows_to_run(menu: MenuQuery) -> list[Block]:
-    """Return options for the workflows that match."""
-    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
-
-
-async def agents_to_watch(menu: MenuQuery) -> list[Block]:
-    """Return options for the agents that match."""
-    found = await menu.catalog.candidates("agent", menu.text)
-    return agent_options(found, menu.text, faces=menu.faces(found))
-
-
-async def workflows_to_watch(menu: MenuQuery) -> list[Block]:
-    """Return options for the workflows that match."""
-    return await workflows_to_run(menu)
-
-
-for _watch in forms.WATCHES:
-    alerts.form(_watch.form, label="form: Set up an alert", reader=partial(forms.read, _watch))(form_sent)
-    alerts.options(forms.RUN, form=_watch.form, act="run")(workflows_to_run)
-    alerts.options(forms.WORKFLOW, form=_watch.form)(workflows_to_watch)
-    alerts.options(forms.AGENT, form=_watch.form)(agents_to_watch)
 
 
 async def _preview(

@@ -5,186 +5,160 @@ What is filled in becomes the words of the command, which `bridge.features.alert
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Final
 
 from bridge.ends.failures import sentence
+from bridge.engine.forms import ChannelMenu, Choice, Form, Menu, Radio, Text, Values
+from bridge.engine.results import Modal
 from bridge.errors import BadAlert
 from bridge.features.alerts.conditions import TypedAlert, read_alert
-from bridge.features.buttons import ID, agent_field
+from bridge.features.buttons import ALERT_FORM, ID, agent_menu, workflow_option, workflows_to_choose
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import FormErrors, NextForm, Origin, channel_menu, modal
-from bridge.slack.blockkit.reply import Block, View
-
-WORDS: Final = "alert"
-CHOOSE: Final = "alert:what"
-"""The forms' callback_ids; those of the others are ``alert:<name>``."""
-
-WHAT: Final = "what"
-CONDITION: Final = "condition"
-RUN: Final = "run"
-CHANNEL: Final = "channel"
-WORKFLOW: Final = "workflow"
-AGENT: Final = "agent"
+from bridge.slack.blockkit.modals import FormErrors, NextForm, Origin
 
 _EXAMPLES: Final = ("runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s")
-_THAN: Final = {"<": "Fewer than", ">": "More than"}
-_SPANS: Final = {"1h": "An hour", "24h": "A day", "7d": "A week"}
-_ENDS: Final = {"p95": "It takes too long", "fails": "It fails"}
 _LONGEST: Final = 300
 _SHORT: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Something that an alert may be about: its *label*, its *fields*, and their values in *words*.
+class _AlertForm(Form):
+    """What the forms of all alerts share. Their errors are shown below the field *at*."""
 
-    An error is shown below the field *at*.
-    """
+    title, submit, opener = "Set up an alert", "Preview", ALERT_FORM
+    watches: ClassVar[str]
+    at: ClassVar[str]
 
-    name: str
-    label: str
-    at: str
-    fields: Callable[[], Sequence[Block]]
-    words: Callable[[Mapping[str, str]], str]
+    channel = ChannelMenu(with_direct=False)
+    run = Menu(
+        "Then run", "Choose a workflow", workflows_to_choose, workflow_option, act="run", is_optional=True,
+        hint="It runs once each time, on your behalf.",
+    )  # fmt: skip
 
-    @property
-    def form(self) -> str:
-        """The form's callback_id."""
-        return f"{WORDS}:{self.name}"
+    @classmethod
+    def alert(cls, origin: Origin, channel: str = "", **filled_in: str) -> Modal:
+        """Open the form, for a *channel* if that isn't where it's opened."""
+        where = channel or origin.channel
+        blocks = cls.blocks(channel=where if kit.is_channel(where) else "", **filled_in)
+        return cls.opened(origin, blocks, title="Edit alert" if origin.editing else "")
 
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        """Return the form's fields as the text of the command."""
+        raise NotImplementedError
 
-def _text(name: str, label: str, example: str, *, hint: str = "", filled_in: str = "") -> Block:
-    element: Block = {
-        "type": "plain_text_input",
-        "action_id": name,
-        "max_length": _LONGEST if name == CONDITION else _SHORT,
-    }
-    filled = {"initial_value": filled_in} if filled_in else {"placeholder": kit.plain(example, kit.PLACEHOLDER)}
-    return kit.input_block(name, label, element | filled, hint=hint)
-
-
-def _choice(name: str, label: str, choices: Mapping[str, str], first: str) -> Block:
-    options = {value: kit.option(text, value) for value, text in choices.items()}
-    return kit.input_block(name, label, kit.select(name, "Choose", list(options.values()), options[first]))
-
-
-def _condition(typed: str = "") -> Sequence[Block]:
-    hint = f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}."
-    return [
-        _text(
-            CONDITION,
-            "Alert when",
-            _EXAMPLES[0],
-            hint=hint,
-            filled_in=kit.one_line(typed, _LONGEST) if typed.strip() else "",
-        )
-    ]
+    @classmethod
+    def _read(cls, values: Values) -> TypedAlert | FormErrors:
+        try:
+            return replace(read_alert(cls._words(values)), channel="")  # its channel is the chosen one
+        except BadAlert as exc:
+            return FormErrors({cls.at: sentence(exc)})
 
 
-def _of_workflow() -> Sequence[Block]:
-    menu = kit.external_select(WORKFLOW, "Any workflow")
-    return [kit.input_block(WORKFLOW, "Workflow", menu, hint="Leave it out for any.", optional=True)]
+def _typed(values: Values, name: str) -> str:
+    return values[name].strip() or "?"
 
 
-def _of_runs() -> Sequence[Block]:
-    return [
-        _choice("than", "Alert at", _THAN, "<"),
-        _text("count", "Runs", "1", hint="A number, or a multiple of what's usual, such as 3x usual."),
-        _choice("span", "Within", _SPANS, "24h"),
-    ]
+class _WorkflowFails(_AlertForm):
+    id, watches, at = "alert:fails", "A workflow fails, or any", "workflow"
+
+    workflow = Menu(
+        "Workflow", "Any workflow", workflows_to_choose, workflow_option, hint="Leave it out for any.", is_optional=True
+    )
+
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        chosen = values["workflow"]
+        return f"workflow {chosen} fails" if ID.fullmatch(chosen) else "failed runs > 0"
 
 
-def _of_answers() -> Sequence[Block]:
-    hint = "What one in twenty answers may take; only if it takes too long."
-    return [
-        agent_field(None),
-        _choice("how", "Alert when", _ENDS, "p95"),
-        _text("seconds", "Seconds", "60", hint=hint, filled_in="60"),
-    ]
+class _Runs(_AlertForm):
+    id, watches, at = "alert:runs", "Too few or too many runs", "count"
+
+    than = Choice("Alert at", {"<": "Fewer than", ">": "More than"}, initial="<")
+    count = Text("Runs", example="1", longest=_SHORT, hint="A number, or a multiple of what's usual, such as 3x usual.")
+    span = Choice("Within", {"1h": "An hour", "24h": "A day", "7d": "A week"}, initial="24h")
+
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        return f"runs {values['than'] or '<'} {_typed(values, 'count')} in {values['span'] or '24h'}"
 
 
-def _number(values: Mapping[str, str], name: str) -> str:
-    return str(values.get(name) or "").strip() or "?"
+class _Answers(_AlertForm):
+    id, watches, at = "alert:answers", "Slow or failing answers", "seconds"
+
+    agent = agent_menu()
+    how = Choice("Alert when", {"p95": "It takes too long", "fails": "It fails"}, initial="p95")
+    seconds = Text(
+        "Seconds", initial="60", longest=_SHORT, hint="What one in twenty answers may take; only if it takes too long."
+    )
+
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        agent = f"agent {_typed(values, 'agent')}"
+        return f"{agent} fails" if values["how"] == "fails" else f"{agent} p95 > {_typed(values, 'seconds')}s"
 
 
-def _answers_in_words(values: Mapping[str, str]) -> str:
-    agent = f"agent {_number(values, AGENT)}"
-    return f"{agent} fails" if values.get("how") == "fails" else f"{agent} p95 > {_number(values, 'seconds')}s"
+class _ServiceDown(_AlertForm):
+    id, watches, at = "alert:down", "The project service is down", "minutes"
+
+    minutes = Text("For how many minutes", initial="5", longest=_SHORT)
+
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        return f"service down {_typed(values, 'minutes')}m"
 
 
-def _share_in_words(values: Mapping[str, str]) -> str:
-    category = _number(values, "category").replace('"', " ")
-    return f'category "{category}" > {_number(values, "percent")}%'
+class _Share(_AlertForm):
+    id, watches, at = "alert:share", "A category's share", "percent"
+
+    category = Text("Category", example="billing", longest=_SHORT)
+    percent = Text("More than how many percent", example="40", longest=_SHORT)
+
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        category = _typed(values, "category").replace('"', " ")
+        return f'category "{category}" > {_typed(values, "percent")}%'
 
 
-def _workflow_in_words(values: Mapping[str, str]) -> str:
-    chosen = str(values.get(WORKFLOW) or "")
-    return f"workflow {chosen} fails" if ID.fullmatch(chosen) else "failed runs > 0"
+class _InWords(_AlertForm):
+    id, watches, at = "alert", "Something else, in words", "condition"
+
+    condition = Text(
+        "Alert when", example=_EXAMPLES[0], longest=_LONGEST,
+        hint=f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}.",
+    )  # fmt: skip
+
+    @classmethod
+    def _words(cls, values: Values) -> str:
+        return values["condition"]
 
 
-WATCHES: Final = (
-    Watch("fails", "A workflow fails, or any", WORKFLOW, _of_workflow, _workflow_in_words),
-    Watch(
-        "runs", "Too few or too many runs", "count", _of_runs,
-        lambda values: f"runs {values.get('than') or '<'} {_number(values, 'count')} in {values.get('span') or '24h'}",
-    ),
-    Watch("answers", "Slow or failing answers", "seconds", _of_answers, _answers_in_words),
-    Watch(
-        "down", "The project service is down", "minutes",
-        lambda: [_text("minutes", "For how many minutes", "5", filled_in="5")],
-        lambda values: f"service down {_number(values, 'minutes')}m",
-    ),
-    Watch(
-        "share", "A category's share", "percent",
-        lambda: [_text("category", "Category", "billing"), _text("percent", "More than how many percent", "40")],
-        _share_in_words,
-    ),
-)  # fmt: skip
-IN_WORDS: Final = Watch(
-    "", "Something else, in words", CONDITION, _condition, lambda values: str(values.get(CONDITION) or "")
-)
+WATCHES: Final[Mapping[str, type[_AlertForm]]] = {
+    "fails": _WorkflowFails, "runs": _Runs, "answers": _Answers, "down": _ServiceDown, "share": _Share,
+    "words": _InWords,
+}  # fmt: skip
 
 
-def choose(origin: Origin) -> View:
-    """Return the form that asks what to watch."""
-    options = [kit.option(watch.label, watch.name or "words") for watch in (*WATCHES, IN_WORDS)]
-    radio: Block = {"type": "radio_buttons", "action_id": WHAT, "options": options}
-    return modal(CHOOSE, "Set up an alert", "Next", [kit.input_block(WHAT, "What should I watch?", radio)], origin)
+class ChooseForm(Form):
+    """The form that asks what to watch."""
+
+    id, title, submit, opener, label = "alert:what", "Set up an alert", "Next", ALERT_FORM, "form: What to watch"
+
+    what = Radio("What should I watch?", {name: form.watches for name, form in WATCHES.items()})
+
+    @classmethod
+    def _read(cls, values: Values) -> NextForm | FormErrors:
+        chosen = WATCHES.get(values["what"])
+        return NextForm(lambda origin: chosen.alert(origin).view) if chosen else FormErrors({"what": "Choose one."})
 
 
-def read_choice(values: Mapping[str, Any]) -> NextForm | FormErrors:
-    """Return the form that asks what the chosen thing needs."""
-    chosen = next((watch for watch in WATCHES if watch.name == values.get(WHAT)), None)
-    if chosen is None and values.get(WHAT) != "words":
-        return FormErrors({WHAT: "Choose one."})
-    return NextForm(partial(_form, chosen.form, chosen.fields()) if chosen else in_words)
+def choose(origin: Origin) -> Modal:
+    """Open the form that asks what to watch."""
+    return ChooseForm.opened(origin, ChooseForm.blocks())
 
 
-def in_words(origin: Origin, typed: str = "", channel: str = "") -> View:
-    """Return the form for an alert in words, as *typed*, in a *channel* if that isn't where it's opened."""
-    return _form(WORDS, _condition(typed), origin, channel)
-
-
-def _form(form: str, fields: Sequence[Block], origin: Origin, channel: str = "") -> View:
-    where = channel or origin.channel
-    channels = channel_menu(CHANNEL, where if kit.is_channel(where) else "", with_direct=False)
-    runs = kit.external_select(RUN, "Choose a workflow")
-    blocks = [
-        *fields,
-        kit.input_block(CHANNEL, "Channel", channels, hint="I need to be a member of that channel."),
-        kit.input_block(RUN, "Then run", runs, hint="It runs once each time, on your behalf.", optional=True),
-    ]
-    return modal(form, "Edit alert" if origin.editing else "Set up an alert", "Preview", blocks, origin)
-
-
-def read(watch: Watch, values: Mapping[str, Any]) -> TypedAlert | FormErrors:
-    """Parse a form; an error is shown under its field, and its channel is the chosen one."""
-    if watch.form == f"{WORDS}:answers" and not ID.fullmatch(str(values.get(AGENT) or "")):
-        return FormErrors({AGENT: "Choose an agent from the list."})
-    try:
-        return replace(read_alert(watch.words(values)), channel="")
-    except BadAlert as exc:
-        return FormErrors({watch.at: sentence(exc)})
+def in_words(origin: Origin, typed: str = "", channel: str = "") -> Modal:
+    """Open the form for an alert in words, as *typed*, in a *channel* if that isn't where it's opened."""
+    return _InWords.alert(origin, channel, condition=kit.one_line(typed, _LONGEST) if typed.strip() else "")

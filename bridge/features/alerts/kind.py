@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from bridge.engine.results import Form
+from bridge.engine.results import Modal
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert
 from bridge.features import lookups
@@ -13,7 +13,6 @@ from bridge.features.alerts import forms, layout
 from bridge.features.alerts.alert import UNREADABLE, AlertSpec, StoredAlert
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.store import AlertStore
-from bridge.features.buttons import ALERT_FORM
 from bridge.features.deps import Deps
 from bridge.features.standing import kind
 from bridge.features.standing.kind import Kind, ListRow, ShownThing
@@ -21,7 +20,6 @@ from bridge.features.standing.store import Spec
 from bridge.inbound import Starter
 from bridge.policy.rules import Asked
 from bridge.queue.events import named
-from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block
 
 
@@ -61,14 +59,13 @@ class Alerts(Kind[StoredAlert]):
         except BadAlert:
             raise ValueError("condition can't be understood: use one such as runs < 1 in 24h") from None
 
-    async def form(self, deps: Deps, turn: Turn, record: StoredAlert | None, typed: str = "") -> Form:
+    async def form(self, deps: Deps, turn: Turn, record: StoredAlert | None, typed: str = "") -> Modal:
         """Open the form, with an alert as *typed*, or a stored one that it changes; else ask what to watch."""
         origin, channel = lookups.opened_here(turn), ""
         if record is not None:
             origin, channel = await lookups.origin_of(deps, turn, editing=record.id), record.spec.channel
             typed = layout.typed_words(record.spec)
-        view = forms.in_words(origin, typed, channel) if typed else forms.choose(origin)
-        return Form(view, otherwise=layout.offer_form())
+        return forms.in_words(origin, typed, channel) if typed else forms.choose(origin)
 
     def row(self, shown: ShownThing[StoredAlert], value: str, deps: Deps) -> ListRow:
         return layout.row(shown, value, deps.now())
@@ -78,7 +75,7 @@ class Alerts(Kind[StoredAlert]):
 
     async def forms(self, deps: Deps, turn: Turn) -> Sequence[Block]:
         may_add = await deps.policy.may(turn.asked("alert"))
-        return [kit.button("Set up an alert…", ALERT_FORM, "-")] if may_add else []
+        return [forms.ChooseForm.button()] if may_add else []
 
 
 ALERTS: Final = Alerts()

@@ -13,7 +13,7 @@ from bridge.features.episodes.episode import UNTIL_IT_RECOVERS
 from bridge.features.standing import layout as standing
 from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_because
 from bridge.slack.blockkit import charts, kit
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
+from bridge.slack.blockkit.modals import OPEN_THE_FORM
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 SAVE: Final = "alert:save"
@@ -240,8 +240,3 @@ def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
         return kit.reply(f"Snoozed until it recovers: {called}.")
     said = f"Snoozed: {called}."
     return kit.reply(said, kit.section(said), kit.trusted_context("Until {until} (your time)", until=until))
-
-
-def offer_form() -> Reply:
-    """Offer the form with a button, for when it couldn't be opened."""
-    return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, ALERT_FORM, "-"))

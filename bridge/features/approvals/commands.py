@@ -8,7 +8,7 @@ from typing import Final
 
 from bridge.engine.feature import Feature, Slot
 from bridge.engine.home import Need, Reads
-from bridge.engine.results import Done, Form, Outcome, Result, TryLater, shown
+from bridge.engine.results import Done, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
@@ -119,11 +119,10 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
     choices = [one for one, is_offered in offered.items() if is_offered]
     origin = await origin_of(deps, turn, editing=layout.Pressed.of(stored))
     link = await deps.approvals.link_for(deps, stored, turn.user)
-    form = layout.review_form(await deps.approvals.shown(deps, stored), link, choices, origin)
-    return Form(form, otherwise=layout.offer_review(stored))
+    return layout.review_form(await deps.approvals.shown(deps, stored), link, choices, origin)
 
 
-@approvals.form(layout.REVIEW_FORM, label="form: Review a request", reader=layout.read_review)
+@approvals.form(layout.ReviewForm)
 async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[What, str]) -> Result:
     """Decide about the request that the form shows."""
     stored = await _of_button(deps, Origin.parse(submission.private_metadata).editing)
@@ -153,10 +152,10 @@ async def deny(deps: Deps, turn: Turn, click: Click) -> Result:
         return over
     await _check_approver(deps, stored, turn.user)
     origin = await origin_of(deps, turn, editing=stored.id, thread_ts=click.thread_ts)
-    return Form(layout.denial_form(stored, origin), otherwise=layout.offer_denial(stored))
+    return layout.denial_form(stored, origin)
 
 
-@approvals.form(layout.DENIAL, label="form: Deny a request", reader=layout.read_reason)
+@approvals.form(layout.DenialForm)
 async def denied(deps: Deps, turn: Turn, submission: Submission, reason: str) -> Result:
     """Deny a request."""
     stored = await ApprovalStore(deps.scripts).get(Origin.parse(submission.private_metadata).editing)
@@ -279,11 +278,10 @@ async def open_reason(deps: Deps, turn: Turn, click: Click) -> Result:
     if stored is None:
         return shown(layout.over(""), OVER)
     origin = await origin_of(deps, turn, editing=stored.id, thread_ts=stored.request.thread_ts)
-    name = stored.request.name
-    return Form(layout.reason_form(name, origin), otherwise=layout.offer_reason(name, stored.id))
+    return layout.reason_form(stored.request.name, origin)
 
 
-@approvals.form(layout.REASON_FORM, label="form: Ask for approval", reader=layout.read_reason)
+@approvals.form(layout.ReasonForm)
 async def reason_given(deps: Deps, turn: Turn, submission: Submission, reason: str) -> Result:
     """Ask for approval of the run that the form is about, once, with its reason."""
     store = ApprovalStore(deps.scripts)
@@ -296,7 +294,7 @@ async def reason_given(deps: Deps, turn: Turn, submission: Submission, reason: s
         await deps.policy.require(*asked_for(deps, now.request))  # says which rule refuses it
         raise NotAllowed("rule")
     if verdict.approval is None:
-        raise ControlNotUnderstood(layout.REASON_FORM)
+        raise ControlNotUnderstood(layout.ReasonForm.id)
     await deps.inbox.write(*store.takes_draft(draft.id, turn.id))
     request = with_terms(
         now.request.model_copy(update={"why": reason, "asked_at": deps.now()}), verdict.approval, rule_of(verdict)

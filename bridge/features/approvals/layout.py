@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from bridge.ends.messages import NEW_REQUEST
 from bridge.ends.refusals import ASK, no_longer
+from bridge.engine.forms import Form, Radio, Text, Values
+from bridge.engine.results import Modal
 from bridge.errors import ControlNotUnderstood
 from bridge.features.approvals.request import (
     APPROVED,
@@ -22,8 +24,8 @@ from bridge.features.approvals.request import (
 from bridge.features.run_records import ScheduledRun, TriggeredRun
 from bridge.features.run_status import begun_by
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin, modal, text_input
-from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply, View
+from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin
+from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.unseen import is_blank
 
 APPROVE: Final = "approval:approve"
@@ -31,14 +33,6 @@ DENY: Final = "approval:deny"
 WITHDRAW: Final = "approval:withdraw"
 REVIEW: Final = "approval:review"
 SAY_WHY: Final = "approval:why"
-
-DENIAL: Final = "approval_denial"
-REASON_FORM: Final = "approval_reason"
-REVIEW_FORM: Final = "approval_review"
-"""The forms' callback_ids."""
-
-REASON: Final = "reason"
-DECISION: Final = "decision"
 
 WORKFLOW: Final = "workflow"
 """Why nothing starts, if the workflow has changed (`StoredRequest.lost`)."""
@@ -70,7 +64,7 @@ _APPROVED: Final = "You approved this. The run's card shows how it goes, and I'l
 """Everything is checked once more before the start, and Slack lets nobody replace a private line."""
 
 What = Literal["approve", "deny", "withdraw"]
-_CHOICES: Final[Mapping[What, str]] = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
+_CHOICES: Final = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
 
 
 class Pressed(Carried):
@@ -135,42 +129,70 @@ def card(shown: Shown) -> Reply:
     return _card(shown).model_copy(update={"audience": Audience.CHANNEL})
 
 
-def review_form(shown: Shown, card_link: str, choices: Collection[What], origin: Origin) -> View:
+def _missing(reason: str, _values: Values) -> str:
+    return "" if _cleaned(reason) else "Write a reason."
+
+
+def _cleaned(reason: str) -> str:
+    cleaned = kit.clean(reason).strip()
+    return "" if is_blank(cleaned) else cleaned
+
+
+class ReviewForm(Form):
+    """A request, with what the person who reviews it may decide."""
+
+    id, title, submit, opener, open_label = "approval_review", "Review a request", "Decide", REVIEW, "Review…"
+
+    decision = Radio("Your decision", _CHOICES)
+    reason = Text("Reason", is_optional=True, hint="Needed to deny. The person who asked gets it.")
+
+    @classmethod
+    def _read(cls, values: Values) -> tuple[What, str] | FormErrors:
+        match values["decision"]:
+            case "approve" | "withdraw" as what:
+                return what, ""
+            case "deny" if reason := _cleaned(values["reason"]):
+                return "deny", reason
+            case "deny":
+                return FormErrors({"reason": "Write a reason."})
+        return FormErrors({"decision": "Choose one."})
+
+
+class DenialForm(Form):
+    """The form that asks why a request is denied."""
+
+    id, title, submit, opener, open_label = "approval_denial", "Deny a request", "Deny", DENY, "Deny…"
+
+    reason = Text("Reason", check=_missing)
+
+    @classmethod
+    def _read(cls, values: Values) -> str:
+        return _cleaned(values["reason"])
+
+
+class ReasonForm(DenialForm):
+    """The form that asks why somebody wants to run a workflow."""
+
+    id, title, submit, opener, open_label = "approval_reason", "Ask for approval", "Ask", SAY_WHY, "Say why…"
+
+    reason = Text("Why is it needed?", check=_missing)
+
+
+def review_form(shown: Shown, card_link: str, choices: Collection[What], origin: Origin) -> Modal:
     """Show a request to one person, whole, with what they may decide; *card_link* leads to its card."""
-    request, given = shown.stored.request, shown.stored.input
+    stored, request, given = shown.stored, shown.stored.request, shown.stored.input
     most = _MOST_CODE * kit.CODE_TEXT
     parts = [given[at : at + kit.CODE_TEXT] for at in range(0, min(len(given), most), kit.CODE_TEXT)]
     note = "" if len(given) <= most else " Only its beginning fits here: the card has the whole input."
     more = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
-    options = [kit.option(_CHOICES[one], one) for one in _CHOICES if one in choices]
-    choose: Block = {"type": "radio_buttons", "action_id": DECISION, "options": options}
-    fields = [kit.input_block(DECISION, "Your decision", choose)] if options else []
-    if "deny" in choices:
-        hint = "Needed to deny. The person who asked gets it."
-        fields.append(kit.input_block(REASON, "Reason", text_input(REASON), hint=hint, optional=True))
+    offered = {what: label for what, label in _CHOICES.items() if what in choices}
+    without = {*([] if offered else ["decision"]), *([] if "deny" in offered else ["reason"])}
+    fields = ReviewForm.blocks(without=without, decision=Radio("Your decision", offered, name="decision"))
     exact = [kit.rich(kit.code_block(part)) for part in parts]
     exact.append(kit.context(f"Input of workflow {request.workflow} as JSON, SHA-256 {request.digest}.{note}"))
-    blocks = (*_facts(shown, exact), *_terms(shown), *more, *fields)
-    return modal(REVIEW_FORM, "Review a request", "Decide" if options else "", blocks, origin)
-
-
-def read_review(values: Mapping[str, Any]) -> tuple[What, str] | FormErrors:
-    """Read what a person decides, and why."""
-    typed = _reason(values)
-    match values.get(DECISION):
-        case "approve" | "withdraw" as what:
-            return what, ""
-        case "deny" if typed:
-            return "deny", typed
-        case "deny":
-            return FormErrors({REASON: "Write a reason."})
-    return FormErrors({DECISION: "Choose one."})
-
-
-def offer_review(stored: StoredRequest) -> Reply:
-    """Offer the form with a button, for when it couldn't be opened."""
+    blocks, submit = [*_facts(shown, exact), *_terms(shown), *more, *fields], None if offered else ""
     text = f"{TOOK_TOO_LONG} Try again."
-    return kit.ask(text, kit.button("Review…", REVIEW, stored.id, about=stored.request.name))
+    return ReviewForm.opened(origin, blocks, text, stored.id, about=request.name, submit=submit)
 
 
 def _card(shown: Shown) -> Reply:
@@ -330,45 +352,19 @@ def is_a_copy() -> Reply:
     return kit.reply(text, kit.with_code(text, "/approvals"))
 
 
-def denial_form(stored: StoredRequest, origin: Origin) -> View:
+def denial_form(stored: StoredRequest, origin: Origin) -> Modal:
     """Ask why a request is denied."""
-    name = kit.named(stored.request.name, 80)
-    blocks = [
-        kit.section(f"{name} won't run, and the person who asked for it gets your reason."),
-        kit.input_block(REASON, "Reason", text_input(REASON)),
-    ]
-    return modal(DENIAL, "Deny a request", "Deny", blocks, origin)
+    name = stored.request.name
+    effect = kit.section(f"{kit.named(name, 80)} won't run, and the person who asked for it gets your reason.")
+    text = f"To deny {kit.named(name, 100)}, give a reason."
+    return DenialForm.opened(origin, [effect, *DenialForm.blocks()], text, Pressed.of(stored))
 
 
-def reason_form(name: str, origin: Origin) -> View:
-    """Ask why somebody wants to run a workflow."""
-    blocks = [
-        kit.section(f"{kit.named(name, 80)} needs approval. Say why it's needed."),
-        kit.input_block(REASON, "Why is it needed?", text_input(REASON)),
-    ]
-    return modal(REASON_FORM, "Ask for approval", "Ask", blocks, origin)
-
-
-def read_reason(values: Mapping[str, Any]) -> str | FormErrors:
-    """Read the reason, which is needed."""
-    return _reason(values) or FormErrors({REASON: "Write a reason."})
-
-
-def _reason(values: Mapping[str, Any]) -> str:
-    typed = kit.clean(str(values.get(REASON) or "")).strip()
-    return "" if is_blank(typed) else typed
-
-
-def offer_reason(name: str, value: str) -> Reply:
-    """Offer the form with a button, whose *value* is the request's ID, for when it couldn't be opened."""
-    text = f"{kit.named(name, 100)} needs approval. Say why it's needed."
-    return kit.ask(text, kit.button("Say why…", SAY_WHY, value))
-
-
-def offer_denial(stored: StoredRequest) -> Reply:
-    """Offer the form that denies a request with a button, for when it couldn't be opened."""
-    text = f"To deny {kit.named(stored.request.name, 100)}, give a reason."
-    return kit.ask(text, kit.button("Deny…", DENY, Pressed.of(stored)))
+def reason_form(name: str, origin: Origin) -> Modal:
+    """Ask why somebody wants to run a workflow; *origin* names the request as what it's editing."""
+    why = "needs approval. Say why it's needed."
+    blocks = [kit.section(f"{kit.named(name, 80)} {why}"), *ReasonForm.blocks()]
+    return ReasonForm.opened(origin, blocks, f"{kit.named(name, 100)} {why}", origin.editing)
 
 
 def line(shown: Shown) -> Block:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.questions import Permit
-from bridge.engine.results import Form, Outcome
+from bridge.engine.results import Modal, Outcome
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, RecordNotUnderstood, SlackError
 from bridge.features.approvals import layout
@@ -57,7 +57,7 @@ class Approvals:
 
     async def needed(
         self, deps: EngineDeps, turn: Turn, workflow: Workflow, given: Any, verdict: Verdict
-    ) -> Outcome | Form | None:
+    ) -> Outcome | Modal | None:
         """Return the card that asks for approval of a run with *given*, or None if its *verdict* says it needs none.
 
         Raises `StoreUnavailable` and `TooManyRequests`.
@@ -72,7 +72,7 @@ class Approvals:
             origin = Origin(
                 channel=turn.channel, thread_ts=request.thread_ts, response_url=turn.response_url, editing=turn.id
             )
-            return Form(layout.reason_form(request.name, origin), otherwise=layout.offer_reason(request.name, turn.id))
+            return layout.reason_form(request.name, origin)
         return await self.asked(deps, turn, request, written, turn.id)
 
     def _request(self, deps: EngineDeps, turn: Turn, workflow: Workflow) -> Request:

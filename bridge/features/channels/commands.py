@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import Final
 
 from bridge.ends.refusals import no_longer
-from bridge.engine.feature import Feature, MenuQuery
+from bridge.engine.feature import Feature
 from bridge.engine.projects import remember
-from bridge.engine.results import Form, Result, shown
+from bridge.engine.results import Modal, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NoSuch, SlackError
 from bridge.features.buttons import OPEN_DEFAULT, SET_DEFAULT, id_of, settings_button
@@ -42,7 +42,7 @@ from bridge.queue.events import named
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.blockkit.reply import Reply
 from bridge.slack.senders import Sender, key_of, read_key, sender_id
 
 _NAMED: Final = 3  # apps suggested for a misspelled name
@@ -101,7 +101,7 @@ async def _move(deps: Deps, turn: Turn, project: ProjectConnection, *, where: st
     )
 
 
-async def _form_here(deps: Deps, turn: Turn, _agent: Agent | None) -> Form:
+async def _form_here(deps: Deps, turn: Turn, _agent: Agent | None) -> Modal:
     """Open the form of the channel's settings."""
     return await _form(deps, turn, turn.channel)
 
@@ -286,7 +286,7 @@ async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     return await _form(deps, turn, click.value or turn.channel)
 
 
-async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
+async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
     """Open the settings form of *channel*, if the person may change them."""
     is_direct = _is_direct(channel)
     if not is_direct:
@@ -303,7 +303,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
     if deps.projects.is_several and not deps.projects.of_channel(channel):
         projects = sorted(((one.id, one.name) for one in deps.projects), key=lambda one: one[0] != turn.project.id)
     apps = [] if is_direct else await _app_fields(deps, turn, channel, settings)
-    view = forms.settings_form(
+    return forms.settings_form(
         origin,
         where,
         agent,
@@ -314,7 +314,6 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Form:
         apps=apps,
         projects=projects,
     )
-    return Form(view, otherwise=forms.offer_settings_form(channel))
 
 
 def _known_project(deps: Deps, channel: str, settings: ChannelSettings) -> str | None:
@@ -337,7 +336,7 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
     return fields + [forms.AppField(key, layout.sender_label(key, settings.apps | new)) for key in new]
 
 
-@channels.form(forms.DEFAULT, label="form: Channel settings", reader=forms.read_settings_form)
+@channels.form(forms.SettingsForm)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: forms.Filled) -> Result:
     """Save the form: apply its differences from the current settings."""
     is_here = Origin.parse(submission.private_metadata).channel == turn.channel
@@ -493,20 +492,3 @@ async def _name(deps: Deps, channel: str) -> str:
 
 def _is_direct(channel: str) -> bool:
     return channel.startswith("D")
-
-
-@channels.options(forms.AGENT, form=forms.DEFAULT)
-async def default_agents(menu: MenuQuery) -> list[Block]:
-    """Return options for the agents that match, and for no default agent."""
-    found = await menu.catalog.candidates("agent", menu.text)
-    return forms.agent_choices(found, menu.text, menu.faces(found))
-
-
-@channels.options(form=forms.DEFAULT)
-async def starts_of_apps(menu: MenuQuery) -> list[Block]:
-    """Return options for what an app's posts start."""
-    return forms.app_choices(
-        await menu.catalog.candidates("agent", menu.text),
-        await menu.catalog.candidates("workflow", menu.text),
-        menu.text,
-    )

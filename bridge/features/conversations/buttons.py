@@ -12,13 +12,13 @@ from zlib import crc32
 from bridge.ends import notices
 from bridge.ends.decisions import told_of
 from bridge.engine.choices import Choices
-from bridge.engine.feature import Feature, MenuQuery
+from bridge.engine.feature import Feature
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, remove_notice
 from bridge.engine.results import HomeChanged, NewThread, Outcome, Result, shown, try_later
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError
-from bridge.features.buttons import AGAIN, CHOOSE_FOR, agent_options, chosen_for, id_of
+from bridge.features.buttons import AGAIN, CHOOSE_FOR, agents_to_choose, chosen_for, id_of
 from bridge.features.conversations import fences, menu, stops
 from bridge.features.conversations.records import QueuedAgain, ShownLate
 from bridge.features.deps import Deps
@@ -32,12 +32,13 @@ from bridge.queue.drafts import Draft
 from bridge.queue.inbox import Arrival, Condition
 from bridge.queue.put import NotQueued, Put, Queued
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Audience, Block, Reply
+from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import MessageTag
 
 log = logging.getLogger(__name__)
 
 conversations = Feature("conversations")
+conversations.options(menu.CHOOSE, act="ask")(agents_to_choose)
 
 
 @conversations.every(timedelta(hours=1))
@@ -393,10 +394,3 @@ async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
 def _thread_of(click: Click) -> ThreadKey:
     """Return the thread of the message with the button, or the one that this message would start."""
     return ThreadKey(click.team, click.channel, click.thread_ts or click.message_ts)
-
-
-@conversations.options(menu.CHOOSE, act="ask")
-async def agents_to_choose(asked: MenuQuery) -> list[Block]:
-    """Return options for the agents that match."""
-    found = await asked.catalog.candidates("agent", asked.text)
-    return agent_options(found, asked.text, faces=asked.faces(found))

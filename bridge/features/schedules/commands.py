@@ -8,11 +8,11 @@ from functools import partial
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
-from bridge.engine.feature import Feature, MenuQuery
-from bridge.engine.results import Form, Result, shown
+from bridge.engine.feature import Feature
+from bridge.engine.results import Modal, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule
-from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM, agent_options, workflow_options
+from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM
 from bridge.features.deps import Deps
 from bridge.features.lookups import before_each_run
 from bridge.features.run_records import PostedTask
@@ -41,10 +41,8 @@ from bridge.features.standing.times import next_due
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Submission
 from bridge.project.models import Agent, Workflow
-from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import Origin
+from bridge.slack.blockkit.modals import CHANNEL, Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.blockkit.reply import Block
 
 S = TypeVar("S", bound=TaskSpec)
 
@@ -67,7 +65,7 @@ schedules.outcomes |= {
 }
 
 
-async def _form(does: str, deps: Deps, turn: Turn, target: Agent | Workflow | None, typed: str | None) -> Form:
+async def _form(does: str, deps: Deps, turn: Turn, target: Agent | Workflow | None, typed: str | None) -> Modal:
     """Open the form to schedule what an agent or workflow *does*, filled in as far as *typed* can be read."""
     act, anything = NEEDS[does]
     await deps.policy.require(turn.asked(act, target or anything))
@@ -82,7 +80,7 @@ async def _form(does: str, deps: Deps, turn: Turn, target: Agent | Workflow | No
     return await open_form(deps, turn, does, target, spec=spec)
 
 
-async def _report_form(deps: Deps, turn: Turn, _typed: str | None) -> Form:
+async def _report_form(deps: Deps, turn: Turn, _typed: str | None) -> Modal:
     """Open the form to schedule a report."""
     return await open_form(deps, turn, "report")
 
@@ -96,7 +94,7 @@ async def schedule_report(deps: Deps, turn: Turn, *, schedule: str) -> Result:
 
 @schedules.command(
     "/agents ask [agent] [schedule]",
-    form=kit.button("Schedule a question…", QUESTION_FORM, "-"),
+    form=forms.QuestionForm.button(),
     needs="schedule",
     opens=partial(_form, "question"),
 )
@@ -108,7 +106,7 @@ async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent, schedule: s
 
 @schedules.command(
     "/workflows schedule [workflow] [schedule]",
-    form=kit.button("Schedule a run…", RUN_SCHEDULE_FORM, "-"),
+    form=forms.RunForm.button(),
     needs="schedule",
     opens=partial(_form, "run"),
 )
@@ -130,29 +128,14 @@ async def list_schedules(deps: Deps, turn: Turn) -> Result:
     return shown(await listed(SCHEDULES, deps, turn, layout.ALL))
 
 
-@schedules.form(forms.FORM, label="form: Schedule report", reader=forms.read_report_form)
-@schedules.form(forms.QUESTION, label="form: Schedule question", reader=forms.read_question_form)
-@schedules.form(forms.RUN, label="form: Schedule run", reader=forms.read_run_form)
+@schedules.form(*forms.FORMS.values())
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec) -> Result:
     """Schedule, or change, what's described in the form."""
     editing = Origin.parse(submission.private_metadata).editing
-    channel = str(submission.values.get(forms.CHANNEL) or "")
+    channel = str(submission.values.get(CHANNEL) or "")
     if not editing:
         await deps.policy.require(turn.asked(*NEEDS[wanted.does]))
     return await _schedule(deps, turn, wanted.does, lambda: wanted, channel=channel, editing=editing)
-
-
-@schedules.options(forms.AGENT, form=forms.QUESTION, act="ask")
-async def agents_to_ask(menu: MenuQuery) -> list[Block]:
-    """Return options for the agents that match."""
-    found = await menu.catalog.candidates("agent", menu.text)
-    return agent_options(found, menu.text, faces=menu.faces(found))
-
-
-@schedules.options(forms.WORKFLOW, form=forms.RUN, act="run")
-async def workflows_to_run(menu: MenuQuery) -> list[Block]:
-    """Return options for the workflows that match."""
-    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
 
 
 @schedules.button(layout.OPEN, label="button: Schedule report")
@@ -160,7 +143,7 @@ async def workflows_to_run(menu: MenuQuery) -> list[Block]:
 @schedules.button(RUN_SCHEDULE_FORM, label="button: Schedule run")
 async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Open a form, with the button's agent or workflow chosen."""
-    does = next(does for does, action_id in layout.OPENS.items() if action_id == click.action_id)
+    does = next(does for does, form in forms.FORMS.items() if form.opener == click.action_id)
     target = await target_by_id(turn, does, int(click.value)) if ID.fullmatch(click.value) else None
     return await open_form(deps, turn, does, target)
 

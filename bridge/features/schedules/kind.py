@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bridge.config_tables import Act
-from bridge.engine.results import Form, Result
+from bridge.engine.results import Modal, Result
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule, NoSuch
 from bridge.features import lookups
@@ -173,14 +173,11 @@ class Schedules(Kind[StoredTask]):
 
     async def heading(self, deps: Deps, turn: Turn, of: str) -> Heading:
         may_add = [does for does, needs in NEEDS.items() if await deps.policy.may(turn.asked(*needs))]
-        forms = [
-            kit.button(said, layout.OPENS[does], "-")
-            for said, does in layout.FORMS
-            if does in may_add and (of or does == "report")
-        ]
+        offered = may_add if of else {"report"}.intersection(may_add)
+        buttons = [form.button() for does, form in forms.FORMS.items() if does in offered]
         if of:
-            return Heading("Schedules", "Nothing is scheduled yet.", forms)
-        return Heading("Scheduled reports", "No reports are scheduled yet.", forms)
+            return Heading("Schedules", "Nothing is scheduled yet.", buttons)
+        return Heading("Scheduled reports", "No reports are scheduled yet.", buttons)
 
     async def deleted(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:
         [shown] = await self.show(deps, turn, [record])
@@ -243,24 +240,14 @@ async def open_form(
     spec: Spec | None = None,
     editing: str = "",
     text: str = "",
-) -> Form:
+) -> Modal:
     """Open the form to schedule what a task *does*, or to change it, for people who may."""
     if not editing:
         await deps.policy.require(turn.asked(*NEEDS[does]))
     zone = await zone_of(deps, turn.user) or "UTC"
     thread_ts = turn.thread.root if turn.thread else ""
     origin = await lookups.origin_of(deps, turn, thread_ts=thread_ts, editing=editing)
-    match does:
-        case "question":
-            agent = target if isinstance(target, Agent) else None
-            question = spec if isinstance(spec, QuestionSpec) else None
-            view = forms.question_form(origin, zone, agent, question, text=text)
-        case "run":
-            workflow = target if isinstance(target, Workflow) else None
-            view = forms.run_form(origin, zone, workflow, spec if isinstance(spec, RunSpec) else None, text=text)
-        case _:
-            view = forms.report_form(origin, zone, spec if isinstance(spec, ReportSpec) else None)
-    return Form(view, otherwise=layout.offer_form(does))
+    return forms.FORMS[does].task(origin, zone, target, spec, text)
 
 
 async def zone_of(deps: Deps, user: str) -> str:

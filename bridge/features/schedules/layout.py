@@ -8,21 +8,20 @@ from typing import Final
 
 from bridge.ends.failures import failure
 from bridge.errors import BadSchedule
-from bridge.features.buttons import QUESTION_FORM, REPORT_FORM, RUN_SCHEDULE_FORM
+from bridge.features.buttons import REPORT_FORM
 from bridge.features.run_status import status_icon
+from bridge.features.schedules import forms
 from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec, StoredTask
 from bridge.features.standing import kind
 from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_because
 from bridge.features.standing.layout import delete_button
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
+from bridge.slack.blockkit.modals import OPEN_THE_FORM
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 OPEN: Final = REPORT_FORM
 _NOW: Final = f"report:{kind.NOW}"
-OPENS: Final = {"report": REPORT_FORM, "question": QUESTION_FORM, "run": RUN_SCHEDULE_FORM}
-"""The button that opens the form of each kind of task."""
 
 ALL: Final = "s"
 """Marks the page's number in the values of buttons in the list of everything, not only of reports."""
@@ -48,7 +47,6 @@ _DOING: Final = {
 }
 _WONT: Final = {"report": "be posted", "question": "be asked", "run": "run"}
 _RUNNING: Final = {"question": "waiting for the answer", "run": "running"}
-FORMS: Final = (("Schedule a report…", "report"), ("Schedule a question…", "question"), ("Schedule a run…", "run"))
 _SKIPPED: Final = "Questions since {moment} were skipped because they were too late, or one was still being answered."
 _TARGET: Final = 80
 _QUESTION: Final = 3000
@@ -179,7 +177,7 @@ def scheduled(
 
 def not_scheduled(error: BadSchedule) -> Reply:
     """Say what's wrong with a schedule, and offer the form."""
-    error.form = kit.button(OPEN_THE_FORM, OPENS[error.of], "-")
+    error.form = kit.button(OPEN_THE_FORM, forms.FORMS[error.of].opener, "-")
     return failure(error)
 
 
@@ -211,11 +209,6 @@ def deleted(task: StoredTask, owner: str, called: str) -> Reply:
 def starting_now(does: str) -> Reply:
     """Say that a report is being posted, a question asked or a run started."""
     return kit.reply(_DOING[does])
-
-
-def offer_form(does: str) -> Reply:
-    """Offer the form with a button, for when it couldn't be opened."""
-    return kit.ask(TOOK_TOO_LONG, kit.button(OPEN_THE_FORM, OPENS[does], "-"))
 
 
 def noun_of(task: StoredTask) -> Noun:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
 
 from bridge.engine.choices import Choices, Option
-from bridge.engine.feature import Feature, MenuQuery
+from bridge.engine.feature import Feature
 from bridge.engine.questions import Question
-from bridge.engine.results import Done, Form, Outcome, Result, TryLater, shown
+from bridge.engine.results import Done, Modal, Outcome, Result, TryLater, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadInput, ControlNotUnderstood, ProjectError
-from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflow_options
+from bridge.features.buttons import DETAILS, FIND, RUN_FORM, id_of, run_button, workflows_to_choose
 from bridge.features.channels.app_rules import check_rule
 from bridge.features.deps import Deps
 from bridge.features.lookups import opened_here, origin_of, rights, workflow_by_id
@@ -30,10 +31,11 @@ from bridge.slack.blockkit.json_text import typed_input
 from bridge.slack.blockkit.lists import ListPage
 from bridge.slack.blockkit.modals import Carried, Origin
 from bridge.slack.blockkit.mrkdwn import plain_command_text
-from bridge.slack.blockkit.reply import Block, Reply
+from bridge.slack.blockkit.reply import Reply
 
 workflows = Feature("workflows")
 workflows.outcome_unknown(has_note=True)(unknown_run)
+workflows.options(layout.RUN, FIND, act="run")(workflows_to_choose)
 workflows.outcomes[run_card.ENDED] = "notified: run ended"
 
 
@@ -49,13 +51,12 @@ async def show_workflow(deps: Deps, turn: Turn, *, workflow: Workflow) -> Result
     return await _card(deps, turn, workflow)
 
 
-async def _form(deps: Deps, turn: Turn, workflow: Workflow | None, typed: str | None) -> Form:
+async def _form(deps: Deps, turn: Turn, workflow: Workflow | None, typed: str | None) -> Modal:
     """Open the form to run a workflow, with the *typed* input filled in, or the one that's remembered."""
     await deps.policy.require(turn.asked("run", workflow or ANY_WORKFLOW))
     if not typed:
         return await _ask_for_input(deps, turn, workflow)
-    view = forms.run_form(workflow, opened_here(turn), typed=typed)
-    return Form(view, otherwise=run_card.offer_form(workflow))
+    return forms.run_form(workflow, opened_here(turn), typed=typed)
 
 
 @workflows.command("/workflows run [workflow] [input]", form=run_button(), needs="run", offered=True, opens=_form)
@@ -148,8 +149,8 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
         if isinstance(result, Outcome) and result.ended not in {"", run_card.FAILED}:
             turn.stage(Choices(deps.scripts).forgets(turn, value.input_turn))
         return result
-    view = forms.run_form(workflow, opened_here(turn), typed=typed, kind="json")
-    return Form(view, otherwise=run_card.offer_fix(workflow, value.input_turn))
+    form = forms.run_form(workflow, opened_here(turn), typed=typed, kind="json")
+    return replace(form, otherwise=run_card.offer_fix(workflow, value.input_turn))
 
 
 @workflows.button(RUN_FORM, label="button: Run a workflow")
@@ -214,10 +215,10 @@ async def show_details(deps: Deps, turn: Turn, click: Click) -> Result:
     """Show one workflow in a modal, with its trigger and nodes."""
     workflow = await workflow_by_id(turn, id_of(click.value))
     card = await _card(deps, turn, workflow, is_whole=True)
-    return Form(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
+    return Modal(layout.workflow_page(card, await origin_of(deps, turn)), otherwise=card)
 
 
-@workflows.form(forms.RUN, label="form: Run a workflow", reader=forms.read_run_form)
+@workflows.form(forms.RunForm)
 async def form_sent(deps: Deps, turn: Turn, submission: Submission, request: forms.RunRequest) -> Result:
     """Run the workflow chosen in the form, and store or delete the person's remembered input."""
     workflow = await workflow_by_id(turn, request.workflow)
@@ -239,8 +240,7 @@ async def run_from_anywhere(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
     typed = plain_command_text(shortcut.text)
     if shortcut.parts:
         typed = await deps.parts.described_below(typed, shortcut.parts)
-    view = forms.run_form(None, await origin_of(deps, turn), typed=typed)
-    return Form(view, otherwise=run_card.offer_form(None))
+    return forms.run_form(None, await origin_of(deps, turn), typed=typed)
 
 
 @workflows.shortcut(
@@ -285,7 +285,7 @@ async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     )  # fmt: skip
 
 
-async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Form:
+async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, is_sure: bool = False) -> Modal:
     """Open the form, with *workflow* chosen if it's known, and the person's remembered input filled in."""
     sure_of = str(workflow.id) if workflow is not None and is_sure else ""
     origin = opened_here(turn, is_sure=is_sure, sure_of=sure_of)
@@ -294,13 +294,5 @@ async def _ask_for_input(deps: Deps, turn: Turn, workflow: Workflow | None, *, i
         person, where = PersonKey(turn.team, turn.user), InProject(turn.project_key, workflow.id)
         known = await remembered_input(deps.scripts, person, where)
     if known is None:
-        view = forms.run_form(workflow, origin)
-    else:
-        view = forms.run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)
-    return Form(view, otherwise=run_card.offer_form(workflow))
-
-
-@workflows.options(forms.WORKFLOW, layout.RUN, FIND, act="run")
-async def workflows_to_choose(menu: MenuQuery) -> list[Block]:
-    """Return options for the workflows that match."""
-    return workflow_options(await menu.catalog.candidates("workflow", menu.text), menu.text)
+        return forms.run_form(workflow, origin)
+    return forms.run_form(workflow, origin, typed=known.typed, kind=known.kind, is_remembered=True)

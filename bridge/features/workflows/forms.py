@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.ends.typed import where_json_breaks
+from bridge.engine.forms import ChannelMenu, Choice, Form, Text, Ticks, Values
+from bridge.engine.results import Modal
 from bridge.errors import BadInput
-from bridge.features.buttons import ID, workflow_field
+from bridge.features.buttons import RUN_FORM, run_value, workflow_menu
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.json_text import kind_of, typed_input, typed_json
-from bridge.slack.blockkit.modals import (
-    CHANNEL,
-    ONLY_THE_FIRST,
-    FormErrors,
-    Origin,
-    channel_menu,
-    modal,
-    text_input,
-)
-from bridge.slack.blockkit.reply import Block, View
+from bridge.slack.blockkit.json_text import compact, kind_of, typed_input, typed_json
+from bridge.slack.blockkit.modals import ONLY_THE_FIRST, Origin
 
 RUN_A_WORKFLOW: Final = "Run a workflow"
-
-RUN: Final = "run"
-"""The form's callback_id."""
-
-
-WORKFLOW: Final = "workflow"
-KIND: Final = "kind"
-INPUT: Final = "input"
-REMEMBER: Final = "remember"
 
 AUTOMATIC: Final = "auto"
 """The input type that reads an input like the command does."""
 
-_AUTO = kit.option("Automatic", AUTOMATIC)
-_TEXT = kit.option("Text", "text")
-_JSON = kit.option("JSON", "json")
-_REMEMBER = kit.option("Fill it in next time", "yes")
-
-_INPUT_HINT: Final = 'Such as monday or {"day": "monday"}. Automatic tells text from JSON.'
+_KINDS: Final = {AUTOMATIC: "Automatic", "text": "Text", "json": "JSON"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,64 +30,65 @@ class RunRequest:
     workflow: int
     input: Any
     typed: str = ""
-    kind: str = _TEXT["value"]
+    kind: str = "text"
     is_remembered: bool = False
 
 
-def run_form(
-    workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = AUTOMATIC, is_remembered: bool = False
-) -> View:
-    """Return the form, with *workflow* chosen if it's known, and *typed* filled in.
-
-    A hint says what *typed* is read as. If it's opened outside of a channel, it asks where to post the run's card.
-    """
-    hint = _hint(typed) if len(typed) <= kit.PLAIN_TEXT_INPUT else ONLY_THE_FIRST
-    options = [_AUTO, _TEXT, _JSON]
-    kinds = kit.select(KIND, "Text or JSON", options, next((one for one in options if one["value"] == kind), _AUTO))
-    box: Block = {"type": "checkboxes", "action_id": REMEMBER, "options": [_REMEMBER]}
-    if is_remembered:
-        box["initial_options"] = [_REMEMBER]
-    blocks = [
-        workflow_field(workflow),
-        kit.input_block(INPUT, "Input", text_input(INPUT, typed), hint=hint, optional=True),
-        kit.input_block(KIND, "Input type", kinds),
-        kit.input_block(REMEMBER, "Remember my input", box, optional=True),
-    ]
-    if not origin.channel:
-        menu, hint = channel_menu(CHANNEL, origin.direct), "I need to be a member of that channel."
-        blocks.append(kit.input_block(CHANNEL, "Post the result in", menu, hint=hint))
-    return modal(RUN, RUN_A_WORKFLOW, "Run", blocks, origin)
-
-
-def _hint(typed: str) -> str:
-    if not typed.strip():
-        return _INPUT_HINT
+def _hint(typed: str | None) -> str:
+    if not typed or not typed.strip():
+        return 'Such as monday or {"day": "monday"}. Automatic tells text from JSON.'
+    if len(typed) > kit.PLAIN_TEXT_INPUT:
+        return ONLY_THE_FIRST
     try:
         return f"Automatic reads this as {kind_of(typed_input(typed))}."
     except BadInput as exc:
         return f"Automatic reads this as JSON, but it isn't valid. {where_json_breaks(exc)}"
 
 
-def read_run_form(values: Mapping[str, Any]) -> RunRequest | FormErrors:
-    """Parse the result of `bridge.slack.blockkit.modals.form_values`."""
-    errors = {}
-    workflow, typed = str(values.get(WORKFLOW) or ""), str(values.get(INPUT) or "")
-    if not ID.fullmatch(workflow):
-        errors[WORKFLOW] = "Choose a workflow from the list."
-    value: Any = typed
+def _value_of(values: Values) -> Any:
+    """Return the input's value. Raises `BadInput`."""
+    read = {AUTOMATIC: typed_input, "json": typed_json}.get(values["kind"])
+    return read(values["input"]) if read else values["input"]
+
+
+def _problem(typed: str, values: Values) -> str:
     try:
-        match values.get(KIND):
-            case "json":
-                value = typed_json(typed)
-            case "auto":
-                value = typed_input(typed)
+        _value_of(values)
     except BadInput as exc:
-        where = where_json_breaks(exc)
-        errors[INPUT] = f"This isn't valid JSON. {where}"
         if not typed.strip():
-            errors[INPUT] = "Enter a JSON value, or choose Text."
-        elif values.get(KIND) == AUTOMATIC:
-            errors[INPUT] += " To send it as it is, choose Text."
-    if errors:
-        return FormErrors(errors)
-    return RunRequest(int(workflow), value, typed, str(values.get(KIND) or ""), bool(values.get(REMEMBER)))
+            return "Enter a JSON value, or choose Text."
+        problem = f"This isn't valid JSON. {where_json_breaks(exc)}"
+        return f"{problem} To send it as it is, choose Text." if values["kind"] == AUTOMATIC else problem
+    return ""
+
+
+class RunForm(Form):
+    """The form; a hint says what its input is read as. *channel* is where to post the run's card."""
+
+    id, title, submit, opener = "run", RUN_A_WORKFLOW, "Run", RUN_FORM
+
+    workflow = workflow_menu()
+    input = Text("Input", is_optional=True, hint=_hint, check=_problem)
+    kind = Choice("Input type", _KINDS, "Text or JSON", initial=AUTOMATIC)
+    remember = Ticks("Remember my input", {"yes": "Fill it in next time"}, is_optional=True)
+    channel = ChannelMenu("Post the result in")
+
+    @classmethod
+    def _read(cls, values: Values) -> RunRequest:
+        is_remembered = bool(values["remember"])
+        return RunRequest(int(values["workflow"]), _value_of(values), values["input"], values["kind"], is_remembered)
+
+
+def run_form(
+    workflow: Workflow | None, origin: Origin, *, typed: str = "", kind: str = AUTOMATIC, is_remembered: bool = False
+) -> Modal:
+    """Open the form, with *workflow* chosen if it's known, and *typed* filled in."""
+    remember = {"yes"} if is_remembered else None
+    without = ["channel"] if origin.channel else []
+    blocks = RunForm.blocks(
+        without=without, workflow=workflow, input=typed, kind=kind, remember=remember, channel=origin.direct
+    )
+    if workflow is None:
+        return RunForm.opened(origin, blocks, "Which workflow do you want to run?", compact({}))
+    text = f"To run {kit.named(workflow.name, 100)}, fill in the form."
+    return RunForm.opened(origin, blocks, text, run_value(workflow.id))

@@ -15,7 +15,7 @@ from typing import Any, Final
 from bridge.ends.failures import sentence, what_happened
 from bridge.ends.messages import State
 from bridge.errors import BadInput, BridgeError, ProjectError
-from bridge.features.buttons import RUN_FORM, run_value
+from bridge.features.buttons import run_value
 from bridge.features.run_status import begun_by, status_icon
 from bridge.features.workflows.records import RunEnded
 from bridge.project.models import RunResult, Workflow
@@ -32,7 +32,7 @@ from bridge.slack.blockkit.json_text import (
     pretty,
 )
 from bridge.slack.blockkit.legible import legible, legible_value
-from bridge.slack.blockkit.modals import OPEN_THE_FORM, TOOK_TOO_LONG
+from bridge.slack.blockkit.modals import TOOK_TOO_LONG
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.slack.blockkit.untyped_json import name_of
 from bridge.unseen import escaped, is_blank
@@ -241,14 +241,6 @@ def confirmed(workflow: Workflow) -> Reply:
     chosen = " is running with this input." if workflow.is_active else " is inactive. You chose to run it anyway."
     shown = kit.rich(kit.paragraph(kit.words(name, bold=True), chosen))
     return kit.reply(f"{name}{chosen}", shown, replaces_original=True)
-
-
-def offer_form(workflow: Workflow | None) -> Reply:
-    """Offer the form with a button, for when it couldn't be opened."""
-    if workflow is None:
-        return kit.ask("Which workflow do you want to run?", kit.button(OPEN_THE_FORM, RUN_FORM, compact({})))
-    text = f"To run {kit.named(workflow.name, 100)}, fill in the form."
-    return kit.ask(text, kit.button(OPEN_THE_FORM, RUN_FORM, run_value(workflow.id)))
 
 
 def node_results(results: Any) -> Reply:

@@ -99,26 +99,6 @@ def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
     return modal(PAGE, title, "", blocks, origin)
 
 
-def text_input(name: str, filled_in: str = "", *, is_multiline: bool = True) -> Block:
-    """Make a field for text."""
-    element: Block = {
-        "type": "plain_text_input", "action_id": name, "multiline": is_multiline, "max_length": kit.PLAIN_TEXT_INPUT,
-    }  # fmt: skip
-    if filled_in.strip():
-        element["initial_value"] = kit.clean(filled_in)[: kit.PLAIN_TEXT_INPUT]
-    return element
-
-
-def channel_menu(name: str, first: str = "", *, with_direct: bool = True) -> Block:
-    """Make a menu of the channels the person can see; without *first*, their current channel is selected."""
-    kinds = ["public", "private", "mpim", *(["im"] if with_direct else [])]
-    element: Block = {
-        "type": "conversations_select", "action_id": name, "filter": {"include": kinds},
-        "placeholder": kit.plain("Choose a channel", kit.PLACEHOLDER),
-    }  # fmt: skip
-    return element | ({"initial_conversation": first} if first else {"default_to_current_conversation": True})
-
-
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
     """Read the ``state.values`` of a submitted view, by field name."""
     found: dict[str, str] = {}
