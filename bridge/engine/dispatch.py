@@ -208,19 +208,15 @@ class Features:
         """Return the outcome that says that the result of *turn*'s request is unknown."""
         return await self._unknown[bool(turn.record.note)](deps, turn)  # type: ignore[no-any-return]
 
-    def problems_of(self, submission: Submission) -> Mapping[str, str]:
-        """Return the errors of a form, by the ID of the block that shows them; empty if it's valid."""
+    def stays_open(self, submission: Submission) -> modals.FormErrors | View | None:
+        """Return what a sent form shows instead of closing, if anything: its errors, or the next form."""
         known = self._forms.get(submission.form)
-        read = known.form.read(submission.values) if known else None
-        return read.by_block if isinstance(read, modals.FormErrors) else {}
-
-    def next_form(self, submission: Submission) -> View | None:
-        """Return the form that takes this one's place, if one does."""
-        known = self._forms.get(submission.form)
-        read = known.form.read(submission.values) if known else None
-        if not isinstance(read, modals.NextForm):
-            return None
-        return mark_view(read.view(Origin.parse(submission.private_metadata)), submission.project)
+        match known and known.form.read(submission.values):
+            case modals.FormErrors() as errors:
+                return errors
+            case modals.NextForm(view):
+                return mark_view(view(Origin.parse(submission.private_metadata)), submission.project)
+        return None
 
     def place_of(self, form: str, values: Mapping[str, Any], origin: Origin) -> Place:
         """Return where a form's result is shown."""

@@ -238,15 +238,16 @@ async def test_without_a_choice_the_form_stays_open(harness: Harness) -> None:
     await harness.type_command("/stats alert", BOB)
     sent = Submission(team=TEAM, channel=RANDOM, user=BOB, form="alert:what", values={})
 
-    assert harness.parts().turns.features.problems_of(sent) == {"what": "Choose one."}
+    assert harness.parts().turns.features.stays_open(sent) == FormErrors({"what": "Choose one."})
 
 
 async def test_a_form_shows_its_errors(harness: Harness) -> None:
-    problems = harness.parts().turns.features.problems_of(
-        Submission(team=TEAM, channel=RANDOM, user=BOB, form="alert", values={"condition": "when it rains"})
-    )
+    sent = Submission(team=TEAM, channel=RANDOM, user=BOB, form="alert", values={"condition": "when it rains"})
 
-    assert "expected a condition" in problems["condition"]
+    shown = harness.parts().turns.features.stays_open(sent)
+
+    assert isinstance(shown, FormErrors)
+    assert "expected a condition" in shown.by_block["condition"]
 
 
 async def set_up(harness: Harness, user: str = BOB, words: str = "runs > 5000") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import ANY
 
 from bridge.engine.forms import Values
 from bridge.features.registry import features
@@ -17,6 +18,7 @@ from bridge.features.standing.pauses import paused_notice
 from bridge.features.standing.times import Schedule
 from bridge.inbound import Submission
 from bridge.playground.emulator.limits import check_blocks
+from bridge.slack.blockkit.modals import FormErrors
 from support.store import CHANNEL, TEAM, USER
 from support.tables import each
 
@@ -50,7 +52,7 @@ def test_the_form_writes_the_text_of_the_command() -> None:
 def test_an_invalid_value_in_the_form_is_shown_at_its_field(changes: dict[str, Any], field: str | None) -> None:
     sent = Submission(team=TEAM, channel=CHANNEL, user=USER, form=forms.ReportForm.id, values=FORM | changes)
 
-    assert list(features.problems_of(sent)) == ([field] if field else [])
+    assert features.stays_open(sent) == (FormErrors({field: ANY}) if field else None)
 
 
 @each("count", [0, 1, 15, 16, 40])

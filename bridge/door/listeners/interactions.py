@@ -216,16 +216,15 @@ class InteractionListeners:
     async def on_submission(self, ack: AsyncAck, body: Json) -> None:
         """Store a form. An invalid one stays open with its errors, and another may follow. Raises `NotStored`."""
         submission = parse_submission(body, self.identity)
-        problems = dict(features.problems_of(submission))
-        if problems:
-            await ack(response_action="errors", errors=problems)
-            return
-        if (view := features.next_form(submission)) is not None:
-            await ack(response_action="update", view=view)
-            return
-        view_id = text(mapping(body.get("view")), "id")
-        await self.intake.accept(submission, identity=f"view:{view_id}" if view_id else "")
-        await ack()
+        match features.stays_open(submission):
+            case None:
+                view_id = text(mapping(body.get("view")), "id")
+                await self.intake.accept(submission, identity=f"view:{view_id}" if view_id else "")
+                await ack()
+            case modals.FormErrors(by_block):
+                await ack(response_action="errors", errors=by_block)
+            case view:
+                await ack(response_action="update", view=view)
 
     async def on_closed(self, ack: AsyncAck) -> None:
         """Acknowledge that a form was closed without being sent."""
