@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.page.errors import ActionFailed
-from bridge.playground.page.supervisor import OfferedCommand, OfferedShortcut, PartStatus, Switch
+from bridge.playground.page.supervisor import PartStatus, Switch
 from bridge.playground.sample_project import SampleProject
 
 Json = dict[str, Any]
@@ -61,7 +61,7 @@ class PlaygroundSupervisor:
         self._project = project
         self._redis = redis
         self._file = folder / "manifest.json"
-        self._manifest: Json = {}
+        self.features: Json = {}
         self._install: Callable[[Json], None] = lambda _: None
 
     def parts(self) -> list[PartStatus]:
@@ -131,29 +131,6 @@ class PlaygroundSupervisor:
         if self._redis is not None:
             await (self._redis.stop() if is_on else self._redis.start())
 
-    def commands(self) -> list[OfferedCommand]:
-        """The slash commands in the bridge's manifest; none until it has been read."""
-        return [
-            OfferedCommand(one["command"], one.get("usage_hint", ""), one.get("description", ""))
-            for one in self._features("slash_commands")
-        ]
-
-    def shortcuts(self) -> list[OfferedShortcut]:
-        """The shortcuts in the manifest."""
-        return [
-            OfferedShortcut(one["callback_id"], one["name"], one.get("description", ""), one["type"])
-            for one in self._features("shortcuts")
-        ]
-
-    def prompts(self) -> list[tuple[str, str]]:
-        """The manifest's suggested prompts, as titles and messages."""
-        view: Json = self._manifest.get("features", {}).get("agent_view", {})
-        return [(one["title"], one["message"]) for one in view.get("suggested_prompts", [])]
-
-    def _features(self, kind: str) -> list[Json]:
-        found: list[Json] = self._manifest.get("features", {}).get(kind, [])
-        return found
-
     async def load_manifest(self, install: Callable[[Json], None]) -> None:
         """Have Slack *install* the bridge's manifest: the stored one, if it is readable."""
         self._install = install
@@ -164,7 +141,7 @@ class PlaygroundSupervisor:
 
     def _installed(self, manifest: Json) -> None:
         self._install(manifest)
-        self._manifest = manifest
+        self.features = manifest["features"]
 
     async def read_manifest(self) -> None:
         """Ask the bridge for its manifest, which may have changed since the last start."""

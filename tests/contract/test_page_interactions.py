@@ -158,7 +158,7 @@ async def test_the_state_has_prompts_commands_shortcuts_and_parts(alice: Window,
     assert before["prompts"] == {"title": "", "prompts": [{"title": "Begin", "message": "What can you do?"}]}
     assert seen["prompts"] == {"title": "Try", "prompts": [prompt]}
     assert seen["commands"] == [
-        {"command": "/workflows", "usage": "list | show WORKFLOW", "description": "The workflows"}
+        {"command": "/workflows", "usage_hint": "list | show WORKFLOW", "description": "The workflows"}
     ]
     assert [one["type"] for one in seen["shortcuts"]] == ["message", "global"]
     assert seen["parts"] == [{"name": "Redis", "is_stand_in": True, "is_up": True, "detail": "embedded"}]

@@ -143,7 +143,7 @@ async def test_the_story_of_a_card_begins_with_its_command(playground: Playgroun
 async def test_commands_are_offered_with_their_usage(playground: Playground) -> None:
     commands = (await playground.state(ALICE))["commands"]
 
-    usages = {command["command"]: command["usage"] for command in commands}
+    usages = {command["command"]: command["usage_hint"] for command in commands}
     assert set(usages) >= {"/workflows", "/agents", "/project", "/stats"}
     assert "run" in usages["/workflows"]
 

@@ -86,8 +86,16 @@ def empty_content() -> Json:
         "home": None,
         "prompts": None,
         "commands": [
-            {"command": "/workflows", "usage": "list [words] | show <workflow> | help", "description": "Workflows."},
-            {"command": "/stats", "usage": "answers <mentions|all> | help", "description": "The project's statistics."},
+            {
+                "command": "/workflows",
+                "usage_hint": "list [words] | show <workflow> | help",
+                "description": "Workflows.",
+            },
+            {
+                "command": "/stats",
+                "usage_hint": "answers <mentions|all> | help",
+                "description": "The project's statistics.",
+            },
         ],
         "shortcuts": [],
         "emoji": [["thumbsup", "👍"], ["tada", "🎉"]],

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from bridge.playground.page.supervisor import OfferedCommand, OfferedShortcut, PartStatus, Switch
+from bridge.playground.page.supervisor import PartStatus, Switch
 from support.slack_app import TOKEN
 
 Json = dict[str, Any]
@@ -19,6 +19,16 @@ class FakeSupervisor:
         self.redis_is_up = True
         self.steps: dict[str, list[Json]] = {}
         self.asked: list[str] = []
+        self.features: Json = {
+            "slash_commands": [
+                {"command": "/workflows", "usage_hint": "list | show WORKFLOW", "description": "The workflows"}
+            ],
+            "shortcuts": [
+                {"callback_id": "send_again", "name": "Send again", "description": "", "type": "message"},
+                {"callback_id": "run", "name": "Run", "description": "", "type": "global"},
+            ],
+            "agent_view": {"suggested_prompts": [{"title": "Begin", "message": "What can you do?"}]},
+        }
 
     def parts(self) -> list[PartStatus]:
         return [PartStatus("Redis", is_stand_in=True, is_up=self.redis_is_up, detail="embedded")]
@@ -28,15 +38,6 @@ class FakeSupervisor:
 
     async def stop(self, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states
         self.redis_is_up = not is_on
-
-    def commands(self) -> list[OfferedCommand]:
-        return [OfferedCommand("/workflows", "list | show WORKFLOW", "The workflows")]
-
-    def shortcuts(self) -> list[OfferedShortcut]:
-        return [OfferedShortcut("send_again", "Send again", "", "message"), OfferedShortcut("run", "Run", "", "global")]
-
-    def prompts(self) -> list[tuple[str, str]]:
-        return [("Begin", "What can you do?")]
 
     async def trace(self, permalink: str) -> list[Json]:
         self.asked.append(permalink)

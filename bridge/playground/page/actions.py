@@ -289,7 +289,7 @@ async def _command(actor: By, *, channel: str, command: str, text: str = "", in_
         if not await actor.slack.people.invite(bot.id, channel, actor.me, wait=False):
             raise ActionFailed(f"@{bot.name} is already in this channel.")
         return
-    if command not in {one.command for one in actor.supervisor.commands()}:
+    if command not in {one["command"] for one in actor.supervisor.features.get("slash_commands", [])}:
         raise ActionFailed(f"{command} is not a valid command. Put a space first to send it as a message.")
     if in_thread:
         raise ActionFailed(f"{command} is not supported in threads. Sorry! Type !{command[1:]} instead.")

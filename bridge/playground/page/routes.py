@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import time
 from collections.abc import Hashable
@@ -95,7 +96,7 @@ class Page:
         shown = [one for one in workspace.sessions.values() if one.status or one.lifecycle == "processing"]
         return (
             tuple(self._supervisor.parts()),
-            tuple(self._supervisor.commands()),
+            json.dumps(self._supervisor.features),
             tuple(self._faults()),
             tuple(self._steps.taken(self._supervisor.parts())),
             tuple(workspace.status(one.channel, one.thread_ts) for one in shown),

@@ -54,8 +54,8 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         "thread": _thread(viewer, names, channel, asked.thread),
         "views": [shown_view(one, names) for one in viewer.workspace.stack(viewer.me.id, asked.window)],
         **_of_the_app(viewer, names, supervisor, is_shown=channel.id == direct.id),
-        "commands": [asdict(one) for one in supervisor.commands()],
-        "shortcuts": [asdict(one) for one in supervisor.shortcuts()],
+        "commands": supervisor.features.get("slash_commands", []),
+        "shortcuts": supervisor.features.get("shortcuts", []),
         **({"emoji": [[name, glyph(name)] for name in COMMON]} if asked.is_full else {}),
         "parts": [asdict(one) for one in supervisor.parts()],
         "faults": [_switch(one) for one in shared.faults],
@@ -142,6 +142,5 @@ def _of_the_app(viewer: Viewer, names: Names, supervisor: Supervisor, *, is_show
 def _prompts(viewer: Viewer, supervisor: Supervisor) -> Json | None:
     """The prompts that the app set for this person, else its manifest's, as in Slack."""
     session = viewer.workspace.session(viewer.direct_message().id, "")
-    own = [{"title": title, "message": message} for title, message in supervisor.prompts()]
-    prompts = session.prompts or own
+    prompts = session.prompts or supervisor.features.get("agent_view", {}).get("suggested_prompts", [])
     return {"title": session.prompts_title, "prompts": prompts} if prompts else None

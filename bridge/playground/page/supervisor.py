@@ -39,39 +39,15 @@ class Switch:
     button: str = ""
 
 
-@dataclass(frozen=True)
-class OfferedCommand:
-    """A slash command to complete; *usage* is the app's hint."""
-
-    command: str
-    usage: str = ""
-    description: str = ""
-
-
-@dataclass(frozen=True)
-class OfferedShortcut:
-    """A shortcut of the app: *type* is ``global`` or ``message``."""
-
-    callback_id: str
-    name: str
-    description: str
-    type: str
-
-
 class Supervisor(Protocol):
     """The parts behind the page."""
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """The app's ``features``, as in its manifest; empty until that has been read."""
 
     def faults(self) -> list[Switch]:
         """The switches of Redis and the bridge."""
 
     def parts(self) -> list[PartStatus]:
         """The state of each part. Called often, so it must not do I/O."""
-
-    def commands(self) -> list[OfferedCommand]:
-        """The app's slash commands, in order."""
-
-    def shortcuts(self) -> list[OfferedShortcut]:
-        """The app's shortcuts."""
-
-    def prompts(self) -> list[tuple[str, str]]:
-        """The manifest's suggested prompts, as titles and messages."""

@@ -23,7 +23,7 @@ function commands(typed, world) {
     from: 0,
     heading: items.length ? "Commands" : "No such command",
     isExact: !items.length || items.some(({ command }) => command === typed),
-    items: items.map(({ command, usage, description }) => ({ insert: `${command} `, label: command, more: usage, hint: description })),
+    items: items.map(({ command, usage_hint: usage, description }) => ({ insert: `${command} `, label: command, more: usage, hint: description })),
   };
 }
 
@@ -31,8 +31,8 @@ function commands(typed, world) {
 function usages(typed, world) {
   const [, name, rest] = /^(\/\S+)\s+(.*)$/s.exec(typed);
   const command = world.commands.find((one) => one.command === name);
-  if (!command?.usage) return null;
-  const ways = command.usage.split(/\|(?![^<]*>)/).map((way) => way.trim());
+  if (!command?.usage_hint) return null;
+  const ways = command.usage_hint.split(/\|(?![^<]*>)/).map((way) => way.trim());
   const fitting = ways.filter((way) => fits(way, rest));
   return {
     from: typed.length - rest.length,
