@@ -87,7 +87,6 @@ class BridgeProcess:
             await process.wait()
 
     def kill(self) -> None:
-        """Kill it with SIGKILL."""
         if self.pid is not None and self._process is not None:
             self._process.send_signal(signal.SIGKILL)
 

@@ -30,7 +30,6 @@ def _end_with_the_parent(standard_input: int) -> None:
 
 
 def main() -> None:
-    """Run the bridge with this command line."""
     # A daemon thread, so that it can't keep the bridge from ending by itself.
     threading.Thread(target=_end_with_the_parent, args=(sys.stdin.fileno(),), daemon=True).start()
     runpy.run_module("bridge", run_name="__main__", alter_sys=True)

@@ -106,7 +106,6 @@ class LocalServer:
         return f"http://{_HOST}:{port}"
 
     async def start(self) -> None:
-        """Open the socket and serve requests."""
         config = uvicorn.Config(
             _Silenced(self._app),
             log_config=None,
@@ -156,7 +155,6 @@ class LocalServer:
                 connection.transport.abort()
 
     def mute(self, scope: Scope) -> None:
-        """Mute the WebSocket of *scope*."""
         for connection in self._connections(scope):
             if isinstance(connection, Mutable):
                 connection.mute()
@@ -167,7 +165,6 @@ class LocalServer:
 
 
 async def _ended(state: ServerState) -> None:
-    """Wait until all connections and requests have ended."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_DRAIN_SECONDS):
             while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn has plain sets, no events
@@ -214,12 +211,10 @@ class Silence:
     """An ASGI response that never comes: the connection stays open until the client gives up."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
-        """Wait for the client to disconnect."""
         await until_disconnected(receive)
 
 
 async def until_disconnected(receive: Receive) -> None:
-    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

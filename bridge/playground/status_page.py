@@ -41,7 +41,6 @@ class StatusPage:
 
     @property
     def url(self) -> str:
-        """Its address."""
         return self._server.url
 
     async def __aenter__(self) -> Self:

@@ -20,12 +20,10 @@ class StoppableRedis(Protocol):
     """A Redis that can be stopped and started; its data stays."""
 
     @property
-    def url(self) -> str:
-        """Its address, which never changes."""
+    def url(self) -> str: ...
 
     @property
-    def is_stopped(self) -> bool:
-        """Whether it was stopped on purpose."""
+    def is_stopped(self) -> bool: ...
 
     @property
     def trouble(self) -> str:
@@ -34,11 +32,9 @@ class StoppableRedis(Protocol):
     async def keep(self) -> None:
         """Restart it whenever it ends, until cancelled."""
 
-    async def start(self) -> None:
-        """Start it."""
+    async def start(self) -> None: ...
 
-    async def stop(self) -> None:
-        """Stop it."""
+    async def stop(self) -> None: ...
 
 
 class PlaygroundSupervisor:

@@ -36,7 +36,6 @@ class AppPages:
     drops_manifests: bool = False
 
     def routes(self) -> list[BaseRoute]:
-        """The routes to serve beside the Web API."""
         return [Route("/apps", self._review, methods=["GET"]), Route("/apps", self._create, methods=["POST"])]
 
     async def _review(self, request: Request) -> HTMLResponse:
@@ -63,7 +62,6 @@ class AppPages:
         )
 
     async def _create(self, request: Request) -> HTMLResponse:
-        """Install the manifest, and show the credentials."""
         text = parse_qs((await request.body()).decode(errors="replace")).get("manifest", [""])[0]
         try:
             self.install(json.loads(text))

@@ -26,7 +26,6 @@ from bridge.playground.emulator.rules import (
 
 
 def plain(most: int) -> Rule:
-    """A ``plain_text`` object."""
     return by_type({"plain_text": shape({"type": anything, "text": string(most, least=1)}, {"emoji": boolean})})
 
 
@@ -156,7 +155,6 @@ ELEMENTS: Final[dict[str, Rule]] = {
 
 
 def elements(*kinds: str) -> Rule:
-    """One of these elements."""
     return by_type({kind: ELEMENTS[kind] for kind in kinds})
 
 

@@ -78,7 +78,6 @@ class EntityTable(Mapping[str, T]):
         return thing
 
     def drop(self, key: str) -> None:
-        """Remove an object, if it exists."""
         thing = self._things.pop(key, None)
         if thing is not None:
             self._storage.write(self._kind, key, None)

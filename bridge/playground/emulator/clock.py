@@ -13,7 +13,6 @@ class SlackClock:
         self._ahead = 0.0
 
     def __call__(self) -> float:
-        """The current time."""
         return self._source() + self._ahead
 
     def move(self, seconds: float) -> None:

@@ -47,7 +47,6 @@ class AppDelivery:
 
     @property
     def is_acked(self) -> bool:
-        """Whether the app acknowledged it."""
         return self.status is not None and not self.error
 
     @property
@@ -129,7 +128,6 @@ class Deliverer:
         return tried
 
     def drop_waiting(self) -> None:
-        """Drop every unacknowledged event."""
         self._outages += 1
         for event_id in list(self._waiting):
             self._waiting.drop(event_id)
@@ -204,7 +202,6 @@ class Deliverer:
         return await self._send(delivery, self._transport)
 
     async def verification(self, payload: Json) -> AppDelivery:
-        """Send the challenge for a new request URL."""
         return await self._send(AppDelivery("verification", payload["type"], payload, self._clock()), self._http)
 
     async def _send(self, delivery: AppDelivery, way: Transport) -> AppDelivery:

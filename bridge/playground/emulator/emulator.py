@@ -37,7 +37,6 @@ PING_SECONDS: Final = 5.0
 
 
 def random_id(prefix: str) -> str:
-    """A unique ID in Slack's format."""
     return prefix + secrets.token_hex(8).upper()
 
 
@@ -152,7 +151,6 @@ class EmulatedSlack:
                 person.enterprise = sample.ENTERPRISE
 
     def serve_also(self, *routes: BaseRoute) -> None:
-        """Serve these routes too."""
         self._app.router.routes.extend(routes)
 
     async def stop(self) -> None:
@@ -165,7 +163,6 @@ class EmulatedSlack:
 
     @property
     def url(self) -> str:
-        """The server's address."""
         return self._server.url
 
     @property
@@ -175,7 +172,6 @@ class EmulatedSlack:
 
     @property
     def events_url(self) -> str:
-        """The app's request URL."""
         return self._http.url
 
     @events_url.setter
@@ -258,7 +254,6 @@ class EmulatedSlack:
         return list(self.workspace.files.values())
 
     def calls_of(self, method: str) -> list[ApiCall]:
-        """The calls of one method."""
         return [call for call in self.calls if call.method == method]
 
     def messages(self, channel: str, thread_ts: str | None = None) -> list[Message]:
@@ -268,15 +263,12 @@ class EmulatedSlack:
         return self.workspace.messages.thread(channel, thread_ts)
 
     def ephemerals(self, user: str) -> list[Message]:
-        """The messages that only *user* sees."""
         return [one for one in self.workspace.messages.private if one.to == user]
 
     def views(self, user: str) -> list[View]:
-        """The open modals of *user*, the top one last."""
         return self.workspace.stack(user)
 
     def home(self, user: str) -> View | None:
-        """The app's Home tab for *user*."""
         return self.workspace.homes.get(user)
 
     def prompts(self, user: str) -> list[Json]:
@@ -284,14 +276,12 @@ class EmulatedSlack:
         return self.workspace.session(self.workspace.direct_message(user).id, "").prompts
 
     def permalink(self, channel: str, ts: str) -> str:
-        """The link of a message. Raises LookupError."""
         message = self.workspace.messages.find(channel, ts)
         if message is None:
             raise LookupError(ts)
         return self.workspace.messages.permalink(message)
 
     def status(self, channel: str, thread_ts: str) -> str:
-        """The agent's current status in a thread."""
         return self.workspace.status(channel, thread_ts)
 
     def statuses(self, channel: str, thread_ts: str) -> list[StatusChange]:

@@ -39,7 +39,6 @@ def entities(typed: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """The *text* with its three escapes undone."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 

@@ -93,7 +93,6 @@ class Events:
         return f"<@{bot}>" in message.text or any(names(block, bot) for block in message.blocks)
 
     def reacted(self, happening: ReactionChanged) -> Tried:
-        """A reaction was added or removed."""
         if not self._bot_is_in(happening.message.channel):
             return []
         message, user, name = happening.message, happening.user, happening.name
@@ -132,7 +131,6 @@ class Events:
         return self._deliverer.event(made, after=after)
 
     def done(self, event: Json, channel: str = "") -> Tried:
-        """Send an event, if the app should get it."""
         return self._wanted(event, channel)
 
     def _wanted(self, event: Json, channel: str, after: float = 0.0) -> Tried:

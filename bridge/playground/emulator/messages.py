@@ -56,7 +56,6 @@ class MessageLog:
     # Reading
 
     def find(self, channel: str, ts: str) -> Message | None:
-        """The message with this ts, if any."""
         return self._by_channel[channel].get(ts)
 
     def of(self, channel: str) -> list[Message]:
@@ -73,12 +72,10 @@ class MessageLog:
         return [one for one in found if one is not None]
 
     def has_thread(self, channel: str, root: str) -> bool:
-        """Whether there is a message to reply to."""
         message = self.find(channel, root)
         return message is not None and not message.is_reply
 
     def reply_summary(self, message: Message) -> Json:
-        """A root's summary of its thread."""
         replies = self.thread(message.channel, message.ts)[1:]
         if not replies:
             return {}
@@ -227,16 +224,13 @@ class MessageLog:
 
     @property
     def private(self) -> list[Message]:
-        """All of them, oldest first."""
         return list(self._private.values())
 
     def show_privately(self, message: Message) -> Message:
-        """Add *message* for one person."""
         self._put(message)
         return message
 
     def find_private(self, channel: str, ts: str) -> Message | None:
-        """The private message with this ts."""
         return self._private.get(f"{channel}/{ts}")
 
     def visible(self, user: str, channel: str, ts: str) -> Message:

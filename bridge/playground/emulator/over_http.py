@@ -55,11 +55,9 @@ class OverHttp:
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
-        """Open the client."""
         self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
     async def close(self) -> None:
-        """Close the client."""
         if self._session is not None:
             await self._session.close()
 
@@ -67,7 +65,6 @@ class OverHttp:
         """Return at once: a request shows whether the app listens."""
 
     async def reached(self) -> None:
-        """Wait until the app listens."""
         while not await self._accepts_connections():  # noqa: ASYNC110 - another process can only be polled
             await asyncio.sleep(_LOOKS_EVERY)
 
@@ -83,7 +80,6 @@ class OverHttp:
         return True
 
     async def carry(self, delivery: AppDelivery) -> None:
-        """Send one request, and record the response or the error."""
         try:
             await self._exchange(delivery)
         except TimeoutError:

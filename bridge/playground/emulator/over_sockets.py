@@ -29,15 +29,12 @@ class OverSockets:
         self._new_id = new_id
 
     async def opened(self) -> None:
-        """Wait until the app has a connection."""
         await self._sockets.opened()
 
     async def reached(self) -> None:
-        """Wait until the app has a connection."""
         await self._sockets.opened()
 
     async def carry(self, delivery: AppDelivery) -> None:
-        """Send one envelope, and record its ack or the error."""
         connection = self._sockets.take_turn(delivery.repeats.socket if delivery.repeats else 0)
         if connection is None:
             delivery.error = "connection_failed"

@@ -53,7 +53,6 @@ def in_organization(payload: Json, organization: str) -> Json:
 
 
 def message_event(message: Message, channel: Channel, author: Member | None) -> Json:
-    """A ``message`` event."""
     event = message.as_json() | {"channel": channel.id, "event_ts": message.ts, "channel_type": channel.kind}
     return event | _origin(message, channel, author)
 
@@ -143,7 +142,6 @@ def on_message(message: Message, channel: Channel) -> Json:
 
 
 def on_view(view: View) -> Json:
-    """The place of a click in a modal or on Home."""
     return {"container": {"type": "view", "view_id": view.id}, "view": view.as_json()}
 
 
@@ -179,18 +177,15 @@ def block_suggestion(person: Member, where: Json, element: Json, block_id: str, 
 
 
 def view_submission(person: Member, view: View, trigger_id: str) -> Json:
-    """A submitted modal."""
     extra = {"trigger_id": trigger_id, "view": view.as_json(), "response_urls": []}
     return {**_interaction("view_submission", person), **extra}
 
 
 def view_closed(person: Member, view: View, *, is_cleared: bool) -> Json:
-    """A closed modal."""
     return {**_interaction("view_closed", person), "view": view.as_json(), "is_cleared": is_cleared}
 
 
 def url_verification(challenge: str) -> Json:
-    """The challenge for a new request URL."""
     return {"token": VERIFICATION_TOKEN, "challenge": challenge, "type": "url_verification"}
 
 

@@ -105,7 +105,6 @@ class People:
         return await self.say(user, to, comment, thread_ts=thread_ts, attachments=[attachment], at=at, wait=wait)
 
     def table(self, rows: Sequence[Sequence[str | float]]) -> Json:
-        """The attachment of a pasted table."""
         return contents.pasted(contents.table(rows, block_id=self._workspace.new_id("b")))
 
     def clip(self, user: str, words: str, *, is_transcribed: bool = True) -> Json:
@@ -259,7 +258,6 @@ class People:
         await _heard(tried)
 
     async def delete(self, channel: str, ts: str) -> None:
-        """Delete a message as its author."""
         message = self._existing(channel, ts)
         before = message.as_json()
         with self._workspace.together():
@@ -280,12 +278,10 @@ class People:
         return is_added
 
     def read(self, user: str, channel: str) -> None:
-        """Mark the channel as read by *user*."""
         shown = self._workspace.messages.top_level(channel)
         self._workspace.mark_read(user, self._workspace.channels[channel], shown[-1].ts if shown else "")
 
     async def press_stop(self, user: str, channel: str, thread_ts: str) -> None:
-        """Press Stop in a thread as *user*."""
         event = payloads.session_stopped(channel, user, thread_ts, self._workspace.new_ts())
         await _heard(self._events.done(event, channel))
 
@@ -301,11 +297,9 @@ class People:
         self._api.bot_token, self._api.token_error = token or self._api.bot_token, ""
 
     async def open_home(self, user: str) -> None:
-        """Open the app's Home tab as *user*."""
         await self._open_tab(user, "home")
 
     async def open_messages(self, user: str) -> None:
-        """Open the app's Messages tab, its direct message, as *user*."""
         await self._open_tab(user, "messages")
 
     async def _open_tab(self, user: str, tab: str) -> None:
@@ -336,7 +330,6 @@ class People:
         await _heard([self._events.send(event, channel, event_id=event_id)])
 
     async def verify_url(self) -> AppDelivery:
-        """Send the challenge for a new request URL."""
         return await self._deliverer.verification(payloads.url_verification(secrets.token_hex(8)))
 
     def _existing(self, channel: str, ts: str) -> Message:

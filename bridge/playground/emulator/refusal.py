@@ -18,7 +18,6 @@ class Refusal(Exception):
         self.more = more
 
     def as_json(self) -> Json:
-        """The response's body."""
         answer: Json = {"ok": False, "error": self.error, **self.more}
         if self.messages:
             answer["response_metadata"] = {"messages": self.messages}

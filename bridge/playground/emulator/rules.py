@@ -24,7 +24,6 @@ def located(line: str) -> tuple[str, str]:
 
 
 def anything(_value: Any, _pointer: str) -> Iterator[str]:
-    """Any value."""
     yield from ()
 
 
@@ -43,13 +42,11 @@ def string(most: int, *, least: int = 0) -> Rule:
 
 
 def boolean(value: Any, pointer: str) -> Iterator[str]:
-    """True or False."""
     if not isinstance(value, bool):
         yield problem("must provide a boolean", pointer)
 
 
 def number(least: float, most: float) -> Rule:
-    """A number in a range."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -61,7 +58,6 @@ def number(least: float, most: float) -> Rule:
 
 
 def one_of(*allowed: str) -> Rule:
-    """One of these strings."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         if value not in allowed:
@@ -122,7 +118,6 @@ def by_type(shapes: Mapping[str, Rule]) -> Rule:
 
 
 def both(*rules: Rule) -> Rule:
-    """All of *rules*."""
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         for one in rules:

@@ -69,7 +69,6 @@ def people() -> list[Member]:
 
 
 def channels() -> list[Channel]:
-    """Every channel and direct message."""
     home = [ALICE, BOB, CAROL]
     return [
         Channel(GENERAL, "general", [*home, GUEST, OTHER_BOT, BRIDGE]),
@@ -87,7 +86,6 @@ def channels() -> list[Channel]:
 
 
 def groups() -> list[Group]:
-    """Every user group."""
     return [
         Group(RUNNERS, "runners", "Workflow runners", TEAM, [ALICE, CAROL]),
         Group(FINANCE, "finance", "Finance", TEAM, [ALICE, BOB]),

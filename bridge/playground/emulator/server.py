@@ -94,7 +94,6 @@ class ApiServer:
         self._server: LocalServer | None = None
 
     def app(self, *more: BaseRoute) -> Starlette:
-        """The ASGI application, with *more* routes."""
         return Starlette(
             routes=[
                 Route("/api/{method}", self._web_api, methods=["GET", "POST"]),
@@ -108,12 +107,10 @@ class ApiServer:
         )
 
     def open_at(self, server: LocalServer) -> None:
-        """Set the server, for its address and to break connections."""
         self._server = server
 
     @property
     def scopes(self) -> set[str]:
-        """The bot token's scopes."""
         return self.installation.scopes
 
     @property
@@ -137,7 +134,6 @@ class ApiServer:
         return answer
 
     async def _with_faults(self, call: ApiCall, carry_out: Callable[[], Response], request: Request) -> ASGIApp:
-        """Carry out a call, or its planned fault."""
         self.calls.append(call)
         call.has_token = "authorization" in request.headers
         started = time.perf_counter()
@@ -237,7 +233,6 @@ class ApiServer:
         return JSONResponse({"ok": True})
 
     def note(self, by: str, user: str, channel: str, content: Json) -> None:
-        """Record a response to a command or click."""
         self.answers.append(responses.Response(by, user, channel, content, self.workspace.clock()))
 
     async def _upload(self, request: Request) -> ASGIApp:

@@ -91,7 +91,6 @@ class Connection:
             await self.send({"type": "disconnect", "reason": reason, "debug_info": {"host": _HOST}})
 
     async def close(self) -> None:
-        """Close the connection."""
         if self.is_open and not self.is_muted:
             self._lost()
             with contextlib.suppress(WebSocketDisconnect, WebSocketDisconnected):
@@ -124,7 +123,6 @@ class SocketConnections:
         return WebSocketRoute("/link/", self._join)
 
     def open_at(self, server: LocalServer) -> None:
-        """Set the connections' server."""
         self._server = server
 
     async def close(self) -> None:
@@ -141,13 +139,11 @@ class SocketConnections:
         return turn
 
     async def opened(self) -> None:
-        """Wait until a connection is open."""
         while not self.open:
             self._arrival.clear()
             await self._arrival.wait()
 
     def close_later(self, connection: Connection, seconds: float) -> None:
-        """Close a connection after a while."""
 
         async def wait_and_close() -> None:
             await asyncio.sleep(seconds)

@@ -42,26 +42,21 @@ class Storage(Protocol):
     def together(self) -> AbstractContextManager[None]:
         """Store all changes made meanwhile, or none."""
 
-    def close(self) -> None:
-        """Close the file."""
+    def close(self) -> None: ...
 
 
 class NoStorage:
     """Stores nothing."""
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:  # noqa: ARG002 - nothing is stored
-        """Nothing."""
         return []
 
-    def write(self, kind: str, key: str, thing: Any) -> None:
-        """Do nothing."""
+    def write(self, kind: str, key: str, thing: Any) -> None: ...
 
     def together(self) -> AbstractContextManager[None]:
-        """Do nothing."""
         return contextlib.nullcontext()
 
-    def close(self) -> None:
-        """Do nothing."""
+    def close(self) -> None: ...
 
 
 class SqliteStorage:
@@ -76,12 +71,10 @@ class SqliteStorage:
         self._depth = 0
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        """Every ID of a kind with its fields, in order of insertion."""
         rows = self._db.execute("SELECT id, content FROM things WHERE kind = ? ORDER BY place", (kind,))
         return [(key, json.loads(content, object_hook=_with_bytes)) for key, content in rows]
 
     def write(self, kind: str, key: str, thing: Any) -> None:
-        """Store *thing*; None removes it."""
         if thing is None:
             self._db.execute("DELETE FROM things WHERE kind = ? AND id = ?", (kind, key))
             return
@@ -102,7 +95,6 @@ class SqliteStorage:
                 self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
 

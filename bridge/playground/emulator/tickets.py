@@ -86,7 +86,6 @@ class Tickets:
         return made
 
     def exchange(self, trigger_id: str) -> Trigger:
-        """Use a trigger ID, and return its action."""
         trigger = self._triggers.get(trigger_id)
         if trigger is None:
             raise TicketError("invalid_trigger_id")
@@ -98,7 +97,6 @@ class Tickets:
         return trigger
 
     def response(self, user: str, channel: str, *, ts: str = "") -> str:
-        """A new response URL's ID."""
         made = self._new_id("")
         self._responses.put(made, ResponseTicket(user, channel, self._clock(), ts))
         return made
@@ -119,7 +117,6 @@ class Tickets:
         return ticket
 
     def socket(self) -> str:
-        """A new ticket for one WebSocket."""
         made = self._new_id("")
         self._sockets.add(made)
         return made

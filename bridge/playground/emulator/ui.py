@@ -86,13 +86,11 @@ class UserInterface:
         self._workspace.messages.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 
     async def shortcut(self, user: str, callback_id: str) -> AppDelivery:
-        """Use a global shortcut as *user*."""
         person, trigger = self._workspace.people[user], self._tickets.trigger(user)
         payload = payloads.shortcut(person, callback_id, self._workspace.new_ts(), trigger_id=trigger)
         return await self._deliverer.interaction(payload)
 
     async def message_shortcut(self, user: str, channel: str, ts: str, callback_id: str) -> AppDelivery:
-        """Use a message shortcut as *user*."""
         message = self._workspace.messages.visible(user, channel, ts)
         payload = payloads.message_action(
             self._workspace.people[user],

@@ -58,7 +58,6 @@ def _several_in(block: Json) -> list[Json]:
 
 
 def pressed(element: Json, block_id: str, at: str) -> Json:
-    """The action of pressing a button."""
     action = {"type": element["type"], "action_id": element["action_id"], "block_id": block_id, "action_ts": at}
     if element["type"] == "icon_button":
         action["value"] = ""
@@ -128,7 +127,6 @@ def state_of(blocks: list[Json], values: Mapping[str, Any]) -> dict[str, dict[st
 
 
 def _initial(element: Json) -> Any:
-    """An input's initial value."""
     if "initial_options" in element:
         return [option["value"] for option in element["initial_options"]]
     return next((value for name, value in element.items() if name.startswith("initial_")), None)

@@ -81,19 +81,15 @@ class Workspace:
 
     @property
     def bot(self) -> Member:
-        """The bridge's own bot user."""
         return self.people[sample.BRIDGE]
 
     def add_person(self, person: Member) -> None:
-        """Add or change a person."""
         self.people.put(person.id, person)
 
     def add_channel(self, channel: Channel) -> None:
-        """Add a channel."""
         self.channels.put(channel.id, channel)
 
     def change_channel(self, channel: Channel, **changes: Any) -> None:
-        """Change a channel, such as to archive it."""
         for name, value in changes.items():
             setattr(channel, name, value)
         self.channels.put(channel.id, channel)
@@ -135,12 +131,10 @@ class Workspace:
         return True
 
     def mark_read(self, user: str, channel: Channel, ts: str) -> None:
-        """Set *user*'s read marker."""
         channel.read_to[user] = ts
         self.channels.put(channel.id, channel)
 
     def is_unread(self, user: str, channel: Channel) -> bool:
-        """Whether *user* has unread messages of others there."""
         read_to = channel.read_to.get(user, "")
         return any(one.ts > read_to and one.user != user for one in reversed(self.messages.top_level(channel.id)))
 
@@ -151,7 +145,6 @@ class Workspace:
         return self.sessions.get(f"{channel}/{thread_ts}") or AgentSession(channel, thread_ts)
 
     def change_session(self, channel: str, thread_ts: str, **changes: Any) -> AgentSession:
-        """Give a thread's session a title, prompts, a status."""
         session = self.session(channel, thread_ts)
         for name, value in changes.items():
             setattr(session, name, value)
@@ -190,7 +183,6 @@ class Workspace:
     # Files
 
     def add_file(self, file: File) -> File:
-        """Add or change a file."""
         return self.files.put(file.id, file)
 
     def change_file(self, file: File) -> None:
@@ -216,16 +208,13 @@ class Workspace:
         ]
 
     def open_view(self, view: View) -> View:
-        """Open or update a modal."""
         return self.views.put(view.id, view)
 
     def close_views(self, views: Iterable[View]) -> None:
-        """Close these modals."""
         for view in list(views):
             self.views.drop(view.id)
 
     def show_home(self, view: View) -> View:
-        """Publish a person's Home tab."""
         return self.homes.put(view.user, view)
 
     def change_view(self, view: View, **changes: Any) -> None:
@@ -240,7 +229,6 @@ class Workspace:
             self.show_home(view)
 
     def find_view(self, view_id: str) -> View | None:
-        """An open modal or a Home tab."""
         homes = (view for view in self.homes.values() if view.id == view_id)
         return self.views.get(view_id) or next(homes, None)
 

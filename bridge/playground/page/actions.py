@@ -48,7 +48,6 @@ class Actor:
 
     @property
     def me(self) -> str:
-        """The person's ID."""
         return self.viewer.me.id
 
     def own(self, channel: str, ts: str) -> Message:

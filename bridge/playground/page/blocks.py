@@ -23,7 +23,6 @@ def shown_blocks(blocks: list[Json], names: Names) -> list[Json]:
 
 
 def plain_html(text: str, *, has_emoji: bool = True) -> str:
-    """Plain text as HTML."""
     return clean(with_emoji(text).replace("\n", "<br>")) if has_emoji else clean(_bare(text))
 
 
@@ -44,7 +43,6 @@ def _shown(value: Any, names: Names, depth: int) -> Any:
 
 
 def _html(value: Json, names: Names) -> str | None:
-    """The HTML of *value*, if it is a text."""
     kind, text = value.get("type"), value.get("text")
     if kind == "rich_text":
         return rich_text_html(value, names)

@@ -29,7 +29,6 @@ class MenuOptions:
         self._offered: OrderedDict[tuple[str, str], Json] = OrderedDict()
 
     def offered(self, action_id: str, options: list[Json]) -> None:
-        """Remember a menu's suggested options."""
         for option in options:
             self._offered[action_id, str(option.get("value"))] = option
         while len(self._offered) > _REMEMBERED:

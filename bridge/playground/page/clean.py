@@ -60,5 +60,4 @@ _cleaner: Final = nh3.Cleaner(  # stateless
 
 
 def clean(html: str) -> str:
-    """Remove everything that isn't harmless."""
     return _cleaner.clean(html)

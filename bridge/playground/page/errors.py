@@ -16,7 +16,6 @@ class ActionFailed(Exception):
 
 
 def explain(problem: Exception) -> str:
-    """The sentence for a *problem*."""
     match problem:
         case ActionFailed():
             return str(problem)

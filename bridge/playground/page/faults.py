@@ -71,7 +71,6 @@ class SlackFaults:
         self._on: set[str] = set()
 
     def faults(self) -> list[Switch]:
-        """Every switch with its state."""
         slack, switch = self._slack, partial(Switch, group="Slack")
         outage = switch(
             "nobody_listens",
@@ -163,7 +162,6 @@ class ProjectFaults:
         self._on: set[str] = set()
 
     def faults(self) -> list[Switch]:
-        """Every switch with its state."""
         switch = partial(Switch, group="Project service")
         planned = [
             switch(name, title=title, explains=explains, turn=partial(self._plan, name), is_on=name in self._on)

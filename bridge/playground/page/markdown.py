@@ -30,7 +30,6 @@ _ALIGN: Final = re.compile(r"text-align:(left|center|right)")
 
 @lru_cache(maxsize=1024)  # a long answer takes 15 ms, and is rendered with every refresh
 def markdown_html(text: str, names: Names) -> str:
-    """Markdown as HTML."""
     return clean(_parser().render(text, {"names": names}))
 
 

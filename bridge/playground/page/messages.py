@@ -132,7 +132,6 @@ def _reaction(name: str, users: list[str], names: Names) -> Json:
 
 
 def shown_view(view: View, names: Names) -> Json:
-    """A modal or a Home tab."""
     return {
         "id": view.id,
         "type": view.content.get("type", "modal"),
@@ -151,7 +150,6 @@ def _text(text: Any) -> Json | None:
 
 
 def shown_option(option: Json) -> Json:
-    """A suggested option."""
     return {"value": option.get("value"), "text": _text(option.get("text"))}
 
 

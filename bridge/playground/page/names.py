@@ -26,11 +26,9 @@ class Names:
     zone: tzinfo = UTC
 
     def is_like(self, other: Names) -> bool:
-        """Whether all names are the same."""
         return astuple(self) == astuple(other)
 
     def person(self, user: str, label: str = "") -> str:
-        """Mention a person."""
         mine = " me" if user == self.me else ""
         name = self.people.get(user) or label or user
         return f'<span class="mention{mine}" data-user="{escape(user)}">@{escape(name)}</span>'
@@ -43,12 +41,10 @@ class Names:
         return f'<span class="mention" data-channel="{escape(channel)}">#{escape(name)}</span>'
 
     def group(self, group: str, label: str = "") -> str:
-        """Mention a user group."""
         name = self.groups.get(group) or label.removeprefix("@") or group
         return f'<span class="mention">@{escape(name)}</span>'
 
     def broadcast(self, reach: str) -> str:
-        """Mention everyone."""
         if reach not in BROADCASTS:
             return escape(f"<!{reach}>")
         return f'<span class="mention broadcast">@{reach}</span>'

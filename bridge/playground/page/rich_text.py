@@ -62,7 +62,6 @@ def _styled(element: Json, shown: str) -> str:
 
 
 def _element(element: Json, names: Names, *, in_code: bool) -> str:
-    """One element of a line."""
 
     def word(name: str) -> str:
         return str(element.get(name) or "")

@@ -70,7 +70,6 @@ class Page:
         self._live = Live(slack.workspace, self._elsewhere)
 
     def routes(self) -> list[BaseRoute]:
-        """The routes of the page."""
         own = Router(
             [
                 Route("/stream", self._stream),
@@ -210,7 +209,6 @@ class _Static(StaticFiles):
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """Serve a file, and let it be kept."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         response.headers["Cache-Control"] = "max-age=31536000, immutable"
         return response

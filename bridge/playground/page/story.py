@@ -45,7 +45,6 @@ class Story:
     cause: AppDelivery | None = None
 
     def has(self, at: float) -> bool:
-        """Whether a moment is within the story."""
         return self.start - _CLOCKS <= at <= self.end
 
 

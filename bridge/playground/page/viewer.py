@@ -29,7 +29,6 @@ class Viewer:
         return sorted(mine, key=lambda one: one.is_im or one.is_mpim)
 
     def channel(self, channel_id: str) -> Channel:
-        """One of their channels. Raises NotVisible."""
         found = self.workspace.channels.get(channel_id)
         if found is None or self.me.id not in found.members:
             raise NotVisible(channel_id)
@@ -44,7 +43,6 @@ class Viewer:
         return found
 
     def view(self, view_id: str) -> View:
-        """The person's open modal or Home tab. Raises NotVisible."""
         found = self.workspace.find_view(view_id)
         if found is None or found.user != self.me.id:
             raise NotVisible(view_id)
@@ -56,7 +54,6 @@ class Viewer:
         return sorted([*self.workspace.messages.top_level(channel_id), *private], key=lambda one: one.ts)
 
     def thread(self, channel_id: str, root: str) -> list[Message]:
-        """A thread, its root first."""
         private = [one for one in self._private(channel_id) if one.is_reply and one.thread_ts == root]
         return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda one: one.ts)
 
@@ -65,7 +62,6 @@ class Viewer:
         return [one for one in private if float(one.ts) >= self.since]
 
     def direct_message(self) -> Channel:
-        """The direct message with the app, opened if needed."""
         return self.workspace.direct_message(self.me.id)
 
     def names(self) -> Names:

@@ -36,7 +36,6 @@ class Traces:
         self._known: OrderedDict[str, tuple[float, list[Json]]] = OrderedDict()
 
     async def of(self, permalink: str) -> list[Json]:
-        """The steps for the message at *permalink*."""
         async with self._asking:
             asked_at, steps = self._known.get(permalink, (float("-inf"), []))
             if self._clock() - asked_at < _FRESH:

@@ -50,15 +50,12 @@ class Plans:
         self._plans: list[_Plan] = []
 
     def add(self, method: str, path: str, answer: Planned, times: int | None) -> None:
-        """Plan *answer* for the next *times* requests (None: for all)."""
         self._plans.append(_Plan(method, path, answer, times))
 
     def clear(self) -> None:
-        """Forget all plans."""
         self._plans.clear()
 
     def take(self, method: str, path: str) -> Planned:
-        """The response for a request; each use counts."""
         for plan in self._plans:
             if plan.times != 0 and plan.method == method and plan.path in {path, "*"}:
                 if plan.times is not None:

@@ -49,7 +49,6 @@ class Operations:
         self._recall()
 
     def _recall(self) -> None:
-        """Restore the stored state."""
         state = self._file.read()
         if state is not None:
             self._runs, self._changed, self._used = state["runs"], state["changed"], Counter(state["used"])
@@ -66,11 +65,9 @@ class Operations:
         return {"runs": self._runs, "changed": self._changed, "used": self._used, "talks": talks}
 
     def get_workflows(self) -> list[Json]:
-        """List the workflows."""
         return [workflow.listed() for workflow in self.workflows]
 
     def get_workflow(self, asked: str) -> Json:
-        """Describe one workflow."""
         return self._workflow(asked).detailed()
 
     async def run_workflow(self, asked: str, body: Any) -> Json:
@@ -87,11 +84,9 @@ class Operations:
         return {"runId": run_id, "status": status, "output": output, "nodeResults": results}
 
     def get_agents(self) -> list[Json]:
-        """List the agents."""
         return [agent.listed() for agent in self.agents]
 
     def get_agent(self, asked: str) -> Json:
-        """Describe one agent."""
         return self._agent(asked).detailed()
 
     async def send_message(self, asked: str, body: Any) -> Json:
@@ -110,7 +105,6 @@ class Operations:
         return answer if reply.tools_used is None else answer | {"toolsUsed": reply.tools_used}
 
     def get_project(self) -> Json:
-        """Describe the project."""
         return {
             "id": 7,
             "name": self._name,
@@ -150,7 +144,6 @@ class Operations:
         raise Refused(404, "Agent not found")
 
     def _talk(self, agent: SampleAgent, session: Any) -> Talk:
-        """The named session, or a new one."""
         if session is None:
             talk = Talk(_FIRST_SESSION + len(self.talks), agent.id)
             self.talks[talk.id] = talk

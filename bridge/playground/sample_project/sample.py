@@ -29,7 +29,6 @@ class SampleWorkflow:
     tag: str = "other"  # the tag that counts its runs
 
     def listed(self) -> Json:
-        """The list item."""
         item: Json = {
             "id": self.id,
             "name": self.name,
@@ -40,7 +39,6 @@ class SampleWorkflow:
         return item if self.description is None else item | {"description": self.description}
 
     def detailed(self) -> Json:
-        """The workflow with its nodes and edges."""
         nodes = [{"id": f"n{at}", "type": kind, "data": {"label": name}} for at, (kind, name) in enumerate(self.nodes)]
         edges = [{"id": f"e{at}", "source": f"n{at}", "target": f"n{at + 1}"} for at in range(len(nodes) - 1)]
         return self.listed() | {"nodes": nodes, "edges": edges}
@@ -80,7 +78,6 @@ class SampleAgent:
         return item | {name: value for name, value in optional.items() if value is not None}
 
     def detailed(self) -> Json:
-        """The agent with its tools."""
         return self.listed() | {"tools": self.tools}
 
 
@@ -130,7 +127,6 @@ def _digest(given: Any) -> tuple[str, Any]:
 
 
 def workflows() -> list[SampleWorkflow]:
-    """The twelve workflows."""
     start, end = ("start", "Start"), ("end", "End")
     write, check = ("agent", "Write"), ("condition", "Is it complete?")
     shape = ("transform", "Shape")
@@ -223,7 +219,6 @@ DEFAULT_AGENT = "Support"
 
 
 def agents() -> list[SampleAgent]:
-    """The five agents."""
     search: Json = {"id": 1, "name": "search_docs", "description": "Searches the manual."}
     clock: Json = {"id": 2, "name": "current_time", "description": "Tells the time."}
     orders: Json = {"id": 3, "name": "order_status", "description": "Knows where an order is."}

@@ -43,7 +43,6 @@ class ProjectCall:
     traceparent: str = ""  # its header
 
     def note_session(self, sent: Any) -> None:
-        """Note the session that a request or its answer names."""
         if isinstance(sent, dict) and sent.get("sessionId") is not None:
             self.session = str(sent["sessionId"])
 
@@ -84,7 +83,6 @@ class SampleProject:
         return self._server.url
 
     async def start(self) -> None:
-        """Start serving."""
         await self._server.start()
         self.is_up = True
 
@@ -105,11 +103,9 @@ class SampleProject:
         self._plans.add(method, path, answer, times)
 
     def clear(self) -> None:
-        """Forget all planned responses."""
         self._plans.clear()
 
     def calls_to(self, path: str) -> list[ProjectCall]:
-        """The requests to one path."""
         return [call for call in self.calls if call.path == path]
 
     def _app(self) -> Starlette:

@@ -60,12 +60,10 @@ class File:
 
     @property
     def ending(self) -> str:
-        """The name's extension."""
         return self.name.rpartition(".")[2].lower() if "." in self.name else "txt"
 
     @property
     def kind(self) -> str:
-        """The ``filetype``."""
         names = {"txt": "text", "md": "markdown", "py": "python", "js": "javascript", "jpeg": "jpg", "eml": "email"}
         return names.get(self.ending, self.ending)
 

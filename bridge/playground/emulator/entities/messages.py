@@ -39,12 +39,10 @@ class Message:
 
     @property
     def is_customized(self) -> bool:
-        """Whether its app chose its name or its icon."""
         return bool(self.username or self.icon_emoji)
 
     @property
     def is_reply(self) -> bool:
-        """Whether it is a reply in a thread."""
         return self.thread_ts not in {"", self.ts}
 
     @property
@@ -54,7 +52,6 @@ class Message:
 
     @property
     def all_blocks(self) -> list[Json]:
-        """Its blocks, and those of its attachments."""
         return [*self.blocks, *(block for one in self.attachments for block in one.get("blocks", []))]
 
     @property

@@ -41,7 +41,6 @@ class Member:
         return "" if self.is_bot or self.is_slacks else f"{self.name}@playground.example"
 
     def event_profile(self) -> Json:
-        """The ``user_profile`` of events."""
         return {
             "avatar_hash": _AVATAR,
             "image_72": _image(72),
@@ -55,7 +54,6 @@ class Member:
         }
 
     def bot_profile(self) -> Json | None:
-        """The bot profile in its messages."""
         if not self.bot_id:
             return None
         return {

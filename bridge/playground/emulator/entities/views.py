@@ -26,7 +26,6 @@ class View:
 
     @property
     def blocks(self) -> list[Json]:
-        """Its blocks."""
         found: list[Json] = self.content.get("blocks", [])
         return found
 

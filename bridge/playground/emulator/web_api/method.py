@@ -79,12 +79,10 @@ class MethodCall:
     happened: list[Happening] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
-        """An optional string."""
         value = self.args.get(name)
         return default if value is None else str(value)
 
     def need(self, name: str) -> str:
-        """A required string."""
         value = self.text(name)
         if not value:
             raise Refusal("invalid_arguments", messages=[f"[ERROR] missing required field: {name}"])
@@ -103,7 +101,6 @@ class MethodCall:
         return default if value is None else value not in (False, 0, "0", "false", "False", "")
 
     def number(self, name: str, default: int) -> int:
-        """A whole number."""
         try:
             return int(self.args.get(name, default))
         except (TypeError, ValueError):
@@ -122,7 +119,6 @@ class MethodCall:
             raise Refusal(error, messages=[f"[ERROR] not valid JSON: {name}"]) from None
 
     def person(self, name: str = "user") -> Member:
-        """The person named by an argument."""
         found = self.workspace.people.get(self.text(name))
         if found is None:
             raise Refusal("user_not_found")
@@ -144,7 +140,6 @@ class MethodCall:
         return found
 
     def message(self, channel: Channel, name: str = "ts") -> Message:
-        """The message named by an argument."""
         found = self.workspace.messages.find(channel.id, self.need(name))
         if found is None:
             raise Refusal("message_not_found")
