@@ -149,7 +149,7 @@ async def test_missed_messages_are_found_in_every_kind_of_conversation(case: Cat
     await case.post(BOB, RANDOM, "to each other", HOUR / 2)
     await case.post(BOB, case.slack.people.start_group(ALICE, BOB, BRIDGE), f"{MENTION}in a group", HOUR / 2)
     await case.record_outage()
-    case.slack.page_limit = 2  # applies to the bot's channel list too
+    case.slack.rates.page_limit = 2  # applies to the bot's channel list too
 
     done = await case.catch_up()
 
@@ -218,7 +218,7 @@ async def test_a_channel_is_read_to_its_last_page(case: CatchUpCase) -> None:
     for number in range(40):
         await case.post(ALICE, RANDOM, f"{MENTION}{number:02d}", HOUR / 2 - number)
     await case.record_outage()
-    case.slack.page_limit = 15
+    case.slack.rates.page_limit = 15
 
     await case.catch_up()
 
@@ -462,7 +462,7 @@ async def test_progress_is_in_the_log_every_minute(case: CatchUpCase, caplog: py
         root = await case.bound()
         await case.post(ALICE, GENERAL, "more", HOUR / 2, root)
     await case.record_outage()
-    case.slack.limits_history = True
+    case.slack.rates.limits_history = True
     caplog.set_level("INFO", CatchUp.__module__)
 
     await case.catch_up()
@@ -543,7 +543,7 @@ async def test_a_live_reply_waits_for_a_long_thread_where_history_is_limited(cas
         await case.post(ALICE, GENERAL, f"{number:02d}", HOUR / 2 - number, root)
     await case.record_outage()
     await case.reader().mark_threads()
-    case.slack.limits_history = True
+    case.slack.rates.limits_history = True
 
     await case.deliver(GENERAL, await case.post(ALICE, GENERAL, "live", 20, root))
     await case.harness.work()

@@ -42,7 +42,7 @@ async def found(harness: Harness, place: Place, turn: TurnId = TURN) -> dict[str
 
 @pytest.fixture
 def limited(harness: Harness) -> Harness:
-    harness.slack.limits_history = True
+    harness.slack.rates.limits_history = True
     return harness
 
 

@@ -74,7 +74,7 @@ async def test_invalid_json_input_runs_only_after_a_choice(harness: Harness) -> 
 
 
 async def test_with_fifteen_messages_per_call_the_newest_are_quoted(harness: Harness) -> None:
-    harness.slack.page_limit = 15
+    harness.slack.rates.page_limit = 15
     root = await harness.say("the root")
     for number in range(40):
         await harness.slack.people.say(BOB, GENERAL, f"reply {number}", thread_ts=root)

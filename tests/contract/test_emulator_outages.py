@@ -122,7 +122,7 @@ async def test_an_advanced_clock_advances_the_ts(slack: EmulatedSlack) -> None:
 
 async def test_limited_history_gives_15_messages_a_minute(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     await talk(slack, HALF_AN_HOUR, CHATTER)
-    slack.limits_history = True
+    slack.rates.limits_history = True
 
     first = await client.conversations_history(channel=sample.RANDOM, limit=200)
     refused = await refusal(client.conversations_history(channel=sample.RANDOM))
@@ -137,7 +137,7 @@ async def test_limited_history_gives_15_messages_a_minute(slack: EmulatedSlack, 
 
 async def test_limited_history_counts_each_method_separately(slack: EmulatedSlack, client: AsyncWebClient) -> None:
     (root, *_) = await talk(slack, HALF_AN_HOUR, CHATTER)
-    slack.limits_history = True
+    slack.rates.limits_history = True
 
     await client.conversations_history(channel=sample.RANDOM)
     replies = await client.conversations_replies(channel=sample.RANDOM, ts=root)

@@ -11,8 +11,8 @@ Slack gives up on an event after about six minutes and never sends it again. Her
 `talk` returns each message's ts; `EmulatedSlack.people.say(…, at=unix_seconds)` posts a single message in the past.
 Edits, deletions and reactions work as usual. With Socket Mode no socket is open, and none can be opened.
 `EmulatedSlack.clock.move(seconds)` advances the clock instead: for message times, rate limits and expiry, in Slack
-only. `EmulatedSlack.limits_history = True` limits history as for apps outside the Marketplace, with 429 and Retry-After
-by that clock.
+only. `EmulatedSlack.rates.limits_history = True` limits history as for apps outside the Marketplace, with 429 and
+Retry-After by that clock.
 """
 
 from __future__ import annotations

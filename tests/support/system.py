@@ -194,7 +194,7 @@ class System:
     def start_test(self) -> None:
         """Start a test in a shared system: clear faults and ignore earlier records."""
         self.slack.faults.clear()
-        self.slack.page_limit = 1000
+        self.slack.rates.page_limit = 1000
         self.slack.events.twins = ("app_mention", "message")
         self.project.clear()
         self.asked_before = len(self.project.calls)

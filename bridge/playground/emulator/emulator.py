@@ -56,8 +56,8 @@ class EmulatedSlack:
 
     *people* has people's actions, *ui* their commands, buttons and forms, and *socket_mode* disturbs the app's sockets.
     These can change at any time: `use_sockets`, the twins and echoes of *events*, `faults`, `rates`, `scopes`,
-    `page_limit`, `unsubscribed` (names of events), `drops_events`, `limits_history`, and `transcribes_in`
-    (seconds until a voice clip's delayed transcript is ready).
+    `unsubscribed` (names of events), `drops_events`, and `transcribes_in` (seconds until a voice clip's delayed
+    transcript is ready).
     """
 
     def __init__(
@@ -219,27 +219,6 @@ class EmulatedSlack:
         if is_so:
             self._deliverer.drop_waiting()
             self.socket_mode.cut()
-
-    @property
-    def limits_history(self) -> bool:
-        """Whether history is limited to one call a minute and 15 messages, as for apps sold outside the Marketplace.
-
-        https://docs.slack.dev/reference/methods/conversations.history
-        """
-        return self._api.rates.limits_history
-
-    @limits_history.setter
-    def limits_history(self, is_so: bool) -> None:
-        self._api.rates.limits_history = is_so
-
-    @property
-    def page_limit(self) -> int:
-        """The most objects in one page of a list: 1000, or 15 as for apps outside the Marketplace."""
-        return self._api.page_limit
-
-    @page_limit.setter
-    def page_limit(self, most: int) -> None:
-        self._api.page_limit = most
 
     # What tests can see
 

@@ -14,19 +14,22 @@ from bridge.playground.emulator.web_api import METHODS
 
 _MINUTE: Final = 60.0
 _BURST: Final = 3  # "short bursts are tolerated"; how short is undocumented
+_LIMITED_PAGE: Final = 15
 LIMITED_HISTORY: Final = frozenset({"conversations.history", "conversations.replies"})
 
 
 class Rates:
     """Counts calls; unless *is_on*, it does nothing.
 
-    With *limits_history*, `LIMITED_HISTORY` is limited to one call a minute, *is_on* or not, as for apps sold outside
-    the Marketplace. https://docs.slack.dev/apis/web-api/rate-limits
+    With *limits_history*, *is_on* or not, `LIMITED_HISTORY` is limited to one call a minute and 15 messages, as for
+    apps sold outside the Marketplace: https://docs.slack.dev/reference/methods/conversations.history.
+    *page_limit* is the most objects in one page of any list.
     """
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self.is_on = False
         self.limits_history = False
+        self.page_limit = 1000
         self._clock = clock
         self._recent: dict[str, deque[float]] = defaultdict(deque)
 
@@ -40,6 +43,10 @@ class Rates:
             return self._count(f"{method} {channel}", _BURST, float(_BURST))
         tier = METHODS[method].tier if method in METHODS else None
         return self._count(method, tier, _MINUTE) if tier else None
+
+    def page_limit_of(self, method: str) -> int:
+        is_limited = self.limits_history and method in LIMITED_HISTORY
+        return min(self.page_limit, _LIMITED_PAGE) if is_limited else self.page_limit
 
     def _count(self, key: str, most: int, seconds: float) -> int | None:
         recent, now = self._recent[key], self._clock()

@@ -22,7 +22,7 @@ from bridge.playground.emulator.entities import File, Json
 from bridge.playground.emulator.faults import Error, Fault, Faults, Hang, Http, RateLimited, Redirect, Slow
 from bridge.playground.emulator.manifests import EVENTS, Installation
 from bridge.playground.emulator.multipart import form_parts
-from bridge.playground.emulator.rates import LIMITED_HISTORY, Rates
+from bridge.playground.emulator.rates import Rates
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Tickets
 from bridge.playground.emulator.web_api.method import Happening, MethodCall, Registered
@@ -36,7 +36,6 @@ ALL_SCOPES: Final = frozenset(
 )
 APP_SCOPES: Final = frozenset({"connections:write"})
 _TOO_MANY: Final = 429
-_LIMITED_PAGE: Final = 15
 _CHARSETS: Final = {"utf-8", "iso-8859-1"}
 
 
@@ -71,7 +70,7 @@ class ApiCall:
 
 @dataclass
 class ApiServer:
-    """The server's endpoints. *scopes*, *page_limit* and *faults* can change at any time.
+    """The server's endpoints. *scopes*, *rates* and *faults* can change at any time.
 
     Each token works for its own methods: the bot's, the app's (``xapp-``), and the one for configuring apps
     (``xoxe.xoxp-``); see https://docs.slack.dev/authentication/tokens.
@@ -84,7 +83,6 @@ class ApiServer:
     react: Callable[[Happening], None]
     faults: Faults = field(default_factory=Faults)
     installation: Installation = field(default_factory=lambda: Installation(set(ALL_SCOPES)))
-    page_limit: int = 1000
     calls: list[ApiCall] = field(default_factory=list)
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""
@@ -171,7 +169,7 @@ class ApiServer:
                 self.workspace,
                 self.tickets,
                 self._base_url,
-                page_limit=self._page_limit_of(asked.method),
+                page_limit=self.rates.page_limit_of(asked.method),
                 scopes=self._scopes_of(token),
                 is_subscribed=self.installation.is_subscribed,
             )
@@ -182,10 +180,6 @@ class ApiServer:
         except Refusal as refusal:
             return JSONResponse(refusal.as_json())
         return JSONResponse(answer)
-
-    def _page_limit_of(self, method: str) -> int:
-        is_limited = self.rates.limits_history and method in LIMITED_HISTORY
-        return min(self.page_limit, _LIMITED_PAGE) if is_limited else self.page_limit
 
     def _permitted(self, asked: ApiCall, token: str) -> Registered:
         """The method, if the token may call it."""
