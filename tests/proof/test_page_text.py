@@ -56,7 +56,10 @@ LINK = 'target="_blank" rel="noopener noreferrer"'
     ("written", "shown"),
     [
         ("*bold* _it_ ~gone~ `c*d*`", "<strong>bold</strong> <em>it</em> <del>gone</del> <code>c*d*</code>"),
-        ("*a _b_ c* snake_case_name 2*3*4", "<strong>a <em>b</em> c</strong> snake_case_name 2*3*4"),
+        (
+            "*a _b_ c* snake_case_name 2*3*4",
+            "<strong>a </strong><em><strong>b</strong></em><strong> c</strong> snake_case_name 2*3*4",
+        ),
         ("* not bold * and *not\nbold*", "* not bold * and *not<br>bold*"),
         ("&lt;b&gt; &amp;amp; <b>", "&lt;b&gt; &amp;amp; &lt;b&gt;"),
         ("<https://a.example/?x=1&amp;y=2|the *x*>", f'<a href="https://a.example/?x=1&amp;y=2" {LINK}>the *x*</a>'),
@@ -80,7 +83,10 @@ LINK = 'target="_blank" rel="noopener noreferrer"'
         (":tada: :no-such-thing: 10:30:45", '<span class="emoji" title=":tada:">🎉</span> :no-such-thing: 10:30:45'),
         ("a\n&gt; q1\n&gt; *q2*\nb", "a<blockquote>q1<br><strong>q2</strong></blockquote>b"),
         ("a\n&gt;&gt;&gt; all\nof it", "a<blockquote>all<br>of it</blockquote>"),
-        ("a\n```\n*x*\n  &lt;y&gt; <https://a.example|b>\n```\nc", "a<pre><code>*x*\n  &lt;y&gt; b</code></pre>c"),
+        (
+            "a\n```\n*x*\n  &lt;y&gt; <https://a.example|b>\n```\nc",
+            f'a<pre><code>*x*\n  &lt;y&gt; <a href="https://a.example" {LINK}>b</a></code></pre>c',
+        ),
         ("- one\n• two", "- one<br>• two"),
     ],
 )

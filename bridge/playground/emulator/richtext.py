@@ -1,19 +1,44 @@
-"""The ``rich_text`` block that Slack makes of a person's text, and of a bot's text without blocks."""
+"""The ``rich_text`` block that Slack makes of a person's text, and of mrkdwn without blocks.
+
+https://docs.slack.dev/messaging/formatting-message-text. Mrkdwn has no lists: a line that starts with a dash stays one.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import groupby
+from typing import Final
 
 from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.escapes import unescaped
 
-_FENCE = re.compile(r"```\n?(.*?)\n?```", re.DOTALL)
-_STYLED = re.compile(r"(?<![\w])(?P<mark>[*_~`])(?P<inside>(?!\s)(?:(?!(?P=mark))[^\n])++(?<!\s))(?P=mark)(?!\w)")
-_STYLES = {"*": "bold", "_": "italic", "~": "strike", "`": "code"}
-_EMOJI = re.compile(r"(:[a-z0-9_+'-]+:)")
-_QUOTE = "&gt;"
-_TOKEN = re.compile(r"<(?P<mark>[@#!]?)(?P<body>[^<>|]+)(?:\|(?P<label>[^<>]*))?>")
+_FENCE: Final = re.compile(r"```\n?(.*?)\n?```", re.DOTALL)
+_QUOTE: Final = re.compile(r"(?:&gt;|>) ?")
+_LONG_QUOTE: Final = re.compile(r"^(?:&gt;&gt;&gt;|>>>) ?", re.MULTILINE)
+_INNER: Final = r"(?:`[^`\n]++`|<[^<>\n]++>|[^{}\n`<])++"
+
+
+def _between(mark: str, name: str) -> str:
+    """Text between two marks that touch it but no letter outside."""
+    return rf"(?<![\w{mark}]){mark}(?P<{name}>(?=\S){_INNER.replace('{}', mark)}(?<=\S)){mark}(?![\w{mark}])"
+
+
+_TOKEN: Final = re.compile(r"<(?P<token>[^<>\n]+)>")
+_INLINE: Final = re.compile(
+    "|".join(
+        [
+            r"`(?P<code>[^`\n]+)`",
+            _TOKEN.pattern,
+            r":(?P<emoji>[a-z0-9_+'-]{1,60}):",
+            _between(r"\*", "bold"),
+            _between("_", "italic"),
+            _between("~", "strike"),
+        ]
+    )
+)
+_STYLES: Final = ("bold", "italic", "strike")
+_LINK: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 def rich_text(text: str, *, block_id: str) -> list[Json]:
@@ -24,61 +49,65 @@ def rich_text(text: str, *, block_id: str) -> list[Json]:
 
 def from_mrkdwn(text: str, *, block_id: str) -> list[Json]:
     """The blocks of a bot's message with only *text*: its styles, quotations and code are parsed."""
-    parts = _FENCE.split(text)  # every second part is fenced code
-    elements: list[Json] = []
-    for at, part in enumerate(parts):
-        if at % 2:
-            elements.append({"type": "rich_text_preformatted", "elements": _plain(part), "border": 0})
-        else:
-            elements += _paragraphs(part)
-    return [{"type": "rich_text", "block_id": block_id, "elements": elements}]
+    return [{"type": "rich_text", "block_id": block_id, "elements": parts_of_mrkdwn(text)}]
 
 
-def _paragraphs(text: str) -> list[Json]:
-    """Alternating sections and quotations."""
+def parts_of_mrkdwn(text: str) -> list[Json]:
+    """The sections, quotations and code of mrkdwn, as a ``rich_text`` block has them."""
     found: list[Json] = []
-    for is_quoted, lines in groupby(text.split("\n"), lambda line: line.startswith(_QUOTE)):
-        said = "\n".join(line.removeprefix(_QUOTE).lstrip() if is_quoted else line for line in lines)
-        if said:
-            kind = "rich_text_quote" if is_quoted else "rich_text_section"
-            found.append({"type": kind, "elements": _styled(said, {})})
+    for at, part in enumerate(_FENCE.split(text)):  # every second part is fenced code
+        if at % 2:
+            found.append({"type": "rich_text_preformatted", "elements": _elements(part), "border": 0})
+        else:
+            found += _paragraphs(part)
     return found
 
 
-def _styled(text: str, style: dict[str, bool]) -> list[Json]:
+def _paragraphs(text: str) -> list[Json]:
+    """Alternating sections and quotations; after ``>>>`` the rest is one quotation."""
+    long_quote = _LONG_QUOTE.search(text)
+    before = text[: long_quote.start()].removesuffix("\n") if long_quote else text
+    found: list[Json] = []
+    for is_quoted, lines in groupby(before.split("\n"), lambda line: bool(_QUOTE.match(line))):
+        said = "\n".join(_QUOTE.sub("", line, count=1) if is_quoted else line for line in lines)
+        if said:
+            kind = "rich_text_quote" if is_quoted else "rich_text_section"
+            found.append({"type": kind, "elements": _styled(said, {})})
+    if long_quote:
+        found.append({"type": "rich_text_quote", "elements": _styled(text[long_quote.end() :], {})})
+    return found
+
+
+def _styled(text: str, style: Mapping[str, bool]) -> list[Json]:
     found: list[Json] = []
     end = 0
-    for mark in _STYLED.finditer(text):
-        found += _in_style(text[end : mark.start()], style)
-        inner = style | {_STYLES[mark["mark"]]: True}
-        found += _in_style(mark["inside"], inner) if mark["mark"] == "`" else _styled(mark["inside"], inner)
-        end = mark.end()
-    return found + _in_style(text[end:], style)
+    for part in _INLINE.finditer(text):
+        found += [*_with_style(_plain(text[end : part.start()]), style), *_marked(part, style)]
+        end = part.end()
+    return found + _with_style(_plain(text[end:]), style)
 
 
-def _in_style(text: str, style: dict[str, bool]) -> list[Json]:
-    found: list[Json] = []
-    for element in _elements(text):
-        found += _with_emoji(element["text"]) if element["type"] == "text" and "code" not in style else [element]
-    return [{**element, "style": dict(style)} if style else element for element in found]
+def _marked(part: re.Match[str], style: Mapping[str, bool]) -> list[Json]:
+    if part["code"]:
+        return _with_style(_elements(part["code"]), {**style, "code": True})
+    if part["token"]:
+        return _with_style([_special(part["token"])], style)
+    if part["emoji"]:
+        return _with_style([{"type": "emoji", "name": part["emoji"]}], style)
+    name = next(name for name in _STYLES if part[name])
+    return _styled(part[name], {**style, name: True})  # a mark can't contain itself, so this terminates
 
 
-def _with_emoji(text: str) -> list[Json]:
-    parts = _EMOJI.split(text)
-    return [
-        {"type": "emoji", "name": part[1:-1]} if at % 2 else {"type": "text", "text": part}
-        for at, part in enumerate(parts)
-        if part
-    ]
+def _with_style(elements: list[Json], style: Mapping[str, bool]) -> list[Json]:
+    return [{**element, "style": dict(style)} for element in elements] if style else elements
 
 
 def _elements(text: str) -> list[Json]:
     found: list[Json] = []
     end = 0
-    for token in _TOKEN.finditer(text):
-        found += _plain(text[end : token.start()])
-        found.append(_special(token["mark"], token["body"], token["label"]))
-        end = token.end()
+    for part in _TOKEN.finditer(text):
+        found += [*_plain(text[end : part.start()]), _special(part["token"])]
+        end = part.end()
     return found + _plain(text[end:])
 
 
@@ -86,14 +115,22 @@ def _plain(text: str) -> list[Json]:
     return [{"type": "text", "text": unescaped(text)}] if text else []
 
 
-def _special(mark: str, body: str, label: str | None) -> Json:
-    if mark == "@":
-        return {"type": "user", "user_id": body}
-    if mark == "#":
-        return {"type": "channel", "channel_id": body}
-    if mark == "!":
-        kind, _, group = body.partition("^")
+def _special(token: str) -> Json:
+    """The element of a token in angle brackets; of an unknown one, its text."""
+    body, _, label = token.partition("|")
+    if body.startswith("@"):
+        return {"type": "user", "user_id": body[1:]}
+    if body.startswith("#"):
+        return {"type": "channel", "channel_id": body[1:]}
+    if body.startswith("!date^"):
+        timestamp, wording, url = (*body.split("^", 3)[1:], "", "")[:3]
+        date: Json = {"type": "date", "timestamp": timestamp, "format": unescaped(wording), "url": unescaped(url)}
+        return date | {"fallback": unescaped(label)}
+    if body.startswith("!"):
+        kind, _, group = body[1:].partition("^")
         return {"type": "usergroup", "usergroup_id": group} if group else {"type": "broadcast", "range": kind}
+    if not _LINK.match(body):
+        return {"type": "text", "text": f"<{token}>"}
     link: Json = {"type": "link", "url": unescaped(body)}
     return link | {"text": unescaped(label)} if label else link
 

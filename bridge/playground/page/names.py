@@ -28,9 +28,9 @@ class Names:
     def is_like(self, other: Names) -> bool:
         return astuple(self) == astuple(other)
 
-    def person(self, user: str, label: str = "") -> str:
+    def person(self, user: str) -> str:
         mine = " me" if user == self.me else ""
-        name = self.people.get(user) or label or user
+        name = self.people.get(user, user)
         return f'<span class="mention{mine}" data-user="{escape(user)}">@{escape(name)}</span>'
 
     def channel(self, channel: str) -> str:
@@ -40,9 +40,8 @@ class Names:
             return '<span class="mention">#private channel</span>'
         return f'<span class="mention" data-channel="{escape(channel)}">#{escape(name)}</span>'
 
-    def group(self, group: str, label: str = "") -> str:
-        name = self.groups.get(group) or label.removeprefix("@") or group
-        return f'<span class="mention">@{escape(name)}</span>'
+    def group(self, group: str) -> str:
+        return f'<span class="mention">@{escape(self.groups.get(group, group))}</span>'
 
     def broadcast(self, reach: str) -> str:
         if reach not in BROADCASTS:

@@ -5,6 +5,7 @@ The emulated Slack doesn't validate them, so nothing in them is sure to have the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Any, Final
@@ -20,7 +21,7 @@ _STYLES: Final = (("code", "code"), ("bold", "strong"), ("italic", "em"), ("stri
 
 def rich_text_html(block: Json, names: Names) -> str:
     """The HTML of a block, or of a table cell, with ``elements``."""
-    return clean("".join(_part(part, names) for part in _elements(block)))
+    return clean("".join(part_html(part, names, section="p") for part in _elements(block)))
 
 
 def _elements(holder: Json) -> Iterator[Json]:
@@ -28,7 +29,8 @@ def _elements(holder: Json) -> Iterator[Json]:
     return (one for one in elements if isinstance(one, dict)) if isinstance(elements, list) else iter(())
 
 
-def _part(part: Json, names: Names) -> str:
+def part_html(part: Json, names: Names, *, section: str) -> str:
+    """The HTML of a part of a block, not sanitized yet; a *section* of text is in that element, if any."""
     match part.get("type"):
         case "rich_text_list":
             return _list(part, names)
@@ -37,7 +39,8 @@ def _part(part: Json, names: Names) -> str:
         case "rich_text_preformatted":
             return f"<pre><code>{_inside(part, names, in_code=True)}</code></pre>"
         case _:
-            return f"<p>{_inside(part, names)}</p>"
+            shown = _inside(part, names)
+            return f"<{section}>{shown}</{section}>" if section else shown
 
 
 def _list(part: Json, names: Names) -> str:
@@ -68,7 +71,8 @@ def _element(element: Json, names: Names, *, in_code: bool) -> str:
 
     match element.get("type"):
         case "link":
-            return f'<a href="{escape(word("url"))}">{escape(word("text") or word("url"))}</a>'
+            shown = word("text") or re.sub(r"^(?:mailto|tel):", "", word("url"))
+            return f'<a href="{escape(word("url"))}">{escape(shown)}</a>'
         case "user":
             return names.person(word("user_id"))
         case "channel":
