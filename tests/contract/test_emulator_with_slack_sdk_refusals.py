@@ -86,7 +86,7 @@ async def test_each_invalid_call_is_refused_with_slacks_error_code(
 
 
 async def test_an_archived_channel_accepts_no_messages(slack: EmulatedSlack, client: AsyncWebClient) -> None:
-    slack.workspace.change_channel(slack.workspace.channels[HERE], is_archived=True)
+    slack.workspace.channels[HERE].is_archived = True
 
     assert await answered(client, "chat.postMessage", {"channel": HERE, "text": "x"}) == "is_archived"
 

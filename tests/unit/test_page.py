@@ -12,7 +12,7 @@ from bridge.cli.playground import sample_snapshots
 from bridge.features.alerts.alert import AlertSpec, preview
 from bridge.features.alerts.readings import Readings
 from bridge.features.statistics.past import Past
-from bridge.playground.emulator import Change, sample
+from bridge.playground.emulator import sample
 from bridge.playground.emulator.changes import Subscriber
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.page.live import Live
@@ -73,9 +73,9 @@ async def test_a_closed_stream_gets_no_further_changes() -> None:
 
     class Noting(Workspace):
         def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-            def noting(change: Change) -> None:
+            def noting() -> None:
                 heard.append(subscriber)
-                subscriber(change)
+                subscriber()
 
             return super().subscribe(noting)
 

@@ -1,7 +1,6 @@
 """An emulated Slack workspace: `EmulatedSlack`, its faults, and its sample people and channels."""
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.deliver import AppDelivery
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Channel, File, Group, Member, Message, View
@@ -15,7 +14,6 @@ from bridge.playground.local_server import DropAfter, DropBefore
 __all__ = [
     "ApiCall",
     "AppDelivery",
-    "Change",
     "Channel",
     "Connection",
     "DropAfter",

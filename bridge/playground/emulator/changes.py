@@ -1,10 +1,9 @@
-"""The workspace's collections, which announce every change at once."""
+"""The workspace's collections, which store and announce every change at once."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
@@ -12,24 +11,8 @@ from bridge.playground.emulator.storage import Storage
 
 T = TypeVar("T")
 
-
-@dataclass(frozen=True)
-class Change:
-    """Something was added, changed or (*is_gone*) removed.
-
-    *kind* is ``message`` (also for its reactions), ``private_message``, ``view``, ``home`` (*id* is the user's),
-    ``session`` (status, title and suggested prompts of a thread, or of a whole direct message where *ts* is empty),
-    ``channel`` (its members, topic, read markers), ``person``, ``group`` or ``file``.
-    """
-
-    kind: str
-    id: str
-    channel: str = ""
-    ts: str = ""
-    is_gone: bool = False
-
-
-Subscriber = Callable[[Change], None]
+Subscriber = Callable[[], None]
+"""Called when something was added, changed or removed."""
 
 
 @cache
@@ -38,23 +21,15 @@ def _fields(of: type[Any]) -> Collection[str]:
 
 
 class EntityTable(Mapping[str, T]):
-    """All objects of one *kind* in order of insertion; *where* returns the channel and ts of one.
+    """All objects of one *kind* in order of insertion.
 
     An object may be changed in place, but that is neither announced nor stored until it is `put` again.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        of: type[T],
-        storage: Storage,
-        tell: Subscriber,
-        where: Callable[[T], tuple[str, str]] = lambda _: ("", ""),
-    ) -> None:
+    def __init__(self, kind: str, of: type[T], storage: Storage, tell: Subscriber) -> None:
         self._kind = kind
         self._storage = storage
         self._tell = tell
-        self._where = where
         known = _fields(of)  # type: ignore[arg-type]  # a type is hashable; another version may have stored more
         self._things: dict[str, T] = {
             key: of(**{name: value for name, value in stored.items() if name in known})
@@ -74,11 +49,10 @@ class EntityTable(Mapping[str, T]):
         """Add an object, or announce that it changed."""
         self._things[key] = thing
         self._storage.write(self._kind, key, thing)
-        self._tell(Change(self._kind, key, *self._where(thing)))
+        self._tell()
         return thing
 
     def drop(self, key: str) -> None:
-        thing = self._things.pop(key, None)
-        if thing is not None:
+        if self._things.pop(key, None) is not None:
             self._storage.write(self._kind, key, None)
-            self._tell(Change(self._kind, key, *self._where(thing), is_gone=True))
+            self._tell()

@@ -106,7 +106,7 @@ class Deliverer:
         self._background = background
         self._retry_delays = retry_delays
         self._holds_retries = holds_retries
-        self._waiting = EntityTable("event", Waiting, storage, lambda _: None)
+        self._waiting = EntityTable("event", Waiting, storage, lambda: None)
         self._outages = 0
 
     @property

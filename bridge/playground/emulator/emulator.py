@@ -26,7 +26,7 @@ from bridge.playground.emulator.server import ALL_SCOPES, ApiCall, ApiServer
 from bridge.playground.emulator.sessions import StatusChange
 from bridge.playground.emulator.socket_mode import SocketMode
 from bridge.playground.emulator.sockets import Connection, SocketConnections
-from bridge.playground.emulator.storage import NoStorage, SqliteStorage
+from bridge.playground.emulator.storage import Storage
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.ui import UserInterface
 from bridge.playground.emulator.workspace import Workspace
@@ -77,7 +77,7 @@ class EmulatedSlack:
         data_dir: Path | None = None,
     ) -> None:
         self._background = Background()
-        self._storage = storage = SqliteStorage(data_dir) if data_dir else NoStorage()
+        self._storage = storage = Storage(data_dir)
         self.clock = clock = SlackClock(clock)
         self.transcribes_in = 10.0
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds, clock=clock)

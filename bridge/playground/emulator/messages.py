@@ -30,8 +30,8 @@ class MessageLog:
         self._clock = clock
         self._new_id = new_id
         self._storage = storage
-        self._public = EntityTable("message", Message, storage, tell, _place)
-        self._private = EntityTable("private_message", Message, storage, tell, _place)
+        self._public = EntityTable("message", Message, storage, tell)
+        self._private = EntityTable("private_message", Message, storage, tell)
         self._by_channel: dict[str, dict[str, Message]] = defaultdict(dict)
         self._in_order: dict[str, list[str]] = defaultdict(list)  # the ts of a channel's messages, oldest first
         self._replies: dict[tuple[str, str], list[str]] = {}
@@ -247,7 +247,3 @@ def _as_ts(microseconds: int) -> str:
 
 def _key(message: Message) -> str:
     return f"{message.channel}/{message.ts}"
-
-
-def _place(message: Message) -> tuple[str, str]:
-    return message.channel, message.ts

@@ -7,14 +7,13 @@ fine for a playground.
 from __future__ import annotations
 
 import base64
-import contextlib
 import dataclasses
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 FILE: Final = "slack.sqlite3"
 _FORM: Final = 1  # the file's format
@@ -30,51 +29,27 @@ _WRITE: Final = (
 )
 
 
-class Storage(Protocol):
-    """Stores the workspace."""
-
-    def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
-        """Every ID of a kind with its fields, in order of insertion."""
-
-    def write(self, kind: str, key: str, thing: Any) -> None:
-        """Store *thing*, a dataclass; None removes it."""
-
-    def together(self) -> AbstractContextManager[None]:
-        """Store all changes made meanwhile, or none."""
-
-    def close(self) -> None: ...
-
-
-class NoStorage:
-    """Stores nothing."""
-
-    def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:  # noqa: ARG002 - nothing is stored
-        return []
-
-    def write(self, kind: str, key: str, thing: Any) -> None: ...
-
-    def together(self) -> AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def close(self) -> None: ...
-
-
-class SqliteStorage:
-    """Stores everything in a file in *folder*, which it creates if needed.
+class Storage:
+    """Stores everything in a file in *folder*, which it creates if needed; without a folder, nothing is stored.
 
     A file in another format is renamed rather than deleted.
     """
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._db = _opened(folder / FILE)
+    def __init__(self, folder: Path | None = None) -> None:
+        self._db = _opened(folder) if folder else None
         self._depth = 0
 
     def read(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
+        """Every ID of a kind with its fields, in order of insertion."""
+        if self._db is None:
+            return []
         rows = self._db.execute("SELECT id, content FROM things WHERE kind = ? ORDER BY place", (kind,))
         return [(key, json.loads(content, object_hook=_with_bytes)) for key, content in rows]
 
     def write(self, kind: str, key: str, thing: Any) -> None:
+        """Store *thing*, a dataclass; None removes it."""
+        if self._db is None:
+            return
         if thing is None:
             self._db.execute("DELETE FROM things WHERE kind = ? AND id = ?", (kind, key))
             return
@@ -83,6 +58,9 @@ class SqliteStorage:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Store all changes made meanwhile, or none; nested calls join the outer one."""
+        if self._db is None:
+            yield
+            return
         if self._depth == 0:
             self._db.execute("BEGIN IMMEDIATE")
         self._depth += 1
@@ -95,10 +73,13 @@ class SqliteStorage:
                 self._db.execute("COMMIT")
 
     def close(self) -> None:
-        self._db.close()
+        if self._db is not None:
+            self._db.close()
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _opened(folder: Path) -> sqlite3.Connection:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / FILE
     db = _connected(file)
     (form,) = db.execute("PRAGMA user_version").fetchone()
     if form not in {0, _FORM}:

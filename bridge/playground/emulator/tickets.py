@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridge.playground.emulator.changes import EntityTable
-from bridge.playground.emulator.storage import NoStorage, Storage
+from bridge.playground.emulator.storage import Storage
 
 TRIGGER_SECONDS: Final = 3.0
 RESPONSE_SECONDS: Final = 30 * 60.0
@@ -71,7 +71,7 @@ class Tickets:
         self._clock = clock
         self._new_id = new_id
         self._triggers: dict[str, Trigger] = {}
-        self._responses = EntityTable("response_url", ResponseTicket, storage or NoStorage(), lambda _: None)
+        self._responses = EntityTable("response_url", ResponseTicket, storage or Storage(), lambda: None)
         self._sockets: set[str] = set()
         for old in [made for made, ticket in self._responses.items() if self._is_old(ticket)]:
             self._responses.drop(old)

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from bridge.playground.emulator import sample
-from bridge.playground.emulator.changes import Change, EntityTable, Subscriber
+from bridge.playground.emulator.changes import EntityTable, Subscriber
 from bridge.playground.emulator.entities import Channel, File, Group, Json, Member, View
 from bridge.playground.emulator.messages import MessageLog
 from bridge.playground.emulator.sessions import AgentSession, StatusChange
-from bridge.playground.emulator.storage import NoStorage, Storage
+from bridge.playground.emulator.storage import Storage
 
 _STATUS_LASTS = 120.0  # seconds; https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 
@@ -26,22 +26,20 @@ class Workspace:
     def __init__(
         self, *, clock: Callable[[], float], new_id: Callable[[str], str], storage: Storage | None = None
     ) -> None:
-        storage = storage or NoStorage()
+        storage = storage or Storage()
         self.clock = clock
         self.new_id = new_id
         self.organization = ""  # its Enterprise Grid organization
         self._storage = storage
         self._subscribers: list[Subscriber] = []
         self.people = EntityTable("person", Member, storage, self._tell)
-        self.channels = EntityTable("channel", Channel, storage, self._tell, lambda one: (one.id, ""))
+        self.channels = EntityTable("channel", Channel, storage, self._tell)
         self.messages = MessageLog(self.people, clock=clock, new_id=new_id, storage=storage, tell=self._tell)
         self.groups = EntityTable("group", Group, storage, self._tell)
         self.files = EntityTable("file", File, storage, self._tell)
         self.views = EntityTable("view", View, storage, self._tell)  # open modals, oldest first
         self.homes = EntityTable("home", View, storage, self._tell)  # by user
-        self.sessions = EntityTable(
-            "session", AgentSession, storage, self._tell, lambda one: (one.channel, one.thread_ts)
-        )
+        self.sessions = EntityTable("session", AgentSession, storage, self._tell)
         self.status_history: list[StatusChange] = []
         with self.together():
             self._settle()
@@ -73,9 +71,9 @@ class Workspace:
         """Store all changes made meanwhile, or none if the process is killed."""
         return self._storage.together()
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self) -> None:
         for subscriber in list(self._subscribers):
-            subscriber(change)
+            subscriber()
 
     # People and channels
 
@@ -87,11 +85,6 @@ class Workspace:
         self.people.put(person.id, person)
 
     def add_channel(self, channel: Channel) -> None:
-        self.channels.put(channel.id, channel)
-
-    def change_channel(self, channel: Channel, **changes: Any) -> None:
-        for name, value in changes.items():
-            setattr(channel, name, value)
         self.channels.put(channel.id, channel)
 
     def direct_message(self, user: str, other: str = sample.BRIDGE) -> Channel:

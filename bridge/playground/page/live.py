@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator, Callable, Hashable
 from typing import Final
 
-from bridge.playground.emulator.changes import Change
 from bridge.playground.emulator.workspace import Workspace
 
 BATCH_SECONDS: Final = 0.05  # seconds within which changes are announced once
@@ -27,13 +26,13 @@ class Live:
         self._poll_seconds = poll_seconds
         workspace.subscribe(self._count)
 
-    def _count(self, _: Change) -> None:
+    def _count(self) -> None:
         self.version += 1
 
     async def events(self) -> AsyncIterator[str]:
         """Server-sent events for all windows of a browser; the first at once."""
         heard = asyncio.Event()
-        leave = self._workspace.subscribe(lambda _: heard.set())
+        leave = self._workspace.subscribe(heard.set)
         try:
             before, quiet = self._elsewhere(), 0
             yield self._changed()
