@@ -203,7 +203,7 @@ async def test_a_form_asks_one_thing_at_a_time_and_leads_to_the_preview(
 
     chosen: dict[str, Any] = {**values, "channel": RANDOM, "run": "3"}
     for menu in {"run", "workflow", "agent"} & chosen.keys():  # the options that the bridge offers
-        [option] = await harness.slack.ui.suggestions(BOB, menu, "", view_id=harness.slack.views(BOB)[-1].id)
+        [option] = await harness.slack.ui.suggestions(BOB, harness.slack.views(BOB)[-1], menu, "")
         assert option["value"] == chosen[menu]
         chosen[menu] = option
     await harness.slack.ui.submit(harness.slack.views(BOB)[-1].id, chosen, BOB)

@@ -406,7 +406,7 @@ async def test_namesakes_are_told_apart_in_menus(harness: Harness) -> None:
     await harness.type_command("/workflows run")
     view = harness.slack.views(USER)[-1]
 
-    offered = await harness.slack.ui.suggestions(USER, "workflow", "", view_id=view.id)
+    offered = await harness.slack.ui.suggestions(USER, view, "workflow", "")
 
     shown = [one["text"]["text"] for one in offered]
     assert shown == ["REPORT (ID 8)", "Report (ID 1)", "Report daily", "Old one (inactive)"]

@@ -114,7 +114,7 @@ class Stage:
                 await ui.message_shortcut(ALICE, GENERAL, ts, "ask_about")
                 await self.harness.work()
                 form = self.harness.slack.views(ALICE)[-1]
-                agents = await ui.suggestions(ALICE, "agent", "support", view_id=form.id)
+                agents = await ui.suggestions(ALICE, form, "agent", "support")
                 await ui.submit(form.id, {"agent": agents[0], "message": "Is that so?"}, ALICE)
             case "thread context":
                 ts = await self.say(BOB, GENERAL, content)

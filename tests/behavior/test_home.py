@@ -59,7 +59,7 @@ async def pressed(harness: Harness, action: str, block: str = "") -> dict[str, A
     """Press the first matching button in Alice's Home; return what she sees next."""
     home = harness.slack.home(USER)
     assert home is not None
-    await harness.slack.ui.click_in_view(USER, home.id, action, block_id=block)
+    await harness.slack.ui.press(USER, home, action, block_id=block)
     await harness.work()
     return home_now(harness)
 
@@ -184,7 +184,7 @@ async def test_an_outage_redraws_only_homes_of_its_project(harness: Harness) -> 
     await harness.work()
     home = harness.slack.home(BOB)
     assert home is not None
-    await harness.slack.ui.select_in_view(BOB, home.id, OF_DIRECT, "orders")
+    await harness.slack.ui.choose(BOB, home, OF_DIRECT, "orders")
     await harness.work()
     before = published(harness, BOB)
 
@@ -282,7 +282,7 @@ async def test_a_waiting_menu_is_answered_from_home(harness: Harness) -> None:
 
     home = harness.slack.home(USER)
     assert home is not None
-    await harness.slack.ui.select_in_view(USER, home.id, "home:choose", f"8:{TEAM}:{CHANNEL}:{ROOT}")
+    await harness.slack.ui.choose(USER, home, "home:choose", f"8:{TEAM}:{CHANNEL}:{ROOT}")
     await harness.work()
 
     assert headers(waiting) == ["Needs you", "Your threads", "Agents"]
@@ -424,7 +424,7 @@ async def test_an_alerts_buttons_act_in_home(harness: Harness) -> None:
     assert "Watching" in words(await pressed(harness, "alert:resume", "alert:first"))
     home = harness.slack.home(USER)
     assert home is not None
-    await harness.slack.ui.select_in_view(USER, home.id, "alert:snooze", "recovers:home:first", block_id="alert:first")
+    await harness.slack.ui.choose(USER, home, "alert:snooze", "recovers:home:first", block_id="alert:first")
     await harness.work()
     assert "Snoozed until it recovers" in words(home_now(harness))
 

@@ -410,7 +410,7 @@ async def test_home_is_about_the_project_chosen_there(harness: Harness, orders: 
     await harness.work()
     home = harness.slack.home(ALICE)
     assert home is not None
-    await harness.slack.ui.select_in_view(ALICE, home.id, OF_DIRECT, "orders")
+    await harness.slack.ui.choose(ALICE, home, OF_DIRECT, "orders")
     await harness.work()
     assert "Theirs" in json.dumps(harness.seen.homes[-1])
     await say(harness, "hello", DM_ALICE)
@@ -589,10 +589,10 @@ async def test_menus_of_a_form_and_of_a_message_have_the_projects_options(harnes
     await harness.slack.ui.message_shortcut(ALICE, RANDOM, root, "run_with")
     await harness.work()
     form = harness.slack.views(ALICE)[-1]
-    in_form = await harness.slack.ui.suggestions(ALICE, "workflow", "", view_id=form.id)
+    in_form = await harness.slack.ui.suggestions(ALICE, form, "workflow", "")
     await say(harness, f"{MENTION} hello", RANDOM)
     menu_of_agents = harness.seen.messages[-1].message
-    in_message = await harness.slack.ui.suggestions(ALICE, menu.CHOOSE, "149", channel=RANDOM, ts=menu_of_agents.ts)
+    in_message = await harness.slack.ui.suggestions(ALICE, menu_of_agents, menu.CHOOSE, "149")
 
     assert [one["text"]["text"] for one in in_form] == ["Theirs"]
     assert [one["text"]["text"] for one in in_message] == ["Agent 149"]
@@ -695,7 +695,7 @@ async def test_a_channels_form_opened_in_home_is_about_its_project(harness: Harn
     await harness.work()
     home = harness.slack.home(ALICE)
     assert home is not None
-    await harness.slack.ui.select_in_view(ALICE, home.id, OPEN_DEFAULT, RANDOM)
+    await harness.slack.ui.choose(ALICE, home, OPEN_DEFAULT, RANDOM)
     await harness.work()
 
     assert json.loads(harness.seen.forms[-1]["private_metadata"])["project"] == "orders"

@@ -509,7 +509,7 @@ async def test_menus_offer_only_what_a_person_may_run(harness: Harness, user: st
     await harness.type_command("/workflows", user)
     shown = harness.seen.ephemerals[-1].message
 
-    found = await harness.slack.ui.suggestions(user, "workflow:run", "", channel=GENERAL, ts=shown.ts)
+    found = await harness.slack.ui.suggestions(user, shown, "workflow:run", "")
 
     assert [one["text"]["text"] for one in found] == offered
 
@@ -519,7 +519,7 @@ async def test_a_confirmation_is_for_its_workflow_only(harness: Harness) -> None
     await harness.type_command(f"/workflows run 3 {'x' * 2500}", BOB)
     await harness.press(run_card.CONFIRM, user=BOB)  # the input is too long for the button, so a form opens
     (view,) = harness.slack.workspace.views.values()
-    [digest] = await harness.slack.ui.suggestions(BOB, "workflow", "dig", view_id=view.id)
+    [digest] = await harness.slack.ui.suggestions(BOB, view, "workflow", "dig")
 
     await harness.slack.ui.submit(view.id, {"workflow": digest, "input": "x"}, BOB)
     await harness.work()

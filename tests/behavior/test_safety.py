@@ -104,7 +104,7 @@ async def test_lists_forms_questions_and_misspellings_are_harmless(harness: Harn
     lines = ("list", "show 3", "run 3", "run 4 hello", "show <!channel>", "<!here> <@U0BOB>")
     await typed(harness, *(f"/workflows {line}" for line in lines))
     view = harness.slack.views(ALICE)[-1]
-    offered = await harness.slack.ui.suggestions(ALICE, "workflow", "channel", view_id=view.id)
+    offered = await harness.slack.ui.suggestions(ALICE, view, "workflow", "channel")
 
     assert [option["text"]["type"] for option in offered] == ["plain_text"] * 2
     assert_harmless(harness, "response_url", "views.open")

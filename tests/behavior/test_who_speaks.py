@@ -261,6 +261,6 @@ async def test_a_menu_of_many_agents_shows_their_faces(harness: Harness) -> None
     await harness.say(f"{MENTION}who?")
     menu = last(harness).message
 
-    found = await harness.slack.ui.suggestions(ALICE, "agent:choose", "agent 007", channel=menu.channel, ts=menu.ts)
+    found = await harness.slack.ui.suggestions(ALICE, menu, "agent:choose", "agent 007")
 
     assert [option["text"]["text"] for option in found] == ["🦁 agent 007"]

@@ -85,7 +85,7 @@ async def test_an_ack_can_carry_menu_options_but_no_response_to_a_click(slack: E
     ts = (await client.chat_postMessage(channel=sample.GENERAL, text="x", blocks=blocks))["ts"]
     app.answer = lambda _: {"options": [OPTION]}
 
-    options = await slack.ui.suggestions(sample.ALICE, "ask", "o", channel=sample.GENERAL, ts=ts)
+    options = await slack.ui.suggestions(sample.ALICE, slack.messages(sample.GENERAL)[-1], "ask", "o")
     click = await slack.ui.click(sample.ALICE, sample.GENERAL, ts, "go")
 
     assert options == [OPTION]

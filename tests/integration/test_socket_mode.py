@@ -38,7 +38,7 @@ async def test_a_socket_carries_conversations_commands_and_forms(system: System)
     answer = await system.slack.ui.command(ALICE, GENERAL, "/workflows", "run echo")
     await wait_until(lambda: system.slack.views(ALICE), "the form is open")
     view = system.slack.views(ALICE)[-1]
-    options = await system.slack.ui.suggestions(ALICE, "workflow", "summ", view_id=view.id)
+    options = await system.slack.ui.suggestions(ALICE, view, "workflow", "summ")
     wrong = await system.slack.ui.submit(view.id, {"input": "{", "kind": "json"}, ALICE)
     await system.slack.ui.submit(view.id, {"input": "hello", "kind": "text"}, ALICE)
     await wait_until(

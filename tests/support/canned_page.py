@@ -48,7 +48,6 @@ def message(ts: str, user: str, text: str, **more: Any) -> Json:
         "files": [],
         "reactions": [],
         "edited": False,
-        "subtype": "",
         "is_broadcast": False,
         "is_private": False,
         "reply_count": 0,
@@ -136,7 +135,7 @@ class CannedPage:
     async def state(self, request: web.Request) -> web.Response:
         wanted = request.query.get("channel") or self.content["channels"][0]["id"]
         listed = next(one for one in self.content["channels"] if one["id"] == wanted)
-        opened = {"members": ["U1", "UB"], "bot_is_in": True, "has_home": listed["kind"] == "im"} | listed
+        opened = {"members": ["U1", "UB"], "bot_is_in": True} | listed
         me = next(one for one in PEOPLE if one["id"] == (request.query.get("as") or "U1"))
         said = [one for one in self.content["messages"] if one["channel"] == wanted]
         root = request.query.get("thread")

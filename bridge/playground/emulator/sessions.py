@@ -26,7 +26,6 @@ class AgentSession:
     thread_ts: str
     status: str = ""
     title: str = ""
-    loading_messages: list[str] = field(default_factory=list)
     set_at: float = 0.0
     lifecycle: str = "active"
     moved_at: float = 0.0

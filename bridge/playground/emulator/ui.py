@@ -13,12 +13,8 @@ from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.local_server import LocalServer
 
-
-class NotInThreads(ValueError):
-    """Slash commands don't work in threads: https://docs.slack.dev/interactivity/implementing-slash-commands."""
-
-    def __init__(self, command: str) -> None:
-        super().__init__(f"{command} is not supported in threads. Sorry!")
+Surface = Message | View
+"""What has buttons and menus: a message, a modal, or Home."""
 
 
 class NoSuchCommand(LookupError):
@@ -37,16 +33,12 @@ class UserInterface:
         self._tickets = tickets
         self._server = server
 
-    async def command(
-        self, user: str, channel: str, command: str, text: str = "", *, in_thread: bool = False
-    ) -> AppDelivery:
-        """Type a slash command as *user*; the bot needn't be in the channel. Raises NotInThreads and NoSuchCommand.
+    async def command(self, user: str, channel: str, command: str, text: str = "") -> AppDelivery:
+        """Type a slash command as *user*; the bot needn't be in the channel. Raises NoSuchCommand.
 
         Channels, people and links in *text* are sent as IDs or as typed, according to the manifest. The app's immediate
         response, or Slackbot's line if there is none, is shown to the user only.
         """
-        if in_thread:
-            raise NotInThreads(command)
         installed = self._api.installation.commands
         if installed is not None and command not in installed:
             raise NoSuchCommand(command)
@@ -103,57 +95,39 @@ class UserInterface:
         return await self._deliverer.interaction(payload)
 
     async def click(self, user: str, channel: str, ts: str, action_id: str, *, block_id: str = "") -> AppDelivery:
-        """Press a button in a message as *user*; a confirmation is accepted."""
-        element, block_id = widgets.find(
-            self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id, user=user
-        )
-        return await self._act(user, channel, ts, widgets.pressed(element, block_id, self._workspace.new_ts()))
+        """Press a button in a message as *user*."""
+        message = self._workspace.messages.visible(user, channel, ts)
+        return await self.press(user, message, action_id, block_id=block_id)
 
     async def select(
         self, user: str, channel: str, ts: str, action_id: str, value: Any, *, block_id: str = ""
     ) -> AppDelivery:
         """Choose from a menu in a message as *user*: an option's value, or a suggested option."""
-        element, block_id = widgets.find(
-            self._workspace.messages.visible(user, channel, ts).all_blocks, action_id, block_id
-        )
-        return await self._act(user, channel, ts, widgets.chosen(element, block_id, value, self._workspace.new_ts()))
+        message = self._workspace.messages.visible(user, channel, ts)
+        return await self.choose(user, message, action_id, value, block_id=block_id)
 
-    async def click_in_view(self, user: str, view_id: str, action_id: str, *, block_id: str = "") -> AppDelivery:
-        """Press a button in a modal or on Home as *user*."""
-        element, block_id = widgets.find(self._view(view_id).blocks, action_id, block_id)
-        return await self._act_in_view(user, view_id, widgets.pressed(element, block_id, self._workspace.new_ts()))
+    async def press(self, user: str, surface: Surface, action_id: str, *, block_id: str = "") -> AppDelivery:
+        """Press a button as *user*; a confirmation is accepted."""
+        element, block_id = widgets.find(surface.all_blocks, action_id, block_id, user=user)
+        return await self._act(user, surface, widgets.pressed(element, block_id, self._workspace.new_ts()))
 
-    async def select_in_view(
-        self, user: str, view_id: str, action_id: str, value: Any, *, block_id: str = ""
+    async def choose(
+        self, user: str, surface: Surface, action_id: str, value: Any, *, block_id: str = ""
     ) -> AppDelivery:
-        """Choose from a menu with an action in a modal or on Home, as *user*."""
-        view = self._view(view_id)
-        element, block_id = widgets.find(view.blocks, action_id, block_id)
-        view.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
-        self._workspace.change_view(view)
-        return await self._act_in_view(
-            user, view_id, widgets.chosen(element, block_id, value, self._workspace.new_ts())
-        )
+        """Choose from a menu as *user*; in a modal or on Home, it's one with an action."""
+        element, block_id = widgets.find(surface.all_blocks, action_id, block_id)
+        if isinstance(surface, View):
+            surface.values.setdefault(block_id, {})[action_id] = widgets.entered(element, value)
+            self._workspace.change_view(surface)
+        return await self._act(user, surface, widgets.chosen(element, block_id, value, self._workspace.new_ts()))
 
     async def suggestions(
-        self,
-        user: str,
-        action_id: str,
-        typed: str,
-        *,
-        channel: str = "",
-        ts: str = "",
-        view_id: str = "",
-        block_id: str = "",
+        self, user: str, surface: Surface, action_id: str, typed: str, *, block_id: str = ""
     ) -> list[Json]:
         """Type into a menu with external options as *user*. Returns the options."""
-        if view_id:
-            blocks, where = self._view(view_id).blocks, payloads.on_view(self._view(view_id))
-        else:
-            message = self._workspace.messages.visible(user, channel, ts)
-            blocks, where = message.all_blocks, payloads.on_message(message, self._workspace.channels[channel])
-        element, block_id = widgets.find(blocks, action_id, block_id)
-        payload = payloads.block_suggestion(self._workspace.people[user], where, element, block_id, typed)
+        element, block_id = widgets.find(surface.all_blocks, action_id, block_id)
+        person = self._workspace.people[user]
+        payload = payloads.block_suggestion(person, self._place_of(surface), element, block_id, typed)
         answer = (await self._deliverer.interaction(payload)).json or {}
         groups = answer.get("option_groups", [])
         return [*answer.get("options", []), *(option for group in groups for option in group["options"])]
@@ -177,26 +151,21 @@ class UserInterface:
         payload = payloads.view_closed(self._workspace.people[user], view, is_cleared=False)
         return await self._deliverer.interaction(payload)
 
-    async def _act(self, user: str, channel: str, ts: str, action: Json) -> AppDelivery:
-        message = self._workspace.messages.visible(user, channel, ts)
-        ticket = self._tickets.response(user, channel, ts=ts)
-        state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
-        payload = payloads.block_actions(
-            self._workspace.people[user],
-            payloads.on_message(message, self._workspace.channels[channel]),
-            action,
-            state,
-            response_url=self._response_url(ticket),
-            trigger_id=self._tickets.trigger(user),
-        )
+    async def _act(self, user: str, surface: Surface, action: Json) -> AppDelivery:
+        if isinstance(surface, View):
+            state, tickets = surface.values, {"trigger_id": self._tickets.trigger(user, surface.id)}
+        else:
+            state = {} if action["type"] == "button" else {action["block_id"]: {action["action_id"]: _state(action)}}
+            response_url = self._response_url(self._tickets.response(user, surface.channel, ts=surface.ts))
+            tickets = {"response_url": response_url, "trigger_id": self._tickets.trigger(user)}
+        person = self._workspace.people[user]
+        payload = payloads.block_actions(person, self._place_of(surface), action, state, **tickets)
         return await self._deliverer.interaction(payload)
 
-    async def _act_in_view(self, user: str, view_id: str, action: Json) -> AppDelivery:
-        view = self._view(view_id)
-        trigger = self._tickets.trigger(user, view_id)
-        person = self._workspace.people[user]
-        payload = payloads.block_actions(person, payloads.on_view(view), action, view.values, trigger_id=trigger)
-        return await self._deliverer.interaction(payload)
+    def _place_of(self, surface: Surface) -> Json:
+        if isinstance(surface, View):
+            return payloads.on_view(surface)
+        return payloads.on_message(surface, self._workspace.channels[surface.channel])
 
     def _after_submission(self, view: View, answer: Json | None) -> None:
         """https://docs.slack.dev/surfaces/modals#updating_response: close it, or do what the app's response says."""

@@ -143,13 +143,11 @@ class Workspace:
             setattr(session, name, value)
         return self.sessions.put(f"{channel}/{thread_ts}", session)
 
-    def set_status(
-        self, channel: str, thread_ts: str, status: str, by: str, loading: Iterable[str] = (), **shown_as: str
-    ) -> None:
+    def set_status(self, channel: str, thread_ts: str, status: str, by: str, **shown_as: str) -> None:
         """Set the *status* of a thread (empty clears it), *shown_as* a name and an icon, and record it."""
         now = self.clock()
         changes = {"username": "", "icon_emoji": ""} | shown_as
-        self.change_session(channel, thread_ts, status=status, set_at=now, loading_messages=list(loading), **changes)
+        self.change_session(channel, thread_ts, status=status, set_at=now, **changes)
         self.status_history.append(StatusChange(now, channel, thread_ts, status, by))
 
     def set_lifecycle(self, channel: str, thread_ts: str, lifecycle: str, **shown_as: str) -> None:

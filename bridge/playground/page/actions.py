@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, SkipValidation, ValidationError, validate_call
 
 from bridge.playground.emulator import EmulatedSlack
-from bridge.playground.emulator.entities import Json, Message
+from bridge.playground.emulator.entities import Json, Message, View
 from bridge.playground.emulator.escapes import entities
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.sample import OTHER_BOT, SLACKBOT
@@ -295,44 +295,37 @@ async def _command(actor: By, *, channel: str, command: str, text: str = "", in_
     await actor.slack.ui.command(actor.me, channel, command, text)
 
 
+def _surface(actor: Actor, channel: str, ts: str, view_id: str) -> Message | View:
+    """The message or the view with an element."""
+    return actor.viewer.view(view_id) if view_id else actor.viewer.message(channel, ts)
+
+
 @_action("click")
-async def _click(actor: By, *, channel: str, ts: str, action_id: str, block_id: str = "") -> None:
-    if actor.viewer.message(channel, ts).user == SLACKBOT:
+async def _click(
+    actor: By, *, action_id: str, block_id: str = "", channel: str = "", ts: str = "", view_id: str = ""
+) -> None:
+    surface = _surface(actor, channel, ts, view_id)
+    if surface.user == SLACKBOT:
         await actor.slack.people.answer_slackbot(actor.me, channel, ts, action_id, wait=False)
-        return
-    require_ack(await actor.slack.ui.click(actor.me, channel, ts, action_id, block_id=block_id))
+    else:
+        require_ack(await actor.slack.ui.press(actor.me, surface, action_id, block_id=block_id))
 
 
 @_action("select")
-async def _select(actor: By, *, channel: str, ts: str, action_id: str, value: Any, block_id: str = "") -> None:
-    message = actor.viewer.message(channel, ts)
-    value = actor.choices.chosen(message.all_blocks, block_id, action_id, value)
-    require_ack(await actor.slack.ui.select(actor.me, channel, ts, action_id, value, block_id=block_id))
-
-
-@_action("click_in_view")
-async def _click_in_view(actor: By, *, view_id: str, action_id: str, block_id: str = "") -> None:
-    actor.viewer.view(view_id)
-    require_ack(await actor.slack.ui.click_in_view(actor.me, view_id, action_id, block_id=block_id))
-
-
-@_action("select_in_view")
-async def _select_in_view(actor: By, *, view_id: str, action_id: str, value: Any, block_id: str = "") -> None:
-    view = actor.viewer.view(view_id)
-    value = actor.choices.chosen(view.blocks, block_id, action_id, value)
-    require_ack(await actor.slack.ui.select_in_view(actor.me, view_id, action_id, value, block_id=block_id))
+async def _select(
+    actor: By, *, action_id: str, value: Any, block_id: str = "", channel: str = "", ts: str = "", view_id: str = ""
+) -> None:
+    surface = _surface(actor, channel, ts, view_id)
+    value = actor.choices.chosen(surface.all_blocks, block_id, action_id, value)
+    require_ack(await actor.slack.ui.choose(actor.me, surface, action_id, value, block_id=block_id))
 
 
 @_action("suggest")
 async def _suggest(
     actor: By, *, action_id: str, typed: str, block_id: str = "", channel: str = "", ts: str = "", view_id: str = ""
 ) -> Json:
-    if view_id:
-        actor.viewer.view(view_id)
-    else:
-        actor.viewer.message(channel, ts)
-    where = {"view_id": view_id} if view_id else {"channel": channel, "ts": ts}
-    options = await actor.slack.ui.suggestions(actor.me, action_id, typed, block_id=block_id, **where)
+    surface = _surface(actor, channel, ts, view_id)
+    options = await actor.slack.ui.suggestions(actor.me, surface, action_id, typed, block_id=block_id)
     actor.choices.offered(action_id, options)
     return {"options": [shown_option(one) for one in options]}
 

@@ -28,8 +28,8 @@ _PAGE: Final = """<!doctype html>
 {links}</body></html>"""
 
 
-def routes(host: str = "", checkout: Path = CHECKOUT) -> list[BaseRoute]:
-    """The routes below ``/docs``; *host* is another host name to accept."""
+def routes(checkout: Path = CHECKOUT) -> list[BaseRoute]:
+    """The routes below ``/docs``."""
     one_build = asyncio.Lock()
 
     async def shown(request: Request) -> Response:
@@ -44,7 +44,7 @@ def routes(host: str = "", checkout: Path = CHECKOUT) -> list[BaseRoute]:
             return PlainTextResponse(file.read_text(encoding="utf-8"))
         return _links(checkout / "README.md") if not path else PlainTextResponse("Page not found", 404)
 
-    return [Mount("/docs", Guarded(Router([Route("/{path:path}", shown)]), host))]
+    return [Mount("/docs", Guarded(Router([Route("/{path:path}", shown)])))]
 
 
 async def _build(checkout: Path, site: Path) -> None:

@@ -29,11 +29,10 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Guarded:
-    """A protected ASGI application; *host* is another host name to accept."""
+    """A protected ASGI application."""
 
-    def __init__(self, app: ASGIApp, host: str = "") -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._hosts = _LOOPBACK | {host} - {""}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it with a reason."""
@@ -52,7 +51,7 @@ class Guarded:
     def _problem(self, method: str, headers: Headers) -> str:
         """Why the request is refused; empty if it isn't."""
         host = headers.get("host", "")
-        if _hostname(host) not in self._hosts:
+        if _hostname(host) not in _LOOPBACK:
             return "Unknown host. Open the playground at the address it printed."
         if method in {"GET", "HEAD"}:
             return ""

@@ -41,7 +41,6 @@ def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
         "files": [_file(one, viewer) for one in message.files],
         "reactions": [_reaction(name, users, names) for name, users in message.reactions.items()],
         "edited": message.edited is not None,
-        "subtype": message.subtype,
         "is_broadcast": message.is_broadcast,
         "is_private": bool(message.to),
         "permalink": viewer.workspace.messages.permalink(message),

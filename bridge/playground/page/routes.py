@@ -39,7 +39,7 @@ _FILE_POLICY: Final = "default-src 'none'; sandbox"
 
 
 class Page:
-    """The page of *slack*. *project* is the sample project, if it is used; *host* is another host name to accept.
+    """The page of *slack*. *project* is the sample project, if it is used.
 
     The steps that a newcomer took are stored in *folder*, if given. *default_agent* answers what names no agent.
     """
@@ -51,14 +51,12 @@ class Page:
         trace: Trace,
         *,
         project: SampleProject | None = None,
-        host: str = "",
         folder: Path | None = None,
         default_agent: str = "",
     ) -> None:
         self._slack = slack
         self._supervisor = supervisor
         self._project = project
-        self._host = host
         self._boards: list[Supervisor | SlackFaults | ProjectFaults] = [supervisor, SlackFaults(slack)]
         if project is not None:
             self._boards.append(ProjectFaults(project))
@@ -80,10 +78,10 @@ class Page:
             ]
         )
         return [
-            Route("/", Guarded(Router([Route("/", _index)]), self._host)),
-            Mount("/static/{version}", Guarded(_Static(directory=STATIC), self._host)),
-            Mount("/page", Guarded(own, self._host)),
-            *docs.routes(self._host),
+            Route("/", Guarded(Router([Route("/", _index)]))),
+            Mount("/static/{version}", Guarded(_Static(directory=STATIC))),
+            Mount("/page", Guarded(own)),
+            *docs.routes(),
         ]
 
     def _faults(self) -> list[Switch]:

@@ -104,12 +104,7 @@ def _listed(channel: Channel, viewer: Viewer, names: Names) -> Json:
 
 
 def _opened(channel: Channel, viewer: Viewer, names: Names) -> Json:
-    bot = viewer.workspace.bot.id
-    more = {
-        "members": list(channel.members),
-        "bot_is_in": bot in channel.members,
-        "has_home": channel.is_im and bot in channel.members,
-    }
+    more = {"members": list(channel.members), "bot_is_in": viewer.workspace.bot.id in channel.members}
     return _listed(channel, viewer, names) | more
 
 

@@ -29,6 +29,11 @@ class View:
         found: list[Json] = self.content.get("blocks", [])
         return found
 
+    @property
+    def all_blocks(self) -> list[Json]:
+        """The same, as a message has them."""
+        return self.blocks
+
     def as_json(self) -> Json:
         """The view as payloads and answers carry it: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload."""
         return {

@@ -31,10 +31,9 @@ def set_thread_status(call: MethodCall) -> Json:
     channel, thread_ts = _thread(call)
     if "status" not in call.args:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: status"])
-    loading = call.json("loading_messages") or []
-    if len(loading) > _LOADING_MESSAGES:
+    if len(call.json("loading_messages") or []) > _LOADING_MESSAGES:
         raise Refusal("invalid_arguments", messages=["[ERROR] no more than 10 items allowed: loading_messages"])
-    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method, loading, **authorship(call))
+    call.workspace.set_status(channel.id, thread_ts, call.text("status"), call.method, **authorship(call))
     return {"ok": True}
 
 

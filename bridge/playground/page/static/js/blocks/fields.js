@@ -32,5 +32,5 @@ function dispatch(block, surface, value) {
   change();
   if (!block.dispatch_action) return;
   const what = { ...surface.place, block_id: block.block_id, action_id: block.element.action_id, value };
-  act(surface.verbs.select, what);
+  act("select", what);
 }

@@ -7,14 +7,12 @@ import { change, remembered } from "../state.js";
 export const inMessage = (message) => ({
   key: `m ${message.channel} ${message.ts}`,
   place: { channel: message.channel, ts: message.ts },
-  verbs: { click: "click", select: "select" },
   view: null,
 });
 
 export const inView = (view) => ({
   key: `v ${view.id}`,
   place: { view_id: view.id },
-  verbs: { click: "click_in_view", select: "select_in_view" },
   view,
 });
 
@@ -27,7 +25,7 @@ async function tell(surface, block, element, verb, more) {
   widget.isBusy = true;
   change();
   const what = { ...surface.place, block_id: block.block_id, action_id: element.action_id, ...more };
-  const answer = await act(surface.verbs[verb], what);
+  const answer = await act(verb, what);
   widget.isBusy = false;
   change();
   return answer.ok;
