@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from bridge.playground.sample_project import conversation, manual, writing
 from bridge.playground.sample_project.conversation import AgentReply, Talk
@@ -126,87 +126,40 @@ def _digest(given: Any) -> tuple[str, Any]:
     return "completed", f"Digest for {day}: 42 orders, 3 open tickets, green tea is running low."
 
 
+_NODES: Final = {
+    "write": ("agent", "Write"),
+    "check": ("condition", "Is it complete?"),
+    "shape": ("transform", "Shape"),
+}
+
+
+def _workflow(  # noqa: PLR0917 - a row of the table below
+    id_: int, name: str, description: str | None, trigger_type: str, does: str, run: Run, tag: str, **more: Any
+) -> SampleWorkflow:
+    """A workflow that *does* these between its start and its end: words of `_NODES`."""
+    nodes = [("start", "Start"), *(_NODES[node] for node in does.split()), ("end", "End")]
+    return SampleWorkflow(id_, name, description, trigger_type, nodes, run, tag=tag, **more)
+
+
 def workflows() -> list[SampleWorkflow]:
-    start, end = ("start", "Start"), ("end", "End")
-    write, check = ("agent", "Write"), ("condition", "Is it complete?")
-    shape = ("transform", "Shape")
+    greet, report = _text("Hello {}, good to see you!", "there"), _text("The report on {} is ready.", "everything")
     return [
-        SampleWorkflow(1, "Echo", "Returns its input.", "manual", [start, end], _echo, tag="tests"),
-        SampleWorkflow(
-            2,
-            "Summarize text",
-            "Counts the words and shortens the text.",
-            "manual",
-            [start, write, end],
-            _summary,
-            tag="texts",
+        _workflow(1, "Echo", "Returns its input.", "manual", "", _echo, "tests"),
+        _workflow(2, "Summarize text", "Counts the words and shortens the text.", "manual", "write", _summary, "texts"),
+        _workflow(3, "Greet a customer", None, "manual", "write", greet, "texts"),
+        _workflow(
+            4, "Daily digest", "Sent every day at 08:00.", "schedule", "shape write", _digest, "reports", seconds=0.6
         ),
-        SampleWorkflow(
-            3,
-            "Greet a customer",
-            None,
-            "manual",
-            [start, write, end],
-            _text("Hello {}, good to see you!", "there"),
-            tag="texts",
+        _workflow(5, "Weekly numbers", "Orders and revenue by day.", "schedule", "shape", _numbers, "reports"),
+        _workflow(6, "New order", "Runs when the shop takes an order.", "webhook", "check shape", _order, "orders"),
+        _workflow(7, "Support ticket", "Sorts and answers tickets.", "webhook", "write check", _summary, "customers"),
+        _workflow(8, "Invoice received", "Runs on every email.", "email", "shape check", _echo, "orders"),
+        _workflow(9, "Slow report", "Takes 8 seconds.", "manual", "shape", report, "reports", seconds=8),
+        _workflow(
+            10, "Send newsletter", "Fails, so you see what that looks like.", "manual", "write", _fail, "customers"
         ),
-        SampleWorkflow(
-            4,
-            "Daily digest",
-            "Sent every day at 08:00.",
-            "schedule",
-            [start, shape, write, end],
-            _digest,
-            seconds=0.6,
-            tag="reports",
-        ),
-        SampleWorkflow(
-            5, "Weekly numbers", "Orders and revenue by day.", "schedule", [start, shape, end], _numbers, tag="reports"
-        ),
-        SampleWorkflow(
-            6,
-            "New order",
-            "Runs when the shop takes an order.",
-            "webhook",
-            [start, check, shape, end],
-            _order,
-            tag="orders",
-        ),
-        SampleWorkflow(
-            7,
-            "Support ticket",
-            "Sorts and answers tickets.",
-            "webhook",
-            [start, write, check, end],
-            _summary,
-            tag="customers",
-        ),
-        SampleWorkflow(
-            8, "Invoice received", "Runs on every email.", "email", [start, shape, check, end], _echo, tag="orders"
-        ),
-        SampleWorkflow(
-            9,
-            "Slow report",
-            "Takes 8 seconds.",
-            "manual",
-            [start, shape, end],
-            _text("The report on {} is ready.", "everything"),
-            seconds=8,
-            tag="reports",
-        ),
-        SampleWorkflow(
-            10,
-            "Send newsletter",
-            "Fails, so you see what that looks like.",
-            "manual",
-            [start, write, end],
-            _fail,
-            tag="customers",
-        ),
-        SampleWorkflow(
-            11, "Export everything", "Produces a very long output.", "api", [start, shape, end], _huge, tag="reports"
-        ),
-        SampleWorkflow(12, "Old import", "Turned off.", "event", [start, end], _echo, is_active=False, tag="orders"),
+        _workflow(11, "Export everything", "Produces a very long output.", "api", "shape", _huge, "reports"),
+        _workflow(12, "Old import", "Turned off.", "event", "", _echo, "orders", is_active=False),
     ]
 
 
