@@ -21,7 +21,7 @@ from bridge.playground.local_server import Port
 from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
 from bridge.playground.sample_project.sample import DEFAULT_AGENT
-from bridge.playground.status_page import StatusPage
+from bridge.playground.status_page import status_page
 from bridge.playground.supervisor import PlaygroundSupervisor, StoppableRedis
 
 NAMESPACE: Final = "playground"  # a bridge on the real Slack may share the Redis
@@ -84,7 +84,7 @@ async def open_playground(
     )
     async with AsyncExitStack() as stack:
         if options.is_slack_real:
-            url = (await stack.enter_async_context(StatusPage(supervisor, port=port))).url
+            url = (await stack.enter_async_context(status_page(supervisor, port=port))).url
         else:
             slack = _slack(options, port, bridge)
             await supervisor.load_manifest(slack.install)  # a page without its commands would refuse them

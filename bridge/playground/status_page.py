@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Final, Self
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -32,27 +32,14 @@ _PAGE: Final = """<!doctype html>
 """
 
 
-class StatusPage:
+def status_page(supervisor: Supervisor, *, port: Port) -> LocalServer:
     """A page at *port* with the parts of *supervisor*."""
 
-    def __init__(self, supervisor: Supervisor, *, port: Port) -> None:
-        self._supervisor = supervisor
-        self._server = LocalServer(Starlette(routes=[Route("/", self._page)]), port=port)
-
-    @property
-    def url(self) -> str:
-        return self._server.url
-
-    async def __aenter__(self) -> Self:
-        await self._server.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.stop()
-
-    async def _page(self, _: Request) -> HTMLResponse:
-        rows = "\n".join(_row(part) for part in self._supervisor.parts())
+    async def page(_: Request) -> HTMLResponse:
+        rows = "\n".join(_row(part) for part in supervisor.parts())
         return HTMLResponse(_PAGE.format(rows=rows), headers=_HEADERS)
+
+    return LocalServer(Starlette(routes=[Route("/", page)]), port=port)
 
 
 def _row(part: PartStatus) -> str:

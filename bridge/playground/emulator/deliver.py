@@ -50,6 +50,11 @@ class AppDelivery:
         return self.status is not None and not self.error
 
     @property
+    def failure(self) -> str:
+        """What Slack tells a person whose command or click failed."""
+        return "operation_timeout" if self.error in {"http_timeout", "timeout"} else "dispatch_failed"
+
+    @property
     def json(self) -> Any:
         """The response's body as JSON; None if it is empty."""
         return json.loads(self.body) if self.body.strip() else None

@@ -230,12 +230,13 @@ class MessageLog:
         self._put(message)
         return message
 
-    def find_private(self, channel: str, ts: str) -> Message | None:
-        return self._private.get(f"{channel}/{ts}")
+    def find_any(self, channel: str, ts: str) -> Message | None:
+        """The message with this ts, be it for everyone or for one person."""
+        return self.find(channel, ts) or self._private.get(f"{channel}/{ts}")
 
     def visible(self, user: str, channel: str, ts: str) -> Message:
         """The message with this ts, if *user* sees it. Raises LookupError."""
-        message = self.find(channel, ts) or self.find_private(channel, ts)
+        message = self.find_any(channel, ts)
         if message is None or message.to not in {"", user}:
             raise LookupError(ts)
         return message

@@ -9,6 +9,8 @@ from bridge.playground.emulator.entities import Channel, Group, Json, Member, Me
 
 VERIFICATION_TOKEN: Final = "playground-verification-token"  # noqa: S105 - the deprecated one, which proves nothing
 
+_NAMES: Final = {"im": "directmessage", "group": "privategroup"}  # a group message has its own: mpdm-…
+
 
 def envelope(event: Json, *, event_id: str, now: float, channel: Channel | None) -> Json:
     """The outer part of an event: https://docs.slack.dev/apis/events-api#event-type-structure."""
@@ -97,13 +99,12 @@ def _hidden(subtype: str, channel: Channel, ts: str) -> Json:
 
 def command_form(person: Member, channel: Channel, command: str, text: str, **tickets: str) -> dict[str, str]:
     """A slash command's form: https://docs.slack.dev/interactivity/implementing-slash-commands."""
-    names = {"im": "directmessage", "group": "privategroup"}  # a group message has its own: mpdm-…
     return {
         "token": VERIFICATION_TOKEN,
         "team_id": person.team,
         "team_domain": sample.TEAM_DOMAIN,
         "channel_id": channel.id,
-        "channel_name": names.get(channel.kind, channel.name),
+        "channel_name": _NAMES.get(channel.kind, channel.name),
         "user_id": person.id,
         "user_name": person.name,
         "command": command,
@@ -136,8 +137,10 @@ def on_message(message: Message, channel: Channel) -> Json:
     }
     if message.thread_ts:
         container["thread_ts"] = message.thread_ts
-    names = {"im": "directmessage", "group": "privategroup"}
-    where: Json = {"container": container, "channel": {"id": channel.id, "name": names.get(channel.kind, channel.name)}}
+    where: Json = {
+        "container": container,
+        "channel": {"id": channel.id, "name": _NAMES.get(channel.kind, channel.name)},
+    }
     return where if message.to else where | {"message": message.as_json()}  # Slack doesn't include private messages
 
 

@@ -30,7 +30,7 @@ class Response:
 
 def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Happening]:
     """Carry out *content*. Returns the changes of public messages."""
-    original = _original(workspace, ticket)
+    original = workspace.messages.find_any(ticket.channel, ticket.ts)
     if content.get("delete_original"):
         return _delete(workspace, original)
     shown = _checked(workspace, content)
@@ -53,12 +53,6 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
     )
     workspace.messages.show_privately(message)
     return []
-
-
-def _original(workspace: Workspace, ticket: ResponseTicket) -> Message | None:
-    return workspace.messages.find(ticket.channel, ticket.ts) or workspace.messages.find_private(
-        ticket.channel, ticket.ts
-    )
 
 
 def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:

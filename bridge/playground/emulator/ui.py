@@ -72,8 +72,7 @@ class UserInterface:
         return escapes.with_ids(typed, channels=channels, people=groups | people)
 
     def _show_failure(self, user: str, channel: str, command: str, delivery: AppDelivery) -> None:
-        is_late = delivery.error in {"http_timeout", "timeout"}
-        text = f'{command} failed with the error "{"operation_timeout" if is_late else "dispatch_failed"}"'
+        text = f'{command} failed with the error "{delivery.failure}"'
         ts = self._workspace.new_ts()
         self._workspace.messages.show_privately(Message(channel, ts, sample.SLACKBOT, text, sample.TEAM, to=user))
 

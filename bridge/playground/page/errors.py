@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from bridge.playground.emulator import AppDelivery
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.page.viewer import NotVisible
-
-_LATE: Final = frozenset({"http_timeout", "timeout"})
 
 
 class ActionFailed(Exception):
@@ -32,9 +28,4 @@ def explain(problem: Exception) -> str:
 def require_ack(delivery: AppDelivery) -> None:
     """Raise ActionFailed unless the app acknowledged the delivery."""
     if not delivery.is_acked:
-        raise ActionFailed(f"Slack couldn't deliver this to the bridge ({_word(delivery)}). Try again.")
-
-
-def _word(delivery: AppDelivery) -> str:
-    """Slack's own word for the failure."""
-    return "operation_timeout" if delivery.error in _LATE else "dispatch_failed"
+        raise ActionFailed(f"Slack couldn't deliver this to the bridge ({delivery.failure}). Try again.")

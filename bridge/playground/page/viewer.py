@@ -37,7 +37,7 @@ class Viewer:
     def message(self, channel_id: str, ts: str) -> Message:
         """A message in a channel, which may be for *me* only. Raises NotVisible."""
         self.channel(channel_id)
-        found = self.workspace.messages.find(channel_id, ts) or self.workspace.messages.find_private(channel_id, ts)
+        found = self.workspace.messages.find_any(channel_id, ts)
         if found is None or found.to not in {"", self.me.id}:
             raise NotVisible(ts)
         return found

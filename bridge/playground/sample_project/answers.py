@@ -36,29 +36,13 @@ Planned = PlannedAnswer | Proper | Hang | DropBefore | DropAfter
 
 
 @dataclass
-class _Plan:
+class Plan:
+    """A planned response to the next *times* requests (None: to all) to *path* (``*``: to any)."""
+
     method: str
     path: str
     answer: Planned
     times: int | None
 
-
-class Plans:
-    """The planned responses, in order."""
-
-    def __init__(self) -> None:
-        self._plans: list[_Plan] = []
-
-    def add(self, method: str, path: str, answer: Planned, times: int | None) -> None:
-        self._plans.append(_Plan(method, path, answer, times))
-
-    def clear(self) -> None:
-        self._plans.clear()
-
-    def take(self, method: str, path: str) -> Planned:
-        for plan in self._plans:
-            if plan.times != 0 and plan.method == method and plan.path in {path, "*"}:
-                if plan.times is not None:
-                    plan.times -= 1
-                return plan.answer
-        return Proper()
+    def fits(self, method: str, path: str) -> bool:
+        return self.times != 0 and self.method == method and self.path in {path, "*"}

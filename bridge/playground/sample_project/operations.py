@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bridge.playground.sample_project import sample
 from bridge.playground.sample_project.conversation import Talk
 from bridge.playground.sample_project.sample import Json, SampleAgent, SampleWorkflow
 from bridge.playground.sample_project.storage import StateFile
+
+T = TypeVar("T", SampleWorkflow, SampleAgent)
 
 _CREATED: Final = "2024-03-01T09:30:00.000Z"
 _RUNS_SO_FAR: Final = 1280
@@ -68,11 +70,11 @@ class Operations:
         return [workflow.listed() for workflow in self.workflows]
 
     def get_workflow(self, asked: str) -> Json:
-        return self._workflow(asked).detailed()
+        return _found(self.workflows, asked, "Workflow").detailed()
 
     async def run_workflow(self, asked: str, body: Any) -> Json:
         """Run a workflow and return its result."""
-        workflow = self._workflow(asked)
+        workflow = _found(self.workflows, asked, "Workflow")
         if not isinstance(body, dict) or "input" not in body:
             raise Refused(400, "input is required")
         await asyncio.sleep(workflow.seconds)
@@ -87,11 +89,11 @@ class Operations:
         return [agent.listed() for agent in self.agents]
 
     def get_agent(self, asked: str) -> Json:
-        return self._agent(asked).detailed()
+        return _found(self.agents, asked, "Agent").detailed()
 
     async def send_message(self, asked: str, body: Any) -> Json:
         """Send a message to an agent, in its session or a new one."""
-        agent = self._agent(asked)
+        agent = _found(self.agents, asked, "Agent")
         if not isinstance(body, dict) or not isinstance(body.get("message"), str) or not body["message"]:
             raise Refused(400, "message is required")
         talk = self._talk(agent, body.get("sessionId"))
@@ -131,18 +133,6 @@ class Operations:
     def _prompts(self) -> int:
         return _PROMPTS_SO_FAR + sum(len(talk.said) for talk in self.talks.values())
 
-    def _workflow(self, asked: str) -> SampleWorkflow:
-        for workflow in self.workflows:
-            if str(workflow.id) == asked:
-                return workflow
-        raise Refused(404, "Workflow not found")
-
-    def _agent(self, asked: str) -> SampleAgent:
-        for agent in self.agents:
-            if str(agent.id) == asked:
-                return agent
-        raise Refused(404, "Agent not found")
-
     def _talk(self, agent: SampleAgent, session: Any) -> Talk:
         if session is None:
             talk = Talk(_FIRST_SESSION + len(self.talks), agent.id)
@@ -152,6 +142,13 @@ class Operations:
         if found is None or found.agent != agent.id:
             raise Refused(404, "Session not found")
         return found
+
+
+def _found(things: Sequence[T], asked: str, noun: str) -> T:
+    for thing in things:
+        if str(thing.id) == asked:
+            return thing
+    raise Refused(404, f"{noun} not found")
 
 
 def _timestamp(seconds: float) -> str:

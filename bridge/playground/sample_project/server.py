@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Port, Silence
-from bridge.playground.sample_project.answers import Hang, Planned, PlannedAnswer, Plans, Proper
+from bridge.playground.sample_project.answers import Hang, Plan, Planned, PlannedAnswer, Proper
 from bridge.playground.sample_project.operations import Operations, Refused
 
 _PREFIX: Final = "/api/sdk"
@@ -74,7 +74,7 @@ class SampleProject:
         self.more_keys: set[str] = set()  # which it accepts, too
         self.calls: list[ProjectCall] = []
         self.is_up = False
-        self._plans = Plans()
+        self._plans: list[Plan] = []
         self._server = LocalServer(self._app(), port=port)
 
     @property
@@ -100,7 +100,7 @@ class SampleProject:
 
     def on(self, method: str, path: str, answer: Planned, *, times: int | None = 1) -> None:
         """Plan *answer* for the next *times* requests (None: all) to *path* (``*``: any)."""
-        self._plans.add(method, path, answer, times)
+        self._plans.append(Plan(method, path, answer, times))
 
     def clear(self) -> None:
         self._plans.clear()
@@ -139,7 +139,7 @@ class SampleProject:
         return any(hmac.compare_digest(given.encode(), f"Bearer {key}".encode()) for key in keys)
 
     async def _planned(self, call: ProjectCall, properly: Callable[[], Awaitable[Response]]) -> ASGIApp:
-        match self._plans.take(call.method, call.path):
+        match self._take(call.method, call.path):
             case Proper(delay):
                 await asyncio.sleep(delay)
                 return await properly()
@@ -155,6 +155,13 @@ class SampleProject:
             case DropAfter():
                 await properly()
                 return Cut(self._server)
+
+    def _take(self, method: str, path: str) -> Planned:
+        for plan in self._plans:
+            if plan.fits(method, path):
+                plan.times = None if plan.times is None else plan.times - 1
+                return plan.answer
+        return Proper()
 
     async def _properly(self, operation: Operation, request: Request, call: ProjectCall) -> Response:
         if not call.key_ok:

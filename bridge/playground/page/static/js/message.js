@@ -80,7 +80,7 @@ const attachments = (one) =>
   one.attachments?.map((attachment) =>
     h(
       "div",
-      { class: "attachment", style: { "border-color": colour(attachment.color) } },
+      { class: "attachment", style: { "border-color": attachment.color } },
       attachment.author && h("b", { class: "attachment-author" }, attachment.author, attachment.is_share && h("span", { class: "badge" }, "FORWARDED")),
       attachment.title && h("div", { class: "attachment-title", html: attachment.title }),
       attachment.blocks?.length ? blocks(attachment.blocks, inMessage(one)) : attachment.html && prose(attachment),
@@ -91,8 +91,6 @@ const attachments = (one) =>
   );
 
 const fieldOf = ({ title, value }, key) => h("div", { key }, h("dt", { html: title }), h("dd", { html: value }));
-
-const colour = (name) => ({ good: "#2e8b57", warning: "#d99a00", danger: "#c0392b" })[name] ?? (/^#?[0-9a-f]{6}$/i.test(name ?? "") ? `#${name.replace("#", "")}` : "");
 
 function replies(one, inThread) {
   if (inThread || !one.reply_count) return null;
