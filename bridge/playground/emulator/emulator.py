@@ -17,6 +17,7 @@ from bridge.playground.emulator.clock import SlackClock
 from bridge.playground.emulator.deliver import ACK_SECONDS, RETRY_DELAYS, Deliverer
 from bridge.playground.emulator.entities import File, Json, Message, View
 from bridge.playground.emulator.events import Events
+from bridge.playground.emulator.faults import Faults
 from bridge.playground.emulator.manifests import Installation
 from bridge.playground.emulator.over_http import OverHttp
 from bridge.playground.emulator.over_sockets import OverSockets
@@ -24,7 +25,6 @@ from bridge.playground.emulator.people import People
 from bridge.playground.emulator.rates import Rates
 from bridge.playground.emulator.server import ALL_SCOPES, ApiCall, ApiServer
 from bridge.playground.emulator.sessions import StatusChange
-from bridge.playground.emulator.socket_mode import SocketMode
 from bridge.playground.emulator.sockets import Connection, SocketConnections
 from bridge.playground.emulator.storage import Storage
 from bridge.playground.emulator.tickets import Tickets
@@ -83,7 +83,8 @@ class EmulatedSlack:
         self._http = OverHttp(url=events_url, signing_secret=signing_secret, ack_seconds=ack_seconds, clock=clock)
         workspace = Workspace(clock=clock, new_id=new_id, storage=storage)
         tickets = Tickets(clock=clock, new_id=new_id, storage=storage)
-        sockets = SocketConnections(tickets)
+        self.faults = Faults()
+        self.socket_mode = sockets = SocketConnections(tickets, self.faults)
         deliverer = Deliverer(
             http=self._http,
             sockets=OverSockets(sockets, ack_seconds=ack_seconds, new_id=new_id),
@@ -96,8 +97,9 @@ class EmulatedSlack:
         self._installation = installation = Installation(set(ALL_SCOPES))
         events = Events(workspace, deliverer, installation)
         rates = Rates(clock=clock)
-        api = ApiServer(workspace, tickets, rates, bot_token, events.own, app_token=app_token)
-        api.installation = installation
+        api = ApiServer(
+            workspace, tickets, rates, bot_token, events.own, self.faults, installation, app_token=app_token
+        )
         credentials = {"Bot token": bot_token, "App token": app_token, "Signing secret": signing_secret}
         self.app_pages = AppPages(self.install, credentials)
         self._app = api.app(sockets.route(), *self.app_pages.routes())
@@ -109,17 +111,13 @@ class EmulatedSlack:
         self.events = events
         self.people = People(workspace, deliverer, api, events=events, server=self._server)
         self.ui = UserInterface(workspace, deliverer, api, tickets=tickets, server=self._server)
-        self.socket_mode = SocketMode(sockets, api.faults)
-        self.faults = api.faults
         self.rates = rates
         self.scopes, self.unsubscribed = installation.scopes, installation.unsubscribed
         # What tests see:
         self.calls = api.calls  # by the app
         self.deliveries = deliverer.deliveries  # every request to the app
         self.responses = api.answers  # by response URLs, and in the bodies of responses to commands
-        self._api = api
         self._deliverer = deliverer
-        self._sockets = sockets
 
     async def __aenter__(self) -> Self:
         await self._server.start()  # first, in case the port is in use
@@ -133,7 +131,7 @@ class EmulatedSlack:
         finally:
             await self._http.close()
             await self._server.stop()
-            await self._sockets.close()
+            await self.socket_mode.close()
             self._storage.close()
 
     def install(self, manifest: Json, *, declined: Collection[str] = ()) -> None:
@@ -215,7 +213,7 @@ class EmulatedSlack:
 
     @drops_events.setter
     def drops_events(self, is_so: bool) -> None:
-        self._deliverer.drops_events = self._sockets.are_refused = is_so
+        self._deliverer.drops_events = self.socket_mode.are_refused = is_so
         if is_so:
             self._deliverer.drop_waiting()
             self.socket_mode.cut()
@@ -225,7 +223,7 @@ class EmulatedSlack:
     @property
     def sockets(self) -> list[Connection]:
         """The open connections, oldest first."""
-        return self.socket_mode.connections
+        return self.socket_mode.in_order
 
     @property
     def files(self) -> list[File]:

@@ -81,8 +81,8 @@ class ApiServer:
     rates: Rates
     bot_token: str
     react: Callable[[Happening], None]
-    faults: Faults = field(default_factory=Faults)
-    installation: Installation = field(default_factory=lambda: Installation(set(ALL_SCOPES)))
+    faults: Faults
+    installation: Installation
     calls: list[ApiCall] = field(default_factory=list)
     answers: list[responses.Response] = field(default_factory=list)
     app_token: str = ""

@@ -12,12 +12,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDiscon
 
 from bridge.playground.emulator import sample
 from bridge.playground.emulator.entities import Json
+from bridge.playground.emulator.faults import Error, Faults
 from bridge.playground.emulator.tickets import Tickets
 from bridge.playground.local_server import Background, LocalServer
 
 MOST_CONNECTIONS: Final = 10
 _LASTS_SECONDS: Final = 18_060  # as Slack announces; it refreshes connections every few hours
 _HOST: Final = "applink-1"
+_OPEN: Final = "apps.connections.open"
 
 
 class Gone(Exception):
@@ -107,12 +109,13 @@ class Connection:
 
 
 class SocketConnections:
-    """All open connections, the least recently used first; new ones fail while *are_refused*."""
+    """All open connections, the least recently used first, and their faults; new ones fail while *are_refused*."""
 
-    def __init__(self, tickets: Tickets) -> None:
+    def __init__(self, tickets: Tickets, faults: Faults) -> None:
         self.open: list[Connection] = []
         self.are_refused = False
         self._tickets = tickets
+        self._faults = faults
         self._server: LocalServer | None = None
         self._arrival = asyncio.Event()
         self._so_far = 0
@@ -143,19 +146,51 @@ class SocketConnections:
             self._arrival.clear()
             await self._arrival.wait()
 
-    def close_later(self, connection: Connection, seconds: float) -> None:
+    @property
+    def in_order(self) -> list[Connection]:
+        """The open connections, oldest first, each with what was sent and acked on it."""
+        return sorted(self.open, key=lambda one: one.number)
 
-        async def wait_and_close() -> None:
-            await asyncio.sleep(seconds)
-            await self.drop(connection)
+    async def disconnect(
+        self, reason: str = "refresh_requested", *, closes_after: float = 10.0, connection: Connection | None = None
+    ) -> None:
+        """Tell the app to reconnect, on every connection or on the given one.
 
-        self._closing.start(wait_and_close())
+        *reason* is ``warning``, ``refresh_requested`` or ``link_disabled``. The connections are closed after
+        *closes_after* seconds, with 0 before this returns; muted ones aren't affected.
+        """
+        for one in [connection] if connection else self.in_order:
+            await one.warn(reason)
+            if closes_after:
+                self._closing.start(self._drop(one, after=closes_after))
+            else:
+                await self._drop(one)
 
-    async def drop(self, connection: Connection) -> None:
+    async def _drop(self, connection: Connection, *, after: float = 0.0) -> None:
         """Close a connection, and don't use it any longer."""
+        await asyncio.sleep(after)
         if connection in self.open and not connection.is_muted:
             self.open.remove(connection)
         await connection.close()
+
+    def mute(self) -> None:
+        """Mute the open connections: no envelope, ping or pong, but they stay open.
+
+        They still get their share of envelopes, in vain. New connections work.
+        """
+        for one in self.in_order:
+            one.mute()
+
+    def cut(self) -> None:
+        """Break every connection without a close frame."""
+        for one in self.in_order:
+            one.cut()
+
+    def refuse(self, error: str) -> None:
+        """Refuse new connections with Slack's *error*; an empty one allows them again."""
+        self._faults.clear(_OPEN)
+        if error:
+            self._faults.on(_OPEN, Error(error), times=None)
 
     async def _join(self, websocket: WebSocket) -> None:
         if (
