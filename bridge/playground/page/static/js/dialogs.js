@@ -53,12 +53,17 @@ export function dialogForm({ key, testid, title, close, submit, content, buttons
     { class: "modal", key, "data-testid": testid, "aria-labelledby": `${testid}-heading`, ...modal(close) },
     h(
       "form",
-      { novalidate: true, onsubmit: (event) => (event.preventDefault(), submit()) },
+      { novalidate: true, onkeydown: sendByKey, onsubmit: (event) => (event.preventDefault(), submit()) },
       h("header", {}, h("h2", { id: `${testid}-heading` }, title), closeButton(close)),
       h("div", { class: "modal-body", key: "body" }, content),
       h("footer", { key: "foot" }, buttons),
     ),
   );
+}
+
+/** Ctrl or ⌘ with Enter submits, also in a text area. */
+function sendByKey(event) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
 }
 
 export const problem = (text) => text && h("p", { class: "error", role: "alert", key: "problem" }, text);

@@ -1,84 +1,55 @@
-// The page's own forms: a few fields in a dialog.
+// The page's own forms: a few fields in a dialog, drawn like an app's.
 
-import { dialogForm, problem } from "./dialogs.js";
+import { field, isComplete } from "./blocks/fields.js";
+import { valuesOf } from "./blocks/values.js";
+import { dialogForm } from "./dialogs.js";
 import { h } from "./dom.js";
-import { change, page } from "./state.js";
+import { change, forget, page } from "./state.js";
+
+const KEY = "fill";
 
 /** Ask for some fields. Resolves to their values by name, or null if the person cancels. */
 export function fill({ title, confirm, fields, about = null }) {
+  forget(`${KEY} `);
   return new Promise((resolve) => {
-    const values = Object.fromEntries(fields.map((field) => [field.name, field.value]));
     const end = (answer) => {
       change({ filling: null });
       resolve(answer);
     };
-    change({ filling: { title, confirm, fields, about, values, end, problem: "" }, menu: "", notice: "" });
+    const surface = { key: KEY, place: {}, view: { blocks: fields } };
+    change({ filling: { title, confirm, about, surface, end }, menu: "", notice: "" });
   });
 }
 
-/** A field: with `options` a menu, with `many` too, checkboxes; with `rows` a text area. */
-export const inputField = (name, label, more = {}) => ({ name, label, value: more.many ? [] : "", hint: "", ...more });
+/** A field, as an input block: with `options` a menu, with `many` too, checkboxes; with `rows` a text area. */
+export function inputField(name, label, { value = "", hint = "", optional = false, ...more } = {}) {
+  const complaint = `Fill in “${label}”.`;
+  return { type: "input", block_id: name, label: { text: label }, hint: hint && { text: hint }, optional, complaint, element: { action_id: name, ...elementOf(value, more) } };
+}
+
+function elementOf(value, { options, many, rows }) {
+  if (!options) return { type: "plain_text_input", multiline: Boolean(rows), rows, initial_value: value };
+  const choices = options.map((one) => ({ value: one.value, text: { text: one.label } }));
+  if (many) return { type: "checkboxes", options: choices, initial_options: choices.filter((one) => value.includes(one.value)) };
+  return { type: "static_select", options: choices, initial_option: choices.find((one) => one.value === value) };
+}
 
 export function filling() {
-  const form = page.filling;
-  if (!form) return null;
-  const cancel = () => form.end(null);
+  if (!page.filling) return null;
+  const { title, confirm, about, surface, end } = page.filling;
+  const cancel = () => end(null);
   return dialogForm({
     key: "filling",
     testid: "fill",
-    title: form.title,
+    title,
     close: cancel,
-    submit: () => submit(form),
-    content: [form.about, problem(form.problem), form.fields.map((field) => row(form, field))],
+    submit: () => isComplete(surface) && end(entered(surface)),
+    content: [about, surface.view.blocks.map((block) => h("div", { key: block.block_id }, field(block, surface)))],
     buttons: [
       h("button", { type: "button", class: "button", onclick: cancel }, "Cancel"),
-      h("button", { type: "submit", class: "button is-primary", "data-testid": "fill-submit" }, form.confirm),
+      h("button", { type: "submit", class: "button is-primary", "data-testid": "fill-submit" }, confirm),
     ],
   });
 }
 
-function submit(form) {
-  const empty = form.fields.find((field) => !field.optional && !String(form.values[field.name]).trim());
-  if (!empty) return form.end(form.values);
-  form.problem = `Fill in “${empty.label}”.`;
-  return change();
-}
-
-function row(form, field) {
-  if (field.many) return several(form, field);
-  const id = `fill-${field.name}`;
-  return h(
-    "div",
-    { class: "field", key: field.name },
-    h("label", { class: "label", for: id }, field.label, field.optional && h("span", { class: "optional" }, " (optional)")),
-    control(form, field, id),
-    field.hint && h("p", { class: "hint" }, field.hint),
-  );
-}
-
-function control({ values }, field, id) {
-  const oninput = (event) => {
-    values[field.name] = event.target.value;
-  };
-  const props = { id, class: "control", oninput, onkeydown: sendByKey };
-  if (field.options) return h("select", { ...props, value: field.value, onchange: oninput }, field.options.map(({ value, label }) => h("option", { value, key: value }, label)));
-  return h(field.rows ? "textarea" : "input", { ...props, rows: field.rows, value: field.value });
-}
-
-/** Ctrl or ⌘ with Enter submits, also in a text area. */
-function sendByKey(event) {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.closest("form").requestSubmit();
-}
-
-function several({ values }, field) {
-  const toggle = (value) => (event) => {
-    const others = values[field.name].filter((one) => one !== value);
-    values[field.name] = event.target.checked ? [...others, value] : others;
-  };
-  return h(
-    "fieldset",
-    { class: "field ticks", key: field.name },
-    h("legend", { class: "label" }, field.label),
-    field.options.map(({ value, label }) => h("label", { key: value }, h("input", { type: "checkbox", checked: field.value.includes(value), onchange: toggle(value) }), label)),
-  );
-}
+const entered = (surface) => Object.fromEntries(Object.entries(valuesOf(surface)).map(([name, { [name]: value }]) => [name, value ?? ""]));

@@ -1,11 +1,11 @@
 // The app's topmost modal.
 
-import { focusOn } from "./a11y.js";
 import { act } from "./api.js";
+import { isComplete, showFirstProblem } from "./blocks/fields.js";
 import { blocks } from "./blocks/index.js";
 import { inView } from "./blocks/surface.js";
 import { words } from "./blocks/text.js";
-import { complaints, valuesOf } from "./blocks/values.js";
+import { valuesOf } from "./blocks/values.js";
 import { dialogForm, problem } from "./dialogs.js";
 import { h } from "./dom.js";
 import { change, forget, page, remembered } from "./state.js";
@@ -41,19 +41,12 @@ function buttons(view, sending) {
 async function submit(view, sending) {
   if (sending.isBusy) return;
   const surface = inView(view);
-  const found = complaints(surface);
-  remembered(`${surface.key} problems`).own = Object.keys(found).length ? found : undefined;
-  if (Object.keys(found).length) return showFirstProblem();
+  if (!isComplete(surface)) return undefined;
   Object.assign(sending, { isBusy: true, error: "" });
   change();
   const answer = await act("submit", { view_id: view.id, values: valuesOf(surface) }, { isQuiet: true });
   Object.assign(sending, { isBusy: false, error: answer.ok ? "" : answer.error });
   return change();
-}
-
-function showFirstProblem() {
-  change();
-  focusOn(".modal [aria-invalid]");
 }
 
 let shownErrors = "";

@@ -87,7 +87,7 @@ function area(element, value, entered, { attributes, silently }) {
   return h("textarea", {
     ...attributes,
     class: "control",
-    rows: 4,
+    rows: element.rows ?? 4,
     placeholder: element.placeholder?.text,
     autofocus: element.focus_on_load,
     maxlength: element.max_length,

@@ -1,10 +1,12 @@
 // An input block: label, control, error and hint.
 
+import { focusOn } from "../a11y.js";
 import { act } from "../api.js";
 import { h } from "../dom.js";
 import { change, remembered } from "../state.js";
 import { control } from "./controls.js";
 import { words } from "./text.js";
+import { complaints } from "./values.js";
 
 const GROUPS = new Set(["radio_buttons", "checkboxes"]);
 
@@ -25,8 +27,21 @@ export function field(block, surface) {
   );
 }
 
+/** Whether every input is valid. If not, the first that isn't gets the focus. */
+export function isComplete(surface) {
+  const found = complaints(surface);
+  remembered(`${surface.key} problems`).own = Object.keys(found).length ? found : undefined;
+  if (Object.keys(found).length) showFirstProblem();
+  return !Object.keys(found).length;
+}
+
+export function showFirstProblem() {
+  change();
+  focusOn(".modal [aria-invalid]");
+}
+
 /** The page's own errors, or the app's. */
-export const problems = (surface) => remembered(`${surface.key} problems`).own ?? surface.view?.errors ?? {};
+const problems = (surface) => remembered(`${surface.key} problems`).own ?? surface.view?.errors ?? {};
 
 function dispatch(block, surface, value) {
   change();

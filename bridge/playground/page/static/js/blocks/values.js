@@ -24,7 +24,7 @@ function initial(element) {
 }
 
 /** Every input of a view with its value, for submission. */
-export function inputsOf(surface) {
+function inputsOf(surface) {
   return surface.view.blocks.filter((block) => block.type === "input").map((block) => ({ block, value: valueOf(surface, block, block.element) }));
 }
 
@@ -40,7 +40,7 @@ export const isEmpty = (value) => value === null || value === undefined || value
 export function complaints(surface) {
   const found = {};
   for (const { block, value } of inputsOf(surface)) {
-    const complaint = isEmpty(value) ? !block.optional && "Please complete this required field." : tooMuch(block.element, value);
+    const complaint = isEmpty(value) ? !block.optional && (block.complaint ?? "Please complete this required field.") : tooMuch(block.element, value);
     if (complaint) found[block.block_id] = complaint;
   }
   return found;
