@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from bridge.playground.bridge_process import BridgeProcess
+from bridge.playground.emulator.entities import Json
 from bridge.playground.page.errors import ActionFailed
 from bridge.playground.page.supervisor import PartStatus, Switch
 from bridge.playground.sample_project import SampleProject
-
-Json = dict[str, Any]
 
 
 class StoppableRedis(Protocol):

@@ -16,7 +16,7 @@ from bridge.playground.emulator.entities import Json, Message, View
 from bridge.playground.emulator.escapes import entities
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.sample import OTHER_BOT, SLACKBOT
-from bridge.playground.page.choices import LeftEmpty, MenuOptions, filled_in
+from bridge.playground.page.choices import MenuOptions, filled_in
 from bridge.playground.page.errors import ActionFailed, explain, require_ack
 from bridge.playground.page.messages import shown_option
 from bridge.playground.page.names import Names
@@ -333,13 +333,7 @@ async def _suggest(
 @_action("submit")
 async def _submit(actor: By, *, view_id: str, values: Mapping[str, Mapping[str, Any]]) -> None:
     view = actor.viewer.view(view_id)
-    try:
-        entered = filled_in(view.blocks, values, actor.choices)
-    except LeftEmpty as left:
-        actor.viewer.workspace.change_view(
-            view, errors=dict.fromkeys(left.blocks, "Please complete this required field.")
-        )
-        raise ActionFailed("Fill in the required fields.") from left
+    entered = filled_in(view.blocks, values, actor.choices)
     require_ack(await actor.slack.ui.submit(view_id, entered, actor.me))
 
 

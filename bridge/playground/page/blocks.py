@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.widgets import is_hidden
 from bridge.playground.page.clean import clean
 from bridge.playground.page.emojis import with_emoji
@@ -11,8 +12,6 @@ from bridge.playground.page.markdown import markdown_html
 from bridge.playground.page.mrkdwn import mrkdwn_html
 from bridge.playground.page.names import Names
 from bridge.playground.page.rich_text import rich_text_html
-
-Json = dict[str, Any]
 
 _DEEPEST: Final = 20  # Slack allows less than half of that; anything deeper is dropped
 

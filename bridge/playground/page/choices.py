@@ -14,14 +14,6 @@ from bridge.playground.page.errors import ActionFailed
 _REMEMBERED: Final = 5000
 
 
-class LeftEmpty(Exception):
-    """Required inputs are empty: *blocks* are their IDs."""
-
-    def __init__(self, blocks: list[str]) -> None:
-        super().__init__()
-        self.blocks = blocks
-
-
 class MenuOptions:
     """Remembers suggested options: the page sends an option's value, and the app gets the whole option."""
 
@@ -60,16 +52,10 @@ class MenuOptions:
 
 
 def filled_in(blocks: list[Json], values: Mapping[str, Mapping[str, Any]], choices: MenuOptions) -> dict[str, Any]:
-    """A modal's inputs by block ID, from the page's values. Raises LeftEmpty."""
+    """A modal's inputs by block ID, from the page's values."""
     entered: dict[str, Any] = {}
-    empty = []
     for block in blocks:
         element, block_id = block.get("element"), block.get("block_id", "")
-        if not isinstance(element, dict) or block_id not in values:
-            continue
-        entered[block_id] = choices.entered(element, values[block_id].get(element.get("action_id", "")))
-        if entered[block_id] in (None, "", []) and not block.get("optional"):
-            empty.append(block_id)
-    if empty:
-        raise LeftEmpty(empty)
+        if isinstance(element, dict) and block_id in values:
+            entered[block_id] = choices.entered(element, values[block_id].get(element.get("action_id", "")))
     return entered

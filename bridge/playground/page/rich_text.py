@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, Final
 
+from bridge.playground.emulator.entities import Json
 from bridge.playground.page.clean import MOST_INDENT, clean
 from bridge.playground.page.emojis import emoji_html, glyph, with_emoji
 from bridge.playground.page.names import Names
-
-Json = dict[str, Any]
 
 _STYLES: Final = (("code", "code"), ("bold", "strong"), ("italic", "em"), ("strike", "del"), ("underline", "u"))
 
