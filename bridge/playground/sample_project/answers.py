@@ -36,7 +36,7 @@ Planned = PlannedAnswer | Proper | Hang | DropBefore | DropAfter
 
 
 @dataclass
-class Plan:
+class PlannedUse:
     """A planned response to the next *times* requests (None: to all) to *path* (``*``: to any)."""
 
     method: str

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Port, Silence
-from bridge.playground.sample_project.answers import Hang, Plan, Planned, PlannedAnswer, Proper
+from bridge.playground.sample_project.answers import Hang, Planned, PlannedAnswer, PlannedUse, Proper
 from bridge.playground.sample_project.operations import Operations, Refused
 
 _PREFIX: Final = "/api/sdk"
@@ -74,7 +74,7 @@ class SampleProject:
         self.more_keys: set[str] = set()  # which it accepts, too
         self.calls: list[ProjectCall] = []
         self.is_up = False
-        self._plans: list[Plan] = []
+        self._plans: list[PlannedUse] = []
         self._server = LocalServer(self._app(), port=port)
 
     @property
@@ -100,7 +100,7 @@ class SampleProject:
 
     def on(self, method: str, path: str, answer: Planned, *, times: int | None = 1) -> None:
         """Plan *answer* for the next *times* requests (None: all) to *path* (``*``: any)."""
-        self._plans.append(Plan(method, path, answer, times))
+        self._plans.append(PlannedUse(method, path, answer, times))
 
     def clear(self) -> None:
         self._plans.clear()
