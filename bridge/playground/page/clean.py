@@ -13,25 +13,8 @@ MOST_INDENT: Final = 8  # Slack's deepest list
 _ALIGNED: Final = {"to-left", "to-center", "to-right"}
 _INDENTED: Final = {f"indent-{depth}" for depth in range(1, MOST_INDENT + 1)}
 _TAGS: Final = {
-    *(
-        "a",
-        "blockquote",
-        "br",
-        "code",
-        "del",
-        "em",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "li",
-        "ol",
-        "p",
-    ),
-    *("pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "time", "tr", "u", "ul"),
+    *("a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
+    *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "time", "tr", "u", "ul"),
 }
 
 _cleaner: Final = nh3.Cleaner(  # stateless

@@ -19,8 +19,6 @@ from bridge.playground.sample_project.storage import StateFile
 T = TypeVar("T")
 
 _STOP: Final = re.compile(r"(?:<@\w+>)?\W*+(?:please\W++)?stop\b\W*+(?:please\W*+)?", re.IGNORECASE)
-_SCHEDULED: Final = re.compile(r"Scheduled: ")
-_SET_UP: Final = re.compile(r"Alert set up: ")
 _PROCESS: Final = re.compile(r"process (\d+)")
 
 
@@ -84,7 +82,7 @@ def _shown_by(call: ApiCall) -> Iterator[str]:
         case {"event_type": "bridge_run"}:
             yield "run"
     text = str(call.args.get("text") or "") if call.is_ok else ""
-    if _SCHEDULED.match(text):
+    if text.startswith("Scheduled: "):
         yield "report"
-    if _SET_UP.match(text):
+    if text.startswith("Alert set up: "):
         yield "alert"
