@@ -18,6 +18,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from pydantic import BeforeValidator
 
+from bridge.names.amounts import read_duration
+
 P = ParamSpec("P")
 
 _SLACK_TOKENS = re.compile(r"(?:xoxe\.)?xox[a-z]-|xapp-|xoxe-")
@@ -210,13 +212,12 @@ def _split(url: str, example: str) -> SplitResult:
 
 @_setting_type
 def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
-    """Parse a duration: a number of *unit*, or a number followed by ``s``, ``m``, ``h`` or ``d``."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([smhd]?)", given, re.ASCII)
+    """Parse a duration: a number of *unit*, or a duration such as ``90s``, ``15m`` or ``7d``."""
+    length = read_duration(f"{given}{unit}" if re.fullmatch(r"[\d.]+", given) else given)
     most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
-    if not found:
+    if length is None:
         examples = "90s, 15m, 24h or 7d" if upto >= timedelta(days=7) else f"90s or 15m (at most {most})"
         raise ValueError(f"isn't a duration: use a number of {_UNITS[unit]}, or one such as {examples}")
-    length = timedelta(**{_UNITS[found[2] or unit]: float(found[1])})
     if length > upto or (not length and not may_be_zero):
         raise ValueError(f"is out of range: use {'' if may_be_zero else 'more than 0 and '}at most {most}")
     return length

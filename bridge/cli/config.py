@@ -21,8 +21,8 @@ from bridge.cli.store import JsonOption, in_store, opened
 from bridge.config import OWN, TABLES, Config, Place, ProjectKey, path_of
 from bridge.config_tables import RuleTable, TomlTable
 from bridge.errors import BridgeError, ConfigurationError
-from bridge.features.alerts.conditions import in_units
 from bridge.logs import configure
+from bridge.names.amounts import in_units
 from bridge.policy.rules import Rule
 from bridge.policy.words import in_words
 from bridge.project.connection import DEFAULT

@@ -33,9 +33,6 @@ _LOOK_LIKE: Final = str.maketrans(  # capitals first: some look like other lette
     | dict(zip("αεικνορτυχγηωаеѕіјкмнорстухԁԛԝһӏґоօսոցհ", "aeikvoptuxynwaesijkmhopctyxdqwhlrooungh", strict=True))
     | dict(zip("ɑɡıƖℓⅼⅰοᴏꓳꓢꓲꓴ015|!¡ł", "aglllllooosluolsllll", strict=True))  # noqa: RUF001
 )
-NUMBER_WORDS: Final = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"
-)  # fmt: skip
 _ID: Final = re.compile(r"#?(-?)([0-9]+)")
 _MARKS: Final = "*_~`"  # of Slack's formatting
 _MOST_MARKS: Final = 32  # of a letter

@@ -8,7 +8,8 @@ import pytest
 
 from bridge.ends.failures import sentence
 from bridge.errors import BadAlert
-from bridge.features.alerts.conditions import in_units, read_alert, read_condition
+from bridge.features.alerts.conditions import read_alert, read_condition
+from bridge.names.amounts import in_units
 from support.tables import each
 
 

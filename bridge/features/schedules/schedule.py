@@ -25,6 +25,7 @@ from bridge.features.standing.due import TimedSpec
 from bridge.features.standing.phrases import describe, find_zone, normalized, read_schedule
 from bridge.features.standing.times import Schedule, clock_called, read_cron
 from bridge.features.statistics.numbers import PARTS
+from bridge.names.amounts import read_duration
 from bridge.names.folding import fold, without_end
 from bridge.names.nearness import nearest
 from bridge.queue.scripting import from_epoch_ms
@@ -32,7 +33,6 @@ from bridge.slack.blockkit.json_text import typed_input
 
 _MOST_WORDS: Final = 100  # of a schedule; who pastes a page there means something else
 _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
-_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 _OPTIONS: Final = {
     "report": {"compare": True, "only": True, "agents": False, "only-if-changed": False},
@@ -59,7 +59,6 @@ _PIECE: Final = re.compile(  # of folded text
     """,
     re.VERBOSE,
 )
-_SPAN = re.compile(r"(\d{1,4})([hdw])")
 
 
 class TaskSpec(TimedSpec, frozen=True):
@@ -339,9 +338,9 @@ def read_when(typed: str, of: str) -> When:
 
 def span_of(typed: str) -> timedelta:
     """Parse ``24h``, ``7d`` or ``2w``. Raises `BadSchedule`."""
-    found = _SPAN.fullmatch(fold(typed).text)
-    span = int(found[1]) * _UNITS[found[2]] if found else timedelta(0)
-    if not timedelta(0) < span <= _LONGEST_SPAN:
+    folded = fold(typed).text
+    span = read_duration(folded) if re.fullmatch(r"\d+[hdw]", folded) else None  # nothing else is stored
+    if not span or span > _LONGEST_SPAN:
         raise BadSchedule("compare", typed)
     return span
 

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
-from bridge.names.folding import NUMBER_WORDS, fold, name_key, without_end
+from bridge.names.amounts import NAMED_TIMES, NOON, NUMBER_WORDS, read_time
+from bridge.names.folding import fold, name_key, without_end
 from bridge.names.nearness import nearest
 from bridge.slack.blockkit import kit
 
@@ -64,12 +65,9 @@ _HOURS: Final = {word: hour for hour, word in enumerate(NUMBER_WORDS[1:], 1)}
 _PAST: Final = {"half": 30, "quarter": 15}
 _HALVES: Final = re.compile(r"[ap]\.?m", re.IGNORECASE)
 
-_TIME: Final = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(h|[ap]\.?m)?|(\d{2})(\d{2})", re.IGNORECASE | re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,2}", re.ASCII)
 _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE | re.ASCII)
 _BEGINS_AS_TIME: Final = re.compile(r"\d", re.ASCII)
-_TIMES_OF_DAY: Final = {"noon": (12, 0), "midday": (12, 0), "midnight": (0, 0)}
-_NOON: Final = 12
 
 _ONE_TIME: Final = re.compile(r"0?(\d|[1-5]\d) 0?(\d|1\d|2[0-3]) (\S+) \* (\S+)", re.ASCII)
 _COUNTED_DAY: Final = re.compile(r"([0-6])(?:#([1-4])|L)", re.ASCII)
@@ -255,8 +253,8 @@ class _Parser:
                 raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))
             self.of_month.append(day)
             return "monthday", 1
-        if word in _TIMES_OF_DAY or _BEGINS_AS_TIME.match(word):
-            time = _TIMES_OF_DAY.get(word) or _time_of_day(word)
+        if word in NAMED_TIMES or _BEGINS_AS_TIME.match(word):
+            time = read_time(word)
             if time is None:
                 raise BadSchedule("time", self.words[at])
             if self.time not in {None, time}:
@@ -334,14 +332,14 @@ class _Parser:
         if self.more_times and not strange:
             raise BadSchedule("times", self.more_times[0])
         hour, minute = self.time
-        if "night" in self.halves and hour % _NOON < _NIGHT:  # after midnight
-            if self.of_week or self.of_month or hour >= _NOON + 1:
+        if "night" in self.halves and hour % NOON < _NIGHT:  # after midnight
+            if self.of_week or self.of_month or hour >= NOON + 1:
                 raise BadSchedule("night", phrase)
-            self.halves, hour = {"am"}, hour % _NOON
+            self.halves, hour = {"am"}, hour % NOON
         halves = {"pm" if half == "night" else half for half in self.halves}
-        if len(halves) > 1 or (halves == {"am"} and hour >= _NOON):
+        if len(halves) > 1 or (halves == {"am"} and hour >= NOON):
             raise BadSchedule("time", phrase)
-        hour += _NOON if halves == {"pm"} and hour < _NOON else 0
+        hour += NOON if halves == {"pm"} and hour < NOON else 0
         days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)
         crons = _at(hour, minute, days)
         if strange:
@@ -372,7 +370,7 @@ def _with_times(words: Sequence[str]) -> list[str]:
         hours = [str(_HOURS.get(one, one)) for one in folded[at : at + 3]]
         match folded[at : at + 3]:
             case [("half" | "quarter") as part, ("past" | "to") as way, _] if part == "quarter" or way == "past":
-                time = _time_of_day(hours[2])
+                time = read_time(hours[2])
                 if time is not None and time[1] == 0:
                     minutes = time[0] * 60 + (_PAST[part] if way == "past" else -_PAST[part])
                     found.append(f"{minutes // 60 % 24}:{minutes % 60:02}")
@@ -397,20 +395,6 @@ def _joined_halves(words: Sequence[str]) -> list[str]:
         elif word:
             joined.append(word)
     return joined
-
-
-def _time_of_day(word: str) -> tuple[int, int] | None:
-    """Parse ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``5:30 p.m.``; None for anything else."""
-    found = _TIME.fullmatch(word)
-    if found is None:
-        return None
-    hour, minute = int(found[1] or found[4]), int(found[2] or found[5] or 0)
-    half = (found[3] or "").casefold()
-    if half and half != "h":
-        if not 1 <= hour <= _NOON:
-            return None
-        hour = hour % _NOON + (_NOON if half.startswith("p") else 0)
-    return (hour, minute) if hour <= 23 and minute <= 59 else None  # noqa: PLR2004 - a day's hours, an hour's minutes
 
 
 def _at(hour: int, minute: int, days: _Days) -> Crons:

@@ -26,7 +26,7 @@ from bridge.features.statistics.numbers import (
 from bridge.features.statistics.past import Usual
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.features.statistics.work import Tally
-from bridge.names.folding import NUMBER_WORDS
+from bridge.names.amounts import NUMBER_WORDS
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply

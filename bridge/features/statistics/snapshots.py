@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from typing import Any, Final
 from bridge.engine.home import Reads
 from bridge.errors import RecordNotUnderstood
 from bridge.features.statistics.numbers import GROUPS, Changes, Difference, NamesChanged, by_count, numbers_of
+from bridge.names.amounts import read_duration
 from bridge.names.folding import name_key
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Stats
@@ -39,9 +39,7 @@ _RESERVED: Final = 400  # bytes for everything but the names
 _LARGEST: Final = 10**30  # larger numbers are stored as this one
 _HOUR: Final = 3600
 _DAY: Final = 24
-_UNITS: Final = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_AGO: Final = re.compile(r"(\d{1,4}) ?(m(?!o)|[hdw])[a-z]*", re.ASCII)  # not months
-_NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1), "a week": timedelta(weeks=1)}
+_NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +200,8 @@ def parse_moment(text: str, now: datetime) -> datetime | None:
     None for anything else, for the future, and for moments too long ago.
     """
     said = name_key(text).removesuffix(" ago")
-    if found := _AGO.fullmatch(said):
-        moment = now - int(found[1]) * _UNITS[found[2]]
-    elif said in _NAMED:
-        moment = now - _NAMED[said]
+    if (length := _NAMED.get(said, read_duration(said))) is not None:
+        moment = now - length
     else:
         try:
             day = datetime.fromisoformat(said.upper())
