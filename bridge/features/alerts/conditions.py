@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt
 from typing import Final, Literal, NamedTuple
 
 from bridge.errors import BadAlert
@@ -151,13 +152,7 @@ class AlertCondition:
         return _COMPARE[self.sign](number, other)
 
 
-_COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
-    "<": lambda one, other: one < other,
-    "<=": lambda one, other: one <= other,
-    ">": lambda one, other: one > other,
-    ">=": lambda one, other: one >= other,
-    "=": lambda one, other: one == other,
-}
+_COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq}
 
 
 def shown(value: float) -> str:
