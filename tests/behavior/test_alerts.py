@@ -196,7 +196,7 @@ async def test_an_alert_whose_condition_is_no_longer_known_can_only_be_deleted(h
     await harness.type_command("/stats alerts", BOB)
     listed = harness.seen.ephemerals[-1]
 
-    assert "limit runs &gt; 80%, paused: its condition isn't supported" in listed.text
+    assert "limit runs &gt; 80% in <#C0GENERAL> · Bob Brandt\nPaused: its condition isn't supported" in listed.text
     assert "alert:resume" not in str(listed.blocks)
     lines = await portable(ALERTS).lines(harness.store.scripts)
     assert [line.spec["condition"] for line in lines] == [MANY]
@@ -285,7 +285,7 @@ async def test_an_alert_that_slack_rejects_is_paused(harness: Harness) -> None:
     assert (await state(harness)).paused == "is_archived"
     (notice,) = harness.seen.messages
     assert notice.place == Place(DM_BOB)
-    assert "Your alert “runs &gt; 5000” in" not in notice.text
+    assert "Your alert “runs &gt; 5000” in <#C0GENERAL> is paused" in notice.text
     assert "its channel is archived" in notice.text
 
 

@@ -258,13 +258,13 @@ async def set_up(harness: Harness, user: str = BOB, words: str = "runs > 5000") 
 async def test_the_list_shows_states_and_changes_them(harness: Harness) -> None:
     assert await typed(harness, "alerts") == "No alerts are set up yet."
     await set_up(harness)
-    assert await typed(harness, "alerts") == "Alerts: 1\nruns &gt; 5000, watching"
+    assert await typed(harness, "alerts") == "Alerts\n✅ runs &gt; 5000 in <#C0GENERAL> · Bob Brandt\nWatching"
 
-    assert "paused" in await pressed(harness, "alert:pause")
-    assert "watching" in await pressed(harness, "alert:resume")
+    assert "Paused" in await pressed(harness, "alert:pause")
+    assert "Watching" in await pressed(harness, "alert:resume")
     id_ = (await stored(harness))[0].id
-    assert "snoozed" in await pressed(harness, "alert:snooze", f"1h:0:{id_}")
-    assert "watching" in await pressed(harness, "alert:snooze", f"off:0:{id_}")
+    assert "Snoozed" in await pressed(harness, "alert:snooze", f"1h:0:{id_}")
+    assert "Watching" in await pressed(harness, "alert:snooze", f"off:0:{id_}")
     assert "Deleted: runs &gt; 5000." in await pressed(harness, "alert:delete")
     assert await stored(harness) == []
 

@@ -93,7 +93,7 @@ async def later(harness: Harness, **time: float) -> None:
 
 
 def direct(harness: Harness, channel: str) -> list[str]:
-    return [one.text for one in harness.seen.messages if one.place.channel == channel]
+    return [one.title for one in harness.seen.messages if one.place.channel == channel]
 
 
 # The card
@@ -104,7 +104,7 @@ async def test_a_run_that_needs_approval_posts_a_card(asked: Harness) -> None:
 
     assert asked.service.runs == []
     assert shown.place == Place(GENERAL)
-    assert shown.text == "🔐 Import: waits for approval"
+    assert shown.title == "🔐 Import · waits for approval"
     words = json.dumps(shown.blocks, ensure_ascii=False)
     assert "Asked for by Alice Adler" in words
     assert json.dumps(WRITTEN) in words
@@ -247,7 +247,7 @@ async def test_an_approved_run_starts_once_with_the_shown_input(asked: Harness) 
 
     assert asked.service.started == [(3, {"amount": 5, "to": "Bob"})]
     assert await asked.store.redis.zcard("{test}:approvals") == 0
-    assert card(asked).text == "✅ Import: approved by Bob Brandt"
+    assert card(asked).title == "✅ Import · approved by Bob Brandt"
     (run,) = asked.seen.replies("bridge_run")
     assert "Started by Alice Adler · Approved by Bob Brandt" in str(run.blocks)
     assert any("completed" in text for text in direct(asked, DM_ALICE))
@@ -268,7 +268,7 @@ async def test_two_approvals_are_needed_and_nobody_counts_twice(harness: Harness
 
     await press(harness, user=CAROL)
     assert len(harness.service.runs) == 1
-    assert card(harness).text == "✅ Import: approved by Bob Brandt, Carol Conti"
+    assert card(harness).title == "✅ Import · approved by Bob Brandt, Carol Conti"
 
 
 async def test_two_approvers_at_once_start_one_run(asked: Harness) -> None:
@@ -288,7 +288,7 @@ async def test_a_denied_request_never_runs_and_tells_its_asker(asked: Harness) -
     await press_stale(asked, CAROL)
 
     assert asked.service.runs == []
-    assert card(asked).text == "🚫 Import: denied by Bob Brandt"
+    assert card(asked).title == "🚫 Import · denied by Bob Brandt"
     assert "<!channel>" not in json.dumps(card(asked).blocks[0])
     (told,) = direct(asked, DM_ALICE)
     assert told.startswith("🚫 Bob Brandt denied your request to run Import: “Too")
@@ -314,7 +314,7 @@ async def test_a_withdrawn_request_never_runs(asked: Harness) -> None:
     await press_stale(asked, BOB)
 
     assert asked.service.runs == []
-    assert card(asked).text == "↩️ Import: withdrawn by Alice Adler"
+    assert card(asked).title == "↩️ Import · withdrawn by Alice Adler"
     assert asked.seen.ephemerals[-1].text == "This request was withdrawn."
 
 
@@ -330,7 +330,7 @@ async def test_a_request_expires_once_and_reminds_once(asked: Harness) -> None:
     await press_stale(asked, BOB)
 
     assert asked.service.runs == []
-    assert card(asked).text == "⌛ Import: not approved in time"
+    assert card(asked).title == "⌛ Import · not approved in time"
     assert len(direct(asked, DM_ALICE)) == 1
     assert asked.seen.ephemerals[-1].text == "This request has expired."
     assert len(direct(asked, DM_BOB)) == 2
@@ -394,7 +394,7 @@ async def test_the_card_of_an_approved_run_says_why_it_cant_start(harness: Harne
 
     assert len(harness.service.runs) == 1
     shown = harness.seen.replies("bridge_run")[-1]
-    assert shown.text == "❌ Import: failed"
+    assert shown.title == "❌ Import · failed"
     assert "limit of 1 character per day is used up" in str(shown.blocks)
     assert any("Import" in one for one in direct(harness, DM_ALICE)[1:])
 
@@ -744,7 +744,7 @@ async def test_a_request_is_reviewed_and_approved_outside_its_card(asked: Harnes
     await decide(asked, view, BOB, "approve")
 
     assert len(asked.service.runs) == 1
-    assert card(asked).text == "✅ Import: approved by Bob Brandt"
+    assert card(asked).title == "✅ Import · approved by Bob Brandt"
 
 
 async def test_a_review_shows_an_input_longer_than_a_card(harness: Harness) -> None:
@@ -785,14 +785,14 @@ async def test_an_approver_outside_of_a_private_channel_decides_in_the_notice(ha
 @pytest.mark.parametrize(
     ("action", "user", "said", "told"),
     [
-        ("approve", CAROL, "✅ Import: approved by Carol Conti", "is already approved"),
-        ("deny", CAROL, "🚫 Import: denied by Carol Conti", "is already denied"),
-        ("withdraw", ALICE, "↩️ Import: withdrawn by Alice Adler", "was withdrawn"),
-        ("expire", "", "⌛ Import: not approved in time", "has expired"),
+        ("approve", CAROL, "✅ Import · approved by Carol Conti", "is already approved"),
+        ("deny", CAROL, "🚫 Import · denied by Carol Conti", "is already denied"),
+        ("withdraw", ALICE, "↩️ Import · withdrawn by Alice Adler", "was withdrawn"),
+        ("expire", "", "⌛ Import · not approved in time", "has expired"),
         (
             "change",
             CAROL,
-            "⚠️ Import: not started, because the rules changed; ask again for a new approval",
+            "⚠️ Import · not started, because the rules changed; ask again for a new approval",
             "Something has changed",
         ),
     ],
@@ -809,7 +809,7 @@ async def test_the_card_and_an_old_notice_say_how_a_request_ended(
         asked.use_file(TWO if action == "change" else ONE)
         await press(asked, "approve" if action == "change" else action, user)
 
-    assert card(asked).text == said
+    assert card(asked).title == said
     notice = [one for one in asked.seen.messages if one.place.channel == DM_BOB][-1]
     await asked.slack.ui.click(BOB, notice.message.channel, notice.ts, "approval:review")
     await asked.work()

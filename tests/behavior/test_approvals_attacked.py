@@ -165,7 +165,7 @@ async def test_a_card_decided_before_its_turn_is_done_isnt_posted_again(harness:
     await harness.take_over("c")
     await harness.work("c")
 
-    assert card(harness).text == "✅ Import: approved by Bob Brandt"
+    assert card(harness).title == "✅ Import · approved by Bob Brandt"
     assert len(harness.service.runs) == 1
 
 
@@ -264,7 +264,7 @@ async def test_a_workflows_name_forges_nothing_on_the_card(harness: Harness, nam
 
     shown = card(harness)
     assert shown.text.startswith("🔐 ")
-    assert shown.text.endswith(": waits for approval")
+    assert shown.title.endswith(" · waits for approval")
     words = json.dumps(shown.blocks, ensure_ascii=False)
     assert "<!channel>" not in shown.text
     assert "\u202e" not in words

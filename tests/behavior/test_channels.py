@@ -61,8 +61,8 @@ async def test_the_commands_change_one_record(harness: Harness) -> None:
     assert await harness.store.channels.get(TEAM, CHANNEL) == ChannelSettings(agent=8, answers="all", replies="all")
     await done(harness, "channel")
     assert harness.seen.ephemerals[-1].text == (
-        "Channel settings. Default agent: Sales; Messages to answer: every top-level message; "
-        "Thread replies to answer: all; Apps: all ignored"
+        "Channel settings\nDefault agent: Sales\nMessages to answer: every top-level message\n"
+        "Thread replies to answer: all\nApps: all ignored"
     )
     await done(harness, "default none")
     assert (await harness.store.channels.get(TEAM, CHANNEL)).answers == "all"
@@ -125,7 +125,7 @@ async def test_the_settings_of_a_group_direct_message_show_no_made_up_channel_na
     card = await typed(harness, "/agents channel", channel=group.id)
     form = await typed(harness, "/agents default", channel=group.id)
 
-    assert text_of(card).startswith("Conversation settings.")
+    assert text_of(card).startswith("Conversation settings\n")
     assert "Settings for the group direct message" in str(form)
     assert "mpdm-" not in f"{card}{form}"
 

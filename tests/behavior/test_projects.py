@@ -331,7 +331,7 @@ async def test_all_records_of_a_bridge_without_the_file_count_with_it_and_back(h
 
 async def test_projects_are_listed_and_shown(harness: Harness, orders: Service) -> None:
     await command(harness, "/project")
-    assert "Projects: default, Orders" in shown(harness)
+    assert "Projects\\n• default · @default\\n• Orders" in shown(harness)
     await command(harness, "/project orders")
 
     assert "@orders" in shown(harness)
@@ -456,7 +456,7 @@ async def test_what_is_of_a_removed_project_says_why_it_cannot_be_resumed(
     before = orders.requests
     harness.serve()
     await command(harness, listed, RANDOM)
-    assert "paused: I'm no longer connected to its project" in shown(harness)
+    assert "Paused: I'm no longer connected to its project" in shown(harness)
     await harness.press(resume)
 
     assert f"{cannot}: I'm no longer connected to its project. It continues once your admin" in shown(harness)
@@ -560,7 +560,7 @@ async def test_a_slow_project_holds_up_no_list_of_schedules(harness: Harness, or
     orders.read_gate.clear()
     await command(harness, "/schedules", GENERAL)
 
-    assert shown(harness).count("ask Support") == 4, "in the list, and in the dialogs that delete them"
+    assert shown(harness).casefold().count("ask support") == 4, "in the list, and in the dialogs that delete them"
 
 
 async def test_records_for_operators_name_the_project(harness: Harness, orders: Service) -> None:

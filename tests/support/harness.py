@@ -124,6 +124,11 @@ class Posted:
         return self.message.text
 
     @property
+    def title(self) -> str:
+        """The first line of its text."""
+        return self.text.partition("\n")[0]
+
+    @property
     def blocks(self) -> list[dict[str, Any]]:
         return self.message.blocks or []
 

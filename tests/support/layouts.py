@@ -347,11 +347,11 @@ def _set_up(words: str, many: int) -> Mapping[Any, Any]:
     task = ShownTask(record=_FIXED[StoredTask], target=words, said=words, link=link, thread_link=link, **about)
     spec = AlertSpec(condition=f"tag {words} > 5", run=3, run_name=words, channel=CHANNEL, owner="U0123456789")
     alert = ShownThing(record=StoredAlert("0123456789abcdef", spec, paused="is_archived"), **about)
-    rows = [(task, schedules.row(task, "0:x"), words), (alert, alerts.row(alert, "0:x", _MOMENT), words)]
+    rows = [(task, schedules.row(task, "0:x")), (alert, alerts.row(alert, "0:x", _MOMENT))]
     listed = [
-        (replace(shown, record=_numbered(shown.record, number)), row, status)
+        (replace(shown, record=_numbered(shown.record, number)), row)
         for number in range(min(many, A_PAGE))
-        for shown, row, status in [rows[number % 2]]
+        for shown, row in [rows[number % 2]]
     ]
     return {
         Kind[Any]: SCHEDULES,
@@ -362,8 +362,7 @@ def _set_up(words: str, many: int) -> Mapping[Any, Any]:
         ShownThing[StoredAlert]: alert,
         ShownTask: task,
         ListRow: rows[0][1],
-        Sequence[tuple[ShownThing[Any], ListRow, str]]: listed,
-        Sequence[tuple[ShownThing[Any], ListRow]]: [row[:2] for row in listed],
+        Sequence[tuple[ShownThing[Any], ListRow]]: listed,
     }
 
 
@@ -396,7 +395,7 @@ def samples() -> Iterator[Sample]:
                         yield sample
 
 
-_BRICKS: Final = ("kit.", "charts.", "lists.", "modals.")
+_BRICKS: Final = ("card.", "kit.", "charts.", "lists.", "modals.")
 """Modules whose functions make parts of layouts."""
 
 

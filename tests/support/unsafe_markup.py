@@ -18,7 +18,7 @@ def text_length(shown: Any) -> int:
 
 
 _PARSED = re.compile(r"<(?:[!@#][^<>\n]*>|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
-_OUR_DATE = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>")
+_OURS = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>|<#C0123456789>")  # a moment, or `CHANNEL`
 _BARE = re.compile(r"(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:https?://)?([\w-]+\.[\w.-]+)")
 _TARGET = re.compile(r"https?://([\w.-]+)")
@@ -91,7 +91,7 @@ def _in_object(shown: dict[str, Any]) -> Iterator[str]:
 
 
 def _in_words(text: str) -> Iterator[str]:
-    if found := _PARSED.search(_OUR_DATE.sub("", text)):
+    if found := _PARSED.search(_OURS.sub("", text)):
         yield f"“{text[found.start() : found.start() + 30]}”"
     if found := _BARE.search(text):
         yield f"“{found[0]}”"

@@ -8,6 +8,7 @@ from typing import Final
 from bridge.features.buttons import NO_FACES, OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching, part_note, part_words
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -78,7 +79,7 @@ def agent_list(
 
     title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
     ask = kit.actions(ask_button(None, "Ask an agent…"))
-    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *part_note(agents, "agent"), ask)
+    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, part_note(agents, "agent"), ask)
 
 
 def agent_card(
@@ -98,25 +99,25 @@ def agent_card(
     name = kit.one_line(detail.name or "") or kit.one_line(agent.name)
     description = detail.description or agent.description or ""
     temperature = agent.temperature if detail.temperature is None else detail.temperature
-    facts = [("Project", project or None), ("Model", detail.model or agent.model)]
-    if handle:
-        facts.append(("Handle", handle))
-    if temperature is not None:
-        facts.append(("Temperature", f"{temperature:g}"))
+    facts = [
+        ("Project", project or None),
+        ("Model", detail.model or agent.model),
+        ("Handle", handle or None),
+        ("Temperature", None if temperature is None else f"{temperature:g}"),
+    ]
     tools = untyped_json.listed(untyped_json.names_in(detail.tools), 1500)
     if not tools:  # they contain nothing that looks like a name
         tools = f"{count:,}" if (count := untyped_json.how_many(detail.tools)) else "none"
-    blocks = [
+    welcome = kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000)
+    return card(
         kit.header(kit.with_face(face, name)),
-        *([kit.section(kit.cut(description, 2000))] if description.strip() else []),
-    ]
-    blocks += [kit.fields(facts), kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools))]
-    if welcome := kit.one_line(detail.welcome_message or agent.welcome_message or "", 1000):
-        blocks.append(kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)))
-    if url:
-        blocks.append(kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))))
-    blocks += kit.rows_of([ask_button(agent, "Ask…")] if may_ask else [])
-    return kit.reply(f"Agent {name}. {description}", *blocks)
+        kit.cut(description, 2000).strip(),
+        kit.fields(facts),
+        kit.rich(kit.paragraph(kit.words("Tools: ", bold=True), tools)),
+        kit.rich(kit.paragraph(kit.words("Welcome message: ", bold=True), welcome)) if welcome else None,
+        kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=agent.id))) if url else None,
+        buttons=[ask_button(agent, "Ask…")] if may_ask else [],
+    )
 
 
 def written(handle: str, trouble: str = "") -> str:

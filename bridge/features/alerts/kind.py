@@ -70,9 +70,6 @@ class Alerts(Kind[StoredAlert]):
     def row(self, shown: ShownThing[StoredAlert], value: str, deps: Deps) -> ListRow:
         return layout.row(shown, value, deps.now())
 
-    def status(self, record: StoredAlert, deps: Deps) -> str:
-        return layout.status(record, deps.now())
-
     async def forms(self, deps: Deps, turn: Turn) -> Sequence[Block]:
         may_add = await deps.policy.may(turn.asked("alert"))
         return [forms.ChooseForm.button()] if may_add else []

@@ -24,6 +24,7 @@ from bridge.features.approvals.request import (
 from bridge.features.run_records import ScheduledRun, TriggeredRun
 from bridge.features.run_status import begun_by
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.modals import TOOK_TOO_LONG, Carried, FormErrors, Origin
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 from bridge.unseen import is_blank
@@ -124,9 +125,24 @@ def asked_by(shown: Shown) -> str:
     return begun_by(shown.person, "Asked for", schedule=schedule, app=app, owner=owner)
 
 
-def card(shown: Shown) -> Reply:
+def request_card(shown: Shown) -> Reply:
     """Show a request, whole, with its buttons while it waits, and how it ended after that."""
-    return _card(shown).model_copy(update={"audience": Audience.CHANNEL})
+    stored = shown.stored
+    is_whole = len(stored.input) <= kit.CODE_TEXT
+    text = _as_text(stored.input) if is_whole else ""
+    given = kit.section(f"{_INPUT}{text}") if text else kit.rich(kit.code_block(stored.input))
+    note = "" if is_whole else " The whole input is in the file below."
+    small = f"{'' if text else 'Input as JSON, '}SHA-256 {stored.request.digest[:_DIGITS]}.{note}"
+    files = [] if is_whole else [Attachment(name="input.json", content=stored.input)]
+    lines = [*_facts(shown), given, kit.context(small)]
+    if stored.state != WAITING:
+        return card(*lines, files=files, audience=Audience.CHANNEL)
+    if shown.groups:
+        lines.append(kit.rich(kit.paragraph("For ", *map(kit.user_group, shown.groups))))
+    lines += _terms(shown)
+    for_all, buttons = _buttons(shown, is_for_all=True), _buttons(shown)
+    plainer = [card(*lines, buttons=for_all).blocks] if buttons != for_all else []
+    return card(*lines, buttons=buttons, plainer=plainer, files=files, audience=Audience.CHANNEL)
 
 
 def _missing(reason: str, _values: Values) -> str:
@@ -190,41 +206,24 @@ def review_form(shown: Shown, card_link: str, choices: Collection[What], origin:
     fields = ReviewForm.blocks(without=without, decision=Radio("Your decision", offered, name="decision"))
     exact = [kit.rich(kit.code_block(part)) for part in parts]
     exact.append(kit.context(f"Input of workflow {request.workflow} as JSON, SHA-256 {request.digest}.{note}"))
-    blocks, submit = [*_facts(shown, exact), *_terms(shown), *more, *fields], None if offered else ""
-    text = f"{TOOK_TOO_LONG} Try again."
+    blocks = (*_facts(shown), *exact, *_terms(shown), *more, *fields)
+    text, submit = f"{TOOK_TOO_LONG} Try again.", None if offered else ""
     return ReviewForm.opened(origin, blocks, text, stored.id, about=request.name, submit=submit)
 
 
-def _card(shown: Shown) -> Reply:
-    stored = shown.stored
-    is_whole = len(stored.input) <= kit.CODE_TEXT
-    text = _as_text(stored.input) if is_whole else ""
-    files = () if is_whole else (Attachment(name="input.json", content=stored.input),)
-    given = kit.section(f"{_INPUT}{text}") if text else kit.rich(kit.code_block(stored.input))
-    note = "" if is_whole else " The whole input is in the file below."
-    small = f"{'' if text else 'Input as JSON, '}SHA-256 {stored.request.digest[:_DIGITS]}.{note}"
-    facts = _facts(shown, [given, kit.context(small)])
-    if stored.state != WAITING:
-        return kit.reply(title(shown), *facts, files=files)
-    if shown.groups:
-        facts.append(kit.rich(kit.paragraph("For ", *(kit.user_group(one) for one in shown.groups))))
-    facts += _terms(shown)
-    plain = (*facts, _buttons(shown, is_for_all=True))
-    reply = kit.reply(title(shown), *facts, _buttons(shown), files=files)
-    return reply if reply.blocks == plain else reply.model_copy(update={"plainer": (plain,)})
-
-
-def title(shown: Shown) -> str:
-    """Name a request and its state."""
-    name = kit.one_line(shown.stored.request.name, _NAME)
-    return f"{_SIGNS.get(shown.stored.state, '⚠️')} {name}: {_state(shown)}"
+def _review(stored: StoredRequest) -> Block:
+    return kit.button("Review…", REVIEW, stored.id, about=stored.request.name)
 
 
 def _terms(shown: Shown) -> list[Block]:
     request, done = shown.stored.request, shown.stored.approved_by
     needs = f"Needs {kit.counted(request.count, 'approval')} by {shown.approvers}"
     needs += f" · Approved by {shown.named(done)}" if done else ""
-    return [kit.context(needs), kit.trusted_context("Until {until}", until=request.until)]
+    return [kit.context(needs), _until(shown)]
+
+
+def _until(shown: Shown) -> Block:
+    return kit.trusted_context("Until {until}", until=shown.stored.request.until)
 
 
 def _as_text(written: str) -> str:
@@ -244,33 +243,31 @@ def _beginning(stored: StoredRequest) -> str:
     return "" if stored.input == '""' else kit.cut(f"{_INPUT}{_as_text(stored.input) or stored.input}", _ABOUT)
 
 
-def _facts(shown: Shown, given: Sequence[Block]) -> list[Block]:
-    """Show a request, and its input as *given*."""
+def _facts(shown: Shown) -> list[Block]:
+    """Show what a request is about, and how it stands."""
     stored, request = shown.stored, shown.stored.request
     sign, name = _SIGNS.get(stored.state, "⚠️"), kit.one_line(request.name, _NAME)
-    return [
+    facts = [
         kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {_state(shown)}")),
         kit.context(kit.titled(asked_by(shown), shown.project)),
-        *([kit.section(f"Why: {kit.quoted(request.why, _REASON)}")] if request.why else []),
-        *(
-            [kit.section(f"Reason: {kit.quoted(stored.said, _REASON)}")]
-            if stored.said and stored.state == DENIED
-            else []
-        ),
-        *given,
     ]
+    if request.why:
+        facts.append(kit.section(f"Why: {kit.quoted(request.why, _REASON)}"))
+    if stored.said and stored.state == DENIED:
+        facts.append(kit.section(f"Reason: {kit.quoted(stored.said, _REASON)}"))
+    return facts
 
 
-def _buttons(shown: Shown, *, is_for_all: bool = False) -> Block:
+def _buttons(shown: Shown, *, is_for_all: bool = False) -> list[Block]:
     stored, value = shown.stored, Pressed.of(shown.stored)
     approvers = () if is_for_all else shown.only_for
     left = tuple(user for user in approvers if user not in stored.approved_by)
     asker = () if is_for_all else tuple(filter(None, [stored.request.asker]))
-    return kit.actions(
+    return [
         *([kit.button("Approve", APPROVE, value, only_for=left, is_primary=True)] if left or not approvers else []),
         kit.button("Deny…", DENY, value, only_for=approvers),
         kit.button("Withdraw", WITHDRAW, value, only_for=asker),
-    )
+    ]
 
 
 def _state(shown: Shown) -> str:
@@ -342,14 +339,13 @@ def not_started(shown: Shown) -> Reply:
 def reminder(shown: Shown) -> Reply:
     """Say in a card's thread that its request still waits."""
     text = f"🔐 This still waits for approval by {shown.approvers}."
-    until = kit.trusted_context("Until {until}", until=shown.stored.request.until)
-    return kit.reply(text, kit.section(text), until, audience=Audience.CHANNEL)
+    return card(text, _until(shown), audience=Audience.CHANNEL)
 
 
 def is_a_copy() -> Reply:
     """Refuse a button of a message that isn't the request's card."""
     text = "This is a copy of a request. Open the card itself, or use /approvals."
-    return kit.reply(text, kit.with_code(text, "/approvals"))
+    return card(kit.with_code(text, "/approvals"))
 
 
 def denial_form(stored: StoredRequest, origin: Origin) -> Modal:
@@ -374,22 +370,16 @@ def line(shown: Shown) -> Block:
     done = f" · {count - shown.stored.left} of {count}" if count > 1 else ""
     text = f"🔐 {kit.one_line(request.name, _NAME)} waits for approval · {asked_by(shown)}{done}"
     text = "\n".join(filter(None, [text, _beginning(shown.stored)]))
-    button = kit.button("Review…", REVIEW, shown.stored.id, about=request.name)
-    return kit.row(kit.titled(text, shown.project), button, request.until, is_deadline=True)
+    return kit.row(kit.titled(text, shown.project), _review(shown.stored), request.until, is_deadline=True)
 
 
 def request_list(requests: Sequence[Shown]) -> Reply:
     """Show the requests that a person may decide about, or has asked for."""
     if not requests:
         return kit.reply("No requests are waiting for you.")
-    names = [
-        ", ".join(filter(None, [kit.one_line(one.stored.request.name, _NAME), asked_by(one), _beginning(one.stored)]))
-        for one in requests[:_A_PAGE]
-    ]
     left = len(requests) - _A_PAGE
-    more = [kit.context(f"{left:,} more are listed once some of these are decided.")] if left > 0 else []
-    lines = map(line, requests[:_A_PAGE])
-    return kit.reply("\n".join(["Waiting for approval:", *names]), kit.header("Waiting for approval"), *lines, *more)
+    more = kit.context(f"{left:,} more are listed once some of these are decided.") if left > 0 else None
+    return card(kit.header("Waiting for approval"), *map(line, requests[:_A_PAGE]), more)
 
 
 # Notices, in direct messages
@@ -400,25 +390,21 @@ def wanted(shown: Shown, card_link: str, *, is_reminder: bool) -> Reply:
     request = shown.stored.request
     who, what = kit.named(shown.person, 80), kit.named(request.name, 80)
     text = f"🔐 {what} still waits for your approval." if is_reminder else f"🔐 {who} asks for approval to run {what}."
-    where = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
-    return kit.reply(
+    return card(
         text,
-        kit.section(text),
-        *([kit.context(about)] if (about := _beginning(shown.stored)) else []),
-        kit.trusted_context("Until {until}", until=request.until),
-        *where,
-        kit.actions(kit.button("Review…", REVIEW, shown.stored.id, about=request.name)),
+        kit.context(about) if (about := _beginning(shown.stored)) else None,
+        _until(shown),
+        kit.rich(kit.paragraph(kit.link(card_link, "Open the card"))) if card_link else None,
+        buttons=[_review(shown.stored)],
         audience=Audience.CHANNEL,
     )
 
 
 def too_few(stored: StoredRequest) -> Reply:
     """Tell the asker that too few people are left to approve their request."""
-    name = stored.request.name
-    text = f"⚠️ Too few people are left to approve your request to run {kit.named(name, 80)}."
+    text = f"⚠️ Too few people are left to approve your request to run {kit.named(stored.request.name, 80)}."
     text += " Withdraw it, or ask your admin who may approve it."
-    button = kit.actions(kit.button("Review…", REVIEW, stored.id, about=name))
-    return kit.reply(text, kit.section(text), button, audience=Audience.CHANNEL)
+    return card(text, buttons=[_review(stored)], audience=Audience.CHANNEL)
 
 
 class Ended(NamedTuple):
@@ -440,5 +426,4 @@ def ended(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> Reply:
         DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
         CHANGED: f"⚠️ {which} wasn't started, because {_because(said, by)}.{cure}",
     }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
-    small = [kit.context(given)] if given else []
-    return kit.reply(text, kit.section(text), *small, audience=Audience.CHANNEL)
+    return card(text, kit.context(given) if given else None, audience=Audience.CHANNEL)

@@ -100,7 +100,7 @@ class Approvals:
         if isinstance(run := request.started_by, ScheduledRun):
             called = f"run {request.name}, {run.called}"
             posted += (PostedTask(task=run.task, called=called, slot=run.slot, ended=WAITS, numbers=run.numbers),)
-        reply = layout.card(await self.shown(deps, stored))
+        reply = layout.request_card(await self.shown(deps, stored))
         return Outcome(what=WAITS, reply=reply, mark=MARK, after=posted, **audited(stored))
 
     async def redraws(self, deps: EngineDeps, request: Request) -> tuple[Write, ...]:
@@ -162,7 +162,7 @@ class Approvals:
         store, shown = ApprovalStore(deps.scripts), ""
         while (stored := await store.get(id_)) and stored.card and stored.revision != shown:
             request, shown = stored.request, stored.revision
-            reply = mark_reply(layout.card(await self.shown(deps, stored)), request.project)
+            reply = mark_reply(layout.request_card(await self.shown(deps, stored)), request.project)
             # The card stays the one of its turn, which may not have finished: a successor looks for it.
             tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.said, request.project)
             if not await deps.edit(request.channel, stored.card, reply, tag, response_url=response_url):

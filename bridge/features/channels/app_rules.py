@@ -15,6 +15,7 @@ from bridge.features.lookups import rights
 from bridge.features.standing.pauses import notify_of_pause
 from bridge.inbound import InboundMessage
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 RULE_PAUSED: Final = "rule_paused"
@@ -27,9 +28,9 @@ def rule_paused(app: str, channel: str, reason: str, owner: str, *, is_owner: bo
     who = "" if is_owner else owner or "the person who set this up"
     fix = "Someone with permission can set it up again there with /agents channel."
     why = no_longer(reason, who) or no_longer("unknown", who)
-    start, ending = f"⚠️ I no longer answer posts from {of}", f": {why}. {fix}"
     place: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else [" here"]
-    return kit.reply(start + ending, kit.rich(kit.paragraph(start, *place, ending)), audience=Audience.CHANNEL)
+    text = kit.paragraph(f"⚠️ I no longer answer posts from {of}", *place, f": {why}. {fix}")
+    return card(kit.rich(text), audience=Audience.CHANNEL)
 
 
 async def check_rule(deps: Deps, turn: Turn, message: InboundMessage) -> Done | None:

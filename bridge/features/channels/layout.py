@@ -9,6 +9,7 @@ from bridge.features.buttons import settings_button
 from bridge.features.channels.settings import MOST_APPS, AppRule, Fixed
 from bridge.names.folding import name_key
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.senders import WEBHOOKS, sender_id
 
@@ -150,17 +151,16 @@ def settings_card(shown: ShownSettings, title: str, *, may_change: bool, is_dire
                 ("all ignored" if not shown.apps else kit.counted(len(shown.apps), "app")) + mark.get("apps", ""),
             ),
         ]
-    text = "; ".join(f"{name}: {value}" for name, value in facts)
-    blocks = [kit.header(title), kit.fields(facts)]
-    if shown.apps:
-        lines = [
-            kit.paragraph(kit.words(kit.one_line(app, 80), bold=True), f" · {kit.one_line(does, 200)}")
-            for app, does in shown.apps[:_MOST_SHOWN]
-        ]
-        blocks.append(kit.rich(kit.bullets(lines)))
-    if may_change:
-        blocks.append(kit.actions(settings_button()))
-    return kit.reply(f"{title}. {text}", *blocks)
+    apps = [
+        kit.paragraph(kit.words(kit.one_line(app, 80), bold=True), f" · {kit.one_line(does, 200)}")
+        for app, does in shown.apps[:_MOST_SHOWN]
+    ]
+    return card(
+        kit.header(title),
+        kit.fields(facts),
+        kit.rich(kit.bullets(apps)) if apps else None,
+        buttons=[settings_button()] if may_change else [],
+    )
 
 
 def set_in_file(names: Sequence[Fixed]) -> Reply:

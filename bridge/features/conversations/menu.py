@@ -8,6 +8,7 @@ from typing import Final
 from bridge.features.buttons import CHOOSE_AN_AGENT, NO_FACES, OPEN_DEFAULT, SET_DEFAULT, agent_options
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.lists import part_note
 from bridge.slack.blockkit.reply import Audience, Reply
 
@@ -37,24 +38,15 @@ def agent_menu(
         text = f"Did you mean {kit.named(meant.name, 100)}? Or which agent should answer here?"
     last = [kit.button("Set a default…", OPEN_DEFAULT, "")] if may_set_default else []
     small = kit.context("Your message will be sent once someone picks one or types its name.")
-    return kit.reply(
-        text,
-        kit.section(text),
-        kit.actions(*first, element, *last),
-        small,
-        *part_note(agents, "agent"),
-        audience=Audience.THREAD,
-    )
+    choice = kit.actions(*first, element, *last)
+    return card(text, choice, small, part_note(agents, "agent"), audience=Audience.THREAD)
 
 
 def chosen(agent: int, name: str, *, face: str = "", may_set_default: bool = False) -> Reply:
     """Replace the menu with the choice, and offer it as the channel's default to people who *may_set_default*."""
     text = f"{kit.with_face(face, kit.named(name, 100))} answers in this thread."
-    note = kit.note(text, audience=Audience.THREAD, replaces_original=True)
-    if not may_set_default:
-        return note
-    button = kit.button("Make it the default here", SET_DEFAULT, str(agent), about=name)
-    return note.model_copy(update={"blocks": (*note.blocks, kit.actions(button))})
+    default = [kit.button("Make it the default here", SET_DEFAULT, str(agent), about=name)] if may_set_default else []
+    return card(kit.context(text), buttons=default, audience=Audience.THREAD, replaces_original=True)
 
 
 def chosen_before() -> Reply:

@@ -98,7 +98,8 @@ def home_view(home: Home, channel: str) -> View:
         *_needs(home),
         kit.actions(ask_button(None, "Ask an agent…"), *run, *find, *default),
     ]
-    listed = _agents(home) + (part_note(home.agents, "agent") if home.agents else [])
+    note = part_note(home.agents, "agent") if home.agents else None
+    listed = _agents(home) + ([note] if note else [])
     sections = [_conversations(home), _runs(home), *home.of_features, listed, home.numbers]
     for section in filter(None, sections):
         blocks += section

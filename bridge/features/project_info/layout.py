@@ -8,6 +8,7 @@ from typing import Final
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Project
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Reply
 
 _MOST_SHOWN: Final = 40
@@ -25,8 +26,7 @@ def project_list(projects: Sequence[tuple[str, str, bool]]) -> Reply:
     ]
     example = projects[-1][1] if projects else DEFAULT
     small = kit.context(f"Start with a project to use it, such as /workflows @{kit.one_line(example, 60)}.")
-    names = ", ".join(kit.one_line(name, 60) for name, _id, _is_usual in projects[:_MOST_SHOWN])
-    return kit.reply(f"Projects: {names}", kit.header("Projects"), kit.rich(kit.bullets(lines)), small)
+    return card(kit.header("Projects"), kit.rich(kit.bullets(lines)), small)
 
 
 def project_card(project: Project, id_: str = "") -> Reply:
@@ -39,17 +39,9 @@ def project_card(project: Project, id_: str = "") -> Reply:
         ("Prompts", kit.grouped(project.promptCount)),
         ("Members", kit.grouped(project.memberCount)),
     ]
-    about = [kit.section(kit.cut(project.description, 2900))] if project.description.strip() else []
-    counts = ", ".join(
-        kit.counted(count, noun)
-        for count, noun in ((project.promptCount, "prompt"), (project.memberCount, "member"))
-        if count is not None
-    )
-    spoken = f"{' '.join(filter(None, ('Project', name)))}{f': {counts}' if counts else ''}. {project.description}"
-    return kit.reply(
-        spoken,
+    return card(
         kit.header(name or "Project"),
-        *about,
-        *([kit.fields(facts)] if any(value is not None for _title, value in facts) else []),
-        *([kit.trusted_context("Created {moment}", moment=project.createdAt)] if project.createdAt else []),
+        kit.cut(project.description, 2900).strip(),
+        kit.fields(facts) if any(value is not None for _title, value in facts) else None,
+        kit.trusted_context("Created {moment}", moment=project.createdAt) if project.createdAt else None,
     )

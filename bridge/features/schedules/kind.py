@@ -168,9 +168,6 @@ class Schedules(Kind[StoredTask]):
         assert isinstance(shown, ShownTask)  # noqa: S101 - from `show`
         return layout.row(shown, value)
 
-    def status(self, record: StoredTask, deps: Deps) -> str:
-        return layout.status(record)
-
     async def heading(self, deps: Deps, turn: Turn, of: str) -> Heading:
         may_add = [does for does, needs in NEEDS.items() if await deps.policy.may(turn.asked(*needs))]
         offered = may_add if of else {"report"}.intersection(may_add)

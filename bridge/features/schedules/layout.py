@@ -17,6 +17,7 @@ from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_beca
 from bridge.features.standing.layout import delete_button
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.modals import OPEN_THE_FORM
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
@@ -140,29 +141,26 @@ def scheduled(
     """
     noun, did = task.spec.does, "Saved" if is_changed else "Scheduled"
     when, ending = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
-    notes = [] if knows_zone else [kit.context("Slack doesn't share your time zone, so this one is in UTC.")]
+    notes = [] if knows_zone else ["Slack doesn't share your time zone, so this one is in UTC."]
     if isinstance(task.spec, QuestionSpec | RunSpec):
         becomes = "starts after it" if task.spec.overlap == "wait" else "is skipped"
         busy = "being answered" if noun == "question" else "running"
-        notes.append(kit.context(f"If a {noun} is still {busy} when the next one is due, the new one {becomes}."))
+        notes.append(f"If a {noun} is still {busy} when the next one is due, the new one {becomes}.")
     elif options := _options(task):
-        notes.append(kit.context(f"{options}."))
+        notes.append(f"{options}.")
     if warning:
-        notes.append(kit.context(warning))
-    if task.paused:
-        state = _paused(task)
-    elif is_changed:
-        state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
+        notes.append(warning)
+    if task.paused or is_changed:
+        state = _state(task)
     elif noun == "report":
         state = kit.trusted_context("First report: {moment} (your time)", moment=task.due)
     else:
         state = kit.trusted_context("First time: {moment} (your time)", moment=task.due)
-    return kit.reply(
-        f"{did}: {titled(task, target)}.",
+    return card(
         kit.rich(kit.paragraph(f"{did}: ", _does(task, target), when, ending, kit.place(task.spec.channel), ".")),
         state,
-        *notes,
-        kit.actions(
+        *map(kit.context, notes),
+        buttons=[
             *([kit.button(NOW_SAYS[noun], _NOW, f"{_list(task)}0:{task.id}")] if kind.NOW in offers else []),
             delete_button(
                 noun_of(task),
@@ -171,7 +169,7 @@ def scheduled(
                 f"{kind.ALONE}:{task.id}",
             ),
             noun_of(task).lists,
-        ),
+        ],
     )
 
 
@@ -185,16 +183,13 @@ def already_scheduled(task: StoredTask, owner: str, target: str, *, offers: Coll
     """Say that the same task is already scheduled, with its *owner*'s name; *offers* is as in `ShownThing`."""
     title, ending = f"This {noun_of(task).word} already exists: ", f", scheduled by {kit.named(owner, 80)}."
     when, zone = kit.words(task.when, bold=True), f" ({task.spec.zone}) in "
-    state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
-    paused = _paused(task) if task.paused else state
     value = f"{_list(task)}0:{task.id}"
     verb, label = (kind.RESUME, "Resume") if task.paused else (kind.NOW, NOW_SAYS[task.spec.does])
     change = [kit.button(label, f"report:{verb}", value)] if verb in offers else []
-    return kit.reply(
-        f"{title}{titled(task, target)}{ending}",
+    return card(
         kit.rich(kit.paragraph(title, _does(task, target), when, zone, kit.place(task.spec.channel), ending)),
-        paused,
-        kit.actions(*change, noun_of(task).lists),
+        _state(task),
+        buttons=[*change, noun_of(task).lists],
     )
 
 
@@ -202,8 +197,7 @@ def deleted(task: StoredTask, owner: str, called: str) -> Reply:
     """Name the task that was deleted, in place of the message with the button."""
     by = f"Deleted the {noun_of(task).word} of {kit.named(owner, 80)} in "
     ending = f": {called}. It won't {_WONT[task.spec.does]} again."
-    where = kit.place(task.spec.channel)
-    return kit.reply(by + "its channel" + ending, kit.rich(kit.paragraph(by, where, ending)), replaces_original=True)
+    return card(kit.rich(kit.paragraph(by, kit.place(task.spec.channel), ending)), replaces_original=True)
 
 
 def starting_now(does: str) -> Reply:
@@ -233,11 +227,9 @@ def row(one: ShownTask, value: str) -> ListRow:
     if last := _last(one):
         at: list[Block | str] = [" · ", kit.date(task.last, one.link)] if task.last else []
         lines.append(kit.paragraph(f"Last: {last}", *at))
-    state = kit.trusted_context("Next: {moment} (your time)", moment=task.due)
-    in_home = kit.paragraph("Next: ", kit.date(task.due))
-    if task.paused:
-        state, in_home = _paused(task), kit.paragraph(f"⏸️ {kit.capitalized(paused_because(task.paused))}")
-    return ListRow(lines, state, in_home, [kit.button(NOW_SAYS[task.spec.does], _NOW, value)])
+    paused = _paused(task) if task.paused else ""
+    in_home = kit.paragraph(paused) if paused else kit.paragraph("Next: ", kit.date(task.due))
+    return ListRow(lines, _state(task), in_home, [kit.button(NOW_SAYS[task.spec.does], _NOW, value)])
 
 
 def _options(task: StoredTask) -> str:
@@ -289,10 +281,12 @@ def _list(task: StoredTask) -> str:
     return "" if isinstance(task.spec, ReportSpec) else ALL
 
 
-def _paused(task: StoredTask) -> Block:
-    return kit.context(f"⏸️ {kit.capitalized(paused_because(task.paused))}")
+def _paused(task: StoredTask) -> str:
+    return f"⏸️ {kit.capitalized(paused_because(task.paused))}"
 
 
-def status(task: StoredTask) -> str:
-    """Return when a task is due next, in words."""
-    return f"next {kit.DATE_AND_TIME.format(moment=task.due)}"
+def _state(task: StoredTask) -> Block:
+    """Return the line that says when a task is due, or why it's paused."""
+    if task.paused:
+        return kit.context(_paused(task))
+    return kit.trusted_context("Next: {moment} (your time)", moment=task.due)

@@ -15,7 +15,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed
 from bridge.features.deps import Deps
 from bridge.features.standing import kind as kinds, layout
-from bridge.features.standing.kind import ASKED, Kind, ShownThing, paused_because
+from bridge.features.standing.kind import ASKED, Kind, ShownThing
 from bridge.features.standing.pauses import (
     REMOVED,
     may_start,
@@ -155,14 +155,9 @@ async def listed(
         owner = await deps.directory.user_name(one.record.spec.owner)
         project = deps.projects.name_of(one.record.spec.project) if deps.projects.is_several else ""
         full = replace(one, owner=owner, project=project, offers=await offers(kind, deps, turn, one.record))
-        rows.append((full, kind.row(full, f"{of}{page}:{one.record.id}", deps), status(kind, deps, one.record)))
+        rows.append((full, kind.row(full, f"{of}{page}:{one.record.id}", deps)))
     heading = await kind.heading(deps, turn, of)
     return layout.listed(kind, heading, rows, page, len(known), of=of, above=above, replaces_original=replaces_original)
-
-
-def status(kind: Kind[R], deps: Deps, record: R) -> str:
-    """Return the state of a thing in a few words."""
-    return paused_because(record.paused) if record.paused else kind.status(record, deps)
 
 
 async def home(kind: Kind[R], deps: Deps, turn: Turn, reads: Reads) -> list[Block]:

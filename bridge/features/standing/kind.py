@@ -128,10 +128,6 @@ class Kind(ABC, Generic[R]):
     async def called(self, deps: Deps, record: R) -> str:
         """Return a thing in words for its owner and its channel, as it's typed."""
 
-    @abstractmethod
-    def status(self, record: R, deps: Deps) -> str:
-        """Return the state of a thing that isn't paused, in a few words: ``watching``."""
-
     def noun(self, record: R) -> Noun:
         """Return what a thing is called."""
         return self.nouns[0]
@@ -187,8 +183,12 @@ class Kind(ABC, Generic[R]):
         record, names = shown.record, [name for name in (shown.project, shown.owner) if name]
         of = "".join(f" · {kit.named(name, 80)}" for name in names)
         line = kit.paragraph(kit.words(shown.called, bold=True), " in ", kit.place(record.spec.channel), of)
-        state = f"⏸️ {paused_because(record.paused)}" if record.paused else kit.capitalized(self.status(record, deps))
+        state = f"⏸️ {paused_because(record.paused)}" if record.paused else self.status(record, deps)
         return ListRow([line], kit.context(state), kit.paragraph(state))
+
+    def status(self, record: R, deps: Deps) -> str:
+        """Return the state of a thing that isn't paused, in a few words."""
+        return "Active"
 
     def in_full(self, shown: ShownThing[R]) -> str:
         """Return a thing in words, perhaps with its owner's name."""

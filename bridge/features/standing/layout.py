@@ -8,7 +8,8 @@ from typing import Any
 from bridge.features.standing import kind as kinds
 from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import page_buttons
+from bridge.slack.blockkit.card import card
+from bridge.slack.blockkit.lists import page_buttons, place_note
 from bridge.slack.blockkit.reply import Block, Reply
 
 A_PAGE = 10  # of three blocks each, with the names of people, agents and projects
@@ -25,7 +26,7 @@ def cannot_post(channel: str) -> Reply:
     """Say that the bot isn't in a channel."""
     where = kit.quoted(channel, 80) if channel else "this channel"
     text = f"I can't post in {where}: I'm not in it, or it's archived. Invite me with /invite, or pick another channel."
-    return kit.reply(text, kit.with_code(text, "/invite"))
+    return card(kit.with_code(text, "/invite"))
 
 
 def already_set_up(noun: Noun, called: str, owner: str) -> Reply:
@@ -41,7 +42,7 @@ def gone(kind: Kind[Any]) -> Reply:
 def listed(
     kind: Kind[Any],
     heading: Heading,
-    rows: Sequence[tuple[ShownThing[Any], ListRow, str]],
+    rows: Sequence[tuple[ShownThing[Any], ListRow]],
     page: int,
     count: int,
     *,
@@ -49,25 +50,20 @@ def listed(
     above: Reply | None = None,
     replaces_original: bool = False,
 ) -> Reply:
-    """Show a *page* of *count* things, below what was just done (*above*); of each, its row and its state in words."""
+    """Show a *page* of *count* things, below what was just done (*above*)."""
     turns = (kind.action(kinds.PAGE), kind.action(kinds.NEXT_PAGE))
-    text = f"{heading.title}: {count:,}" if count else heading.nothing
-    lines = [f"{shown.called}, {status}" for shown, _row, status in rows]
-    reply = kit.reply(
-        "\n".join([text, *lines]),
+    return card(
         *(above.blocks if above else ()),
-        kit.header(heading.title) if count else kit.section(text),
+        kit.header(heading.title) if count else heading.nothing,
         *(
             block
-            for shown, row, _status in rows
+            for shown, row in rows
             for block in (kit.rich(*row.lines), row.state, *_buttons(kind, shown, row, f"{of}{page}"))
         ),
-        *kit.rows_of([*heading.forms, *page_buttons(page, count, A_PAGE, turns, lambda to: f"{of}{to}")]),
+        place_note(page, count, A_PAGE),
+        buttons=[*heading.forms, *page_buttons(page, count, A_PAGE, turns, lambda to: f"{of}{to}")],
         replaces_original=replaces_original,
     )
-    if above is None:
-        return reply
-    return reply.model_copy(update={"text": kit.cut_escaped(f"{above.text}\n{reply.text}", kit.FALLBACK_TEXT)})
 
 
 def home_section(kind: Kind[Any], rows: Sequence[tuple[ShownThing[Any], ListRow]], count: int) -> list[Block]:

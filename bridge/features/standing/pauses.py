@@ -23,6 +23,7 @@ from bridge.policy.policy import UNREACHABLE
 from bridge.policy.rules import Asked
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 log = logging.getLogger(__name__)
@@ -61,26 +62,16 @@ def paused_notice(
     where: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else []
     fix = f" {_BACK}" if reason == REMOVED else ""
     fix = fix if is_owner else f" Someone with permission can set it up again with {noun.sets_up}."
-    ending = f" {was}: {why}.{fix}"
-    return kit.reply(
-        which + ending,
-        kit.rich(kit.paragraph(f"⚠️ {which}", *where, ending)),
-        kit.actions(noun.lists),
-        audience=Audience.CHANNEL,
-    )
+    text = kit.paragraph(f"⚠️ {which}", *where, f" {was}: {why}.{fix}")
+    return card(kit.rich(text), buttons=[noun.lists], audience=Audience.CHANNEL)
 
 
 def changed_notice(noun: Noun, called: str, channel: str, person: str, did: Change) -> Reply:
     """Tell its owner, in a direct message, that a *person* ``paused``, ``changed`` or ``deleted`` it (*did*)."""
     who = kit.named(person, 80) if person else kit.SOMEONE
-    start, ending = f"{who} {did} your {noun.word} {kit.quoted(called, _TITLE)}", "."
     where: list[Block | str] = [" in ", kit.place(channel)] if kit.is_channel(channel) else []
-    return kit.reply(
-        start + ending,
-        kit.rich(kit.paragraph(start, *where, ending)),
-        kit.actions(noun.lists),
-        audience=Audience.CHANNEL,
-    )
+    text = kit.paragraph(f"{who} {did} your {noun.word} {kit.quoted(called, _TITLE)}", *where, ".")
+    return card(kit.rich(text), buttons=[noun.lists], audience=Audience.CHANNEL)
 
 
 def cannot_continue(what: str, reason: str, owner: str) -> Reply:

@@ -8,6 +8,7 @@ from typing import Final
 from bridge.features.buttons import DETAILS, NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM, run_value
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.lists import (
     ListPage,
     active_first,
@@ -59,10 +60,9 @@ def workflow_list(
         return kit.paragraph(name, *facts_of(workflow, needs.get(workflow.id, "")))
 
     title = kit.titled(f"Workflows matching {quoted}" if wanted else "Workflows", project)
-    menu = [kit.actions(kit.external_select(RUN, "Run a workflow…"))] if may_run else []
-    return list_reply(
-        title, found, line, ListPage(page=page, words=wanted), TURNS, *part_note(workflows, "workflow"), *menu
-    )
+    menu = kit.actions(kit.external_select(RUN, "Run a workflow…")) if may_run else None
+    below = (part_note(workflows, "workflow"), menu)
+    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *below)
 
 
 def workflow_card(
@@ -91,22 +91,20 @@ def workflow_card(
             ("Trigger", detail.trigger_type or workflow.trigger_type),
             ("Nodes", kit.grouped(workflow.node_count if count is None else count)),
         ]
-    about = [kit.section(kit.cut(description, 2000))] if description.strip() else []
     nodes = untyped_json.listed(untyped_json.nodes_in(detail.nodes), _LONGEST) if is_whole else ""
     buttons = [kit.button("Run…", RUN_FORM, run_value(workflow.id))] if may_run else []
     buttons += [] if is_whole else [kit.button("Details", DETAILS, str(workflow.id), about=name)]
-    return kit.reply(
-        f"Workflow {name}. {description}",
+    return card(
         kit.header(name),
-        *about,
+        kit.cut(description, 2000).strip(),
         kit.fields(facts),
-        *([kit.rich(kit.paragraph(f"Nodes: {nodes}"))] if nodes else []),
-        *([kit.context(needs_mark(needs))] if needs and may_run else []),
-        *([kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id)))] if url else []),
-        *kit.rows_of(buttons),
+        kit.rich(kit.paragraph(f"Nodes: {nodes}")) if nodes else None,
+        kit.context(needs_mark(needs)) if needs and may_run else None,
+        kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id))) if url else None,
+        buttons=buttons,
     )
 
 
-def workflow_page(card: Reply, origin: modals.Origin) -> View:
+def workflow_page(shown: Reply, origin: modals.Origin) -> View:
     """Show a `workflow_card` in a modal."""
-    return modals.page("Workflow", card.blocks, origin)
+    return modals.page("Workflow", shown.blocks, origin)

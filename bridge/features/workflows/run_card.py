@@ -21,6 +21,7 @@ from bridge.features.workflows.records import RunEnded
 from bridge.project.models import RunResult, Workflow
 from bridge.project.reading import TOO_LARGE
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.content_words import size as file_size
 from bridge.slack.blockkit.json_text import (
     beginning,
@@ -94,8 +95,8 @@ class Run:
 
 def running(run: Run, *, is_long: bool = False) -> Reply:
     """Show that a workflow is running, and offer to notify people of its end if it takes long."""
-    notify = [kit.actions(kit.button("Notify me when it's done", NOTIFY, run.turn))] if is_long else []
-    return _card(run, "running…", kit.context(_started_by(run)), *notify)
+    notify = [kit.button("Notify me when it's done", NOTIFY, run.turn)] if is_long else []
+    return _card(run, "running…", kit.context(_started_by(run)), buttons=notify)
 
 
 def will_notify() -> Reply:
@@ -113,8 +114,8 @@ def run_ended(ended: RunEnded, link: str) -> Reply:
     sign, called = status_icon(ended.status), kit.one_line(ended.name, 120) or kit.NO_NAME
     ending = f" · {kit.one_line(ended.status, 100)}" + (f" · {kit.one_line(ended.took, 60)}" if ended.took else "")
     where: list[Block | str] = [" · ", kit.link(link, "open the card")] if link else []
-    title = kit.rich(kit.paragraph(f"{sign} ", kit.words(called, bold=True), ending, *where))
-    return kit.reply(f"{sign} {called}{ending}", title, audience=Audience.CHANNEL)
+    title = kit.paragraph(f"{sign} ", kit.words(called, bold=True), ending, *where)
+    return card(kit.rich(title), audience=Audience.CHANNEL)
 
 
 def readable(result: RunResult) -> RunResult:
@@ -132,13 +133,14 @@ def finished(run: Run, result: RunResult, took: timedelta, *, exact: Any = None)
     status = kit.one_line(result.status, 100) or FINISHED
     shown, files = _output(result, result.output if exact is None else exact)
     why, reason = why_failed(result)
-    if why:  # without a reason, the output may say more
-        shown = [kit.section(why), *shown[1 if reason else 0 :]]
+    if reason:  # without one, the output may say more
+        shown = shown[1:]
     called = "" if result.runId is None else f" · run {kit.one_line(str(result.runId), 60)}"
     facts = kit.context(f"{_started_by(run)}{called} · {kit.spoken(took)}")
     whole = [kit.button("Full output", OUTPUT, run.turn)] if has_more(result) else []
     nodes = [kit.button("Node results", NODES, run.turn)] if result.nodeResults else []
-    return _card(run, status, *shown, facts, kit.actions(*whole, *nodes, _again(run)), files=files, id_=result.runId)
+    buttons = [*whole, *nodes, _again(run)]
+    return _card(run, status, why, *shown, facts, buttons=buttons, files=files, id_=result.runId)
 
 
 def why_failed(result: RunResult) -> tuple[str, str]:
@@ -178,22 +180,21 @@ def full_output(output: Any) -> Reply:
     is_cut = len(whole) > kit.CODE_TEXT
     text = _beginning(output, whole, kit.CODE_TEXT, kit.CODE_TEXT)
     shown = kit.paragraph(text) if is_text else kit.code_block(text)
-    return kit.reply("Full output", kit.rich(shown), audience=Audience.THREAD, files=files if is_cut else [])
+    return card(kit.rich(shown), audience=Audience.THREAD, files=files if is_cut else [])
 
 
 def failed(run: Run, error: BridgeError, took: timedelta | None = None) -> Reply:
     """Show that a run didn't start, and why."""
     after = "" if took is None else f" · after {kit.spoken(took)}"
     facts = kit.context(f"{_started_by(run)}{after}")
-    return _card(run, FAILED, kit.section(sentence(error)), facts, kit.actions(_again(run)))
+    return _card(run, FAILED, sentence(error), facts, buttons=[_again(run)])
 
 
 def unknown(run: Run, error: ProjectError | None = None) -> Reply:
     """Show that a run may have started, and why that's unknown."""
     happened = what_happened(error, "the workflow") if error else "No result came back"
     text = f"{happened[:1].upper()}{happened[1:]}, and I can't tell whether this ran. Check before you run it again."
-    why, facts = kit.section(text), kit.context(_started_by(run))
-    return _card(run, OUTCOME_UNKNOWN, why, facts, kit.actions(_again(run, asks=_SURE)))
+    return _card(run, OUTCOME_UNKNOWN, text, kit.context(_started_by(run)), buttons=[_again(run, asks=_SURE)])
 
 
 def confirm(workflow: Workflow, typed: Any, *, shows_input: bool = False) -> Reply:
@@ -207,17 +208,15 @@ def confirm(workflow: Workflow, typed: Any, *, shows_input: bool = False) -> Rep
     )
     button = kit.button(label, CONFIRM, run_value(workflow.id, typed))
     text = escaped(typed if isinstance(typed, str) else pretty(typed))
-    shown = [kit.rich(kit.code_block(kit.cut(text, kit.CODE_TEXT)))] if shows_input else []
-    question = kit.rich(kit.paragraph(kit.words(name, bold=True), asked))
-    return kit.reply(name + asked, question, *shown, kit.actions(button))
+    shown = kit.rich(kit.code_block(kit.cut(text, kit.CODE_TEXT))) if shows_input else None
+    return card(kit.rich(kit.paragraph(kit.words(name, bold=True), asked)), shown, buttons=[button])
 
 
 def not_json(workflow: Workflow, typed: str, error: BadInput, input_turn: str) -> Reply:
     """Say where input isn't valid JSON, and offer to fix it or use it as text; *input_turn* stored it."""
-    text = sentence(error)
     place = kit.rich(kit.code_block(pointed_at(typed, error.line, error.column)))
     as_text = kit.button("Run as text", AS_TEXT, compact({"w": workflow.id, "t": input_turn}))
-    return kit.reply(text, kit.section(text), place, kit.actions(_fix_button(workflow, input_turn), as_text))
+    return card(sentence(error), place, buttons=[_fix_button(workflow, input_turn), as_text])
 
 
 def offer_fix(workflow: Workflow, input_turn: str) -> Reply:
@@ -239,8 +238,7 @@ def confirmed(workflow: Workflow) -> Reply:
     """Replace the question about an inactive workflow, so that it starts only one run."""
     name = kit.named(workflow.name, 100)
     chosen = " is running with this input." if workflow.is_active else " is inactive. You chose to run it anyway."
-    shown = kit.rich(kit.paragraph(kit.words(name, bold=True), chosen))
-    return kit.reply(f"{name}{chosen}", shown, replaces_original=True)
+    return card(kit.rich(kit.paragraph(kit.words(name, bold=True), chosen)), replaces_original=True)
 
 
 def node_results(results: Any) -> Reply:
@@ -263,23 +261,30 @@ def node_results(results: Any) -> Reply:
         heading = [kit.paragraph(kit.words(name, bold=True))] if name else []
         shown.append(kit.rich(*heading, kit.code_block(_beginning(result, text, _NODE_TEXT, _NODE_TEXT))))
     files = [Attachment(name="node-results.json", content=pretty(results))] if is_cut else []
-    return kit.reply("Node results", kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
+    return card(kit.header("Node results"), *shown, audience=Audience.THREAD, files=files)
 
 
 def _fix_button(workflow: Workflow, input_turn: str) -> Block:
     return kit.button("Fix it", FIX, compact({"w": workflow.id, "t": input_turn}))
 
 
-def _card(run: Run, status: str, *blocks: Block, files: Sequence[Attachment] = (), id_: object = None) -> Reply:
-    name, sign = kit.one_line(run.name, 120), status_icon(status)
-    link: list[Block | str] = (
-        [" · ", kit.link(run.url, "open", runId=id_, id=run.workflow)] if run.url and id_ is not None else []
-    )
-    title = kit.rich(kit.paragraph(f"{sign} ", kit.words(name, bold=True), f" · {status}", *link))
+def _card(
+    run: Run,
+    status: str,
+    *lines: Block | str,
+    buttons: Sequence[Block],
+    files: Sequence[Attachment] = (),
+    id_: object = None,
+) -> Reply:
+    title: list[Block | str] = [f"{status_icon(status)} ", kit.words(kit.one_line(run.name, 120), bold=True)]
+    title.append(f" · {status}")
+    if run.url and id_ is not None:
+        title += [" · ", kit.link(run.url, "open", runId=id_, id=run.workflow)]
     given = run.input if isinstance(run.input, str) else compact(run.input)
     kind = kind_of(run.input).removeprefix("a ")
-    asked = [kit.context(f"Input ({kind}): {kit.quoted(given, _INPUT)}")] if given.strip() else []
-    return kit.reply(f"{sign} {name}: {status}", title, *asked, *blocks, audience=Audience.CHANNEL, files=files)
+    asked = kit.context(f"Input ({kind}): {kit.quoted(given, _INPUT)}") if given.strip() else None
+    heading = kit.rich(kit.paragraph(*title))
+    return card(heading, asked, *lines, buttons=buttons, audience=Audience.CHANNEL, files=files)
 
 
 def _started_by(run: Run) -> str:

@@ -9,6 +9,7 @@ from bridge.names.folding import name_key
 from bridge.names.listing import is_part
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.modals import Carried
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -23,9 +24,9 @@ _MOST_CHARACTERS = 300  # of the search that a button carries
 T = TypeVar("T", Workflow, Agent)
 
 
-def part_note(items: Sequence[T], noun: str) -> list[Block]:
+def part_note(items: Sequence[T], noun: str) -> Block | None:
     """Say below a list or a menu that the service didn't send all, if that's so."""
-    return [kit.context(words)] if (words := part_words(items, noun)) else []
+    return kit.context(words) if (words := part_words(items, noun)) else None
 
 
 def part_words(items: Sequence[T], noun: str) -> str:
@@ -105,6 +106,12 @@ def page_of(value: str) -> int:
     return int(value) if value.isascii() and value.isdecimal() and len(value) < _DIGITS else 0
 
 
+def place_note(page: int, count: int, size: int) -> Block | None:
+    """Say which entries a page shows, of *count* in all, unless it shows all."""
+    shown = shown_on(page, count, size)
+    return kit.context(f"{shown.start + 1:,} to {shown.stop:,} of {count:,}") if count > size else None
+
+
 def page_buttons(
     page: int, count: int, size: int, turns: tuple[str, str], value: Callable[[int], str] = str
 ) -> list[Block]:
@@ -118,19 +125,21 @@ def page_buttons(
 
 
 def list_reply(
-    title: str, items: Sequence[T], line: Callable[[T], Block], spot: ListPage, turns: tuple[str, str], *below: Block
+    title: str,
+    items: Sequence[T],
+    line: Callable[[T], Block],
+    spot: ListPage,
+    turns: tuple[str, str],
+    *below: Block | None,
 ) -> Reply:
     """Show one page, and blocks *below* it; for *turns*, see `page_buttons`."""
-    page = clamped(spot.page, len(items), PAGE)
-    begin, end = page * PAGE, min((page + 1) * PAGE, len(items))
-    shown = items[begin:end]
-    blocks = [kit.header(title), kit.rich(kit.bullets([line(item) for item in shown])), *below]
-    if len(items) > PAGE:
-        words = spot.words[:_MOST_CHARACTERS]
-        buttons = page_buttons(
+    page, words = clamped(spot.page, len(items), PAGE), spot.words[:_MOST_CHARACTERS]
+    return card(
+        kit.header(title),
+        kit.rich(kit.bullets([line(item) for item in items[page * PAGE : (page + 1) * PAGE]])),
+        *below,
+        place_note(page, len(items), PAGE),
+        buttons=page_buttons(
             page, len(items), PAGE, turns, lambda to: ListPage(page=to, words=words).model_dump_json()
-        )
-        where = f"{begin + 1:,} to {end:,} of {len(items):,}"
-        blocks += [kit.context(where), kit.actions(*buttons)]
-    names = ", ".join(kit.one_line(item.name, 60) for item in shown)
-    return kit.reply(f"{title}: {names}", *blocks)
+        ),
+    )
