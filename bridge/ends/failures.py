@@ -18,6 +18,7 @@ from bridge.ends.refusals import NOT_ALLOWED, PERMISSIONS, THREAD_TOO_FAST, TOO_
 from bridge.errors import BridgeError
 from bridge.slack.api import CALL_SECONDS
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Audience, Reply
 
 AGAIN: Final = "Send it again if you still need an answer."
@@ -355,15 +356,12 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
             codes = tuple(code for code in dict.fromkeys([near, *typed.CODES]) if code in text.rpartition("”")[2])
         case errors.TooManyRequests(what="person"):
             codes = ("/approvals",)
-    blocks = [kit.with_code(text, *codes) if codes else kit.section(text)]
-    if isinstance(error, errors.UnknownCommand) and error.help:
-        blocks.append(kit.usages(error.help))
+    usages = kit.usages(error.help) if isinstance(error, errors.UnknownCommand) and error.help else None
     buttons = [*error.buttons] if isinstance(error, errors.NotSure | errors.ProjectNotChosen) else []
     if isinstance(error, errors.CommandError) and error.form is not None:
         buttons.append(error.form)
-    if buttons:
-        blocks.append(kit.actions(*map(dict, buttons)))
-    return kit.reply(text, *blocks, audience=audience)
+    said = kit.with_code(text, *codes) if codes else text
+    return card(said, usages, buttons=map(dict, buttons), audience=audience)
 
 
 def what_happened(error: errors.ProjectError | None, who: str) -> str:

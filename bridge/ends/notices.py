@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from bridge.ends import Cure
@@ -13,6 +13,7 @@ from bridge.ends.refusals import FULL, MISSED, MUTED, ON_ARRIVAL, no_longer, why
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 _MOST_LISTED: Final = 15  # lines of help in a group
@@ -70,12 +71,11 @@ _BUTTONS: Final[Mapping[Cure, tuple[str, str]]] = {
 
 
 _QUEUED: Final = "Queued after any messages already waiting here."
-_NOT_HERE: Final = State.NOT_A_MEMBER.value.said
 IN_CANVAS: Final = kit.reply(ON_ARRIVAL["canvas"].told)
 COMMAND_MISSED: Final = kit.reply(MISSED.told)
 THREAD_FULL: Final = kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
-THREAD_MUTED: Final = kit.reply(MUTED.told, kit.with_code(MUTED.told, "!unmute"))
-NO_THREAD_HERE: Final = kit.reply(_NOT_HERE, kit.with_code(_NOT_HERE, "/invite"))
+THREAD_MUTED: Final = card(kit.with_code(MUTED.told, "!unmute"))
+NO_THREAD_HERE: Final = card(kit.with_code(State.NOT_A_MEMBER.value.said, "/invite"))
 SERVICE_DOWN: Final = kit.note(f"⏳ {State.DOWN.value.said}", audience=Audience.THREAD)
 SHOWN_AFTER_ALL: Final = kit.note("Shown on request.", audience=Audience.THREAD)
 SENT_AGAIN: Final = kit.note(_QUEUED, audience=Audience.THREAD, replaces_original=True)
@@ -91,6 +91,16 @@ NO_CONVERSATION: Final = kit.reply(
 SESSION_RESET: Final = kit.note(
     "The next message starts a new session. The agent won't remember this conversation.", audience=Audience.THREAD
 )
+MENTION_WITHOUT_TEXT: Final = card(
+    kit.rich(
+        kit.paragraph("Hello! Mention me with a question, and an agent will answer in a thread."),
+        kit.bullets([
+            kit.paragraph("To choose an agent, add its name: ", kit.words(_NAMED, code=True)),
+            kit.paragraph("In the thread, just keep typing. You only need to mention me if others write there, too."),
+            kit.paragraph("In a thread, ", kit.words("!help", code=True), " lists everything you can type."),
+        ]),
+    )
+)  # fmt: skip
 
 
 def buttons_of(cure: Cure, value: str) -> list[Block]:
@@ -111,25 +121,14 @@ def not_posted(error: str, channel: str = "") -> Reply:
     """Say in a direct message that Slack rejected an answer for good with *error*, where it belongs."""
     end = DEATHS["Slack"]
     text = f"⚠️ {end.said.format(refused=why_not_posted(error))} {end.cure}"
-    return kit.reply(text, _with_channel(text, channel), audience=Audience.CHANNEL)
+    return card(_with_channel(text, channel), audience=Audience.CHANNEL)
 
 
-def _with_channel(text: str, channel: str, ending: str = "") -> Block:
+def _with_channel(text: str, channel: str) -> Block:
     """Return *text* with a paragraph that names the channel it was for, unless that's a direct message."""
     if not kit.is_channel(channel):
         return kit.rich(kit.paragraph(text))
-    return kit.rich(kit.paragraph(text), kit.paragraph("It was for ", kit.place(channel), ending))
-
-
-def mention_without_text() -> Reply:
-    """Answer a mention without text."""
-    ways = [
-        kit.paragraph("To choose an agent, add its name: ", kit.words(_NAMED, code=True)),
-        kit.paragraph("In the thread, just keep typing. You only need to mention me if others write there, too."),
-        kit.paragraph("In a thread, ", kit.words("!help", code=True), " lists everything you can type."),
-    ]
-    hello = kit.paragraph("Hello! Mention me with a question, and an agent will answer in a thread.")
-    return kit.reply("Hello!", kit.rich(hello, kit.bullets(ways)))
+    return kit.rich(kit.paragraph(text), kit.paragraph("It was for ", kit.place(channel), "."))
 
 
 class NotRead(NamedTuple):
@@ -152,12 +151,10 @@ def not_read(missing: Sequence[NotRead], *, is_all: bool = False, only_names: bo
         f"{', '.join(names)}: {why}." if names else f"{why[:1].upper()}{why[1:]}." for why, names in by_reason.items()
     ]
     first = "I didn't ask the agent." if is_all else "Not everything in your message reached the agent."
-    last = [_UNDERSTOOD] if only_names and not is_all else []
-    text = " ".join([first, *reasons, *last])
+    last = kit.context(_UNDERSTOOD) if only_names and not is_all else None
     if len(reasons) < 2:  # noqa: PLR2004 - a list of one
-        return kit.reply(text, *map(kit.context, [" ".join([first, *reasons]), *last]))
-    listed = kit.rich(kit.bullets(map(kit.paragraph, reasons)))
-    return kit.reply(text, kit.context(first), listed, *map(kit.context, last))
+        return card(kit.context(" ".join([first, *reasons])), last)
+    return card(kit.context(first), kit.rich(kit.bullets(map(kit.paragraph, reasons))), last)
 
 
 def did_you_mean(meant: str, as_meant: str, as_text: str) -> Reply:
@@ -168,8 +165,7 @@ def did_you_mean(meant: str, as_meant: str, as_text: str) -> Reply:
     meant = kit.one_line(meant, 40)
     use = SLIP_PROJECT if meant.startswith("@") else SLIP_COMMAND
     run, send = kit.button(f"Use {meant}", use, as_meant), kit.button("Send as text", SLIP_TEXT, as_text)
-    text = f"Did you mean {meant}? Nothing was sent to the agent."
-    return kit.reply(text, kit.with_code(text, meant), kit.actions(run, send))
+    return card(kit.with_code(f"Did you mean {meant}? Nothing was sent to the agent.", meant), buttons=[run, send])
 
 
 def slip_settled(meant: str) -> Reply:
@@ -217,10 +213,9 @@ def in_doubt(turn: str, channel: str = "") -> Reply:
     text = f"⚠️ {ENDS['post in doubt'].said}"
     if channel:
         text = "⚠️ Slack didn't confirm my last answer to you, so it may be missing."
-    shown = _with_channel(text, channel, ".")
     small = kit.context("If you can see it, there's nothing to do.")
-    show = kit.actions(kit.button("Show it", SHOW, turn))
-    return kit.reply(text, shown, small, show, audience=Audience.CHANNEL)
+    show = kit.button("Show it", SHOW, turn)
+    return card(_with_channel(text, channel), small, buttons=[show], audience=Audience.CHANNEL)
 
 
 def already_used(who: str = "") -> Reply:
@@ -289,9 +284,8 @@ def waits_for_service(error: ProjectError, next_try: datetime, turn: str, value:
     """Say that a message waits for the service, until when, and offer to notify its person, and to stop it."""
     why = "is busy" if isinstance(error, Busy) else "isn't answering"
     text = f"⏳ {State.TRIED_LATER.value.said.format(why=why)}"
-    when = f"Next try: {kit.DATE_AND_TIME.format(moment=next_try.astimezone(UTC))}."
     small = kit.trusted_context("Next try: {next_try}", next_try=next_try)
-    return kit.reply(f"{text} {when}", kit.section(text), small, kit.actions(*notify_or_stop(turn, value)))
+    return card(text, small, buttons=notify_or_stop(turn, value))
 
 
 def notify_or_stop(turn: str, value: str) -> tuple[Block, Block]:
@@ -325,21 +319,14 @@ def help_card(
     how = "Send me" if is_direct else "Mention me with"
     hello = f"Hello! {how} a question, and an agent will answer in a thread."
     named = kit.paragraph(hello, " To choose the agent, start with its name: ", kit.words(_NAMED, code=True))
-    in_thread = "In a thread, just keep typing, or use:"
-    anywhere = "Anywhere, in threads with ! instead of /:"
-    small = "Add help to a command for details."
-    blocks = [kit.rich(named)]
-    for title, lines in ((in_thread, own), (anywhere, others)):
-        bullets = kit.usages(lines[:_MOST_LISTED])["elements"]
-        blocks.append(kit.rich(kit.paragraph(kit.words(title, bold=True)), *bullets))
-    listed = [f"{usage}: {sentence}" for usage, sentence in (*own, *others)]
-    listed.insert(len(own), anywhere)
-    below = [kit.context(small), *([buttons] if buttons else [])]
-    return kit.reply("\n".join([hello, in_thread, *listed, small]), *blocks, *below)
+    in_thread, anywhere = "In a thread, just keep typing, or use:", "Anywhere, in threads with ! instead of /:"
+    groups = [
+        kit.rich(kit.paragraph(kit.words(title, bold=True)), *kit.usages(lines[:_MOST_LISTED])["elements"])
+        for title, lines in ((in_thread, own), (anywhere, others))
+    ]
+    return card(kit.rich(named), *groups, kit.context("Add help to a command for details."), buttons)
 
 
 def help_lines(title: str, lines: Sequence[tuple[str, str]], note: str = "") -> Reply:
     """Show usage lines with their sentences."""
-    notes = [kit.context(note)] if note else []
-    text = "\n".join(f"{usage}: {sentence}" for usage, sentence in lines)
-    return kit.reply(f"{title}\n{text}", kit.header(title), kit.usages(lines), *notes)
+    return card(kit.header(title), kit.usages(lines), kit.context(note) if note else None)

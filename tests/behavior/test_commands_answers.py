@@ -106,7 +106,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/project", "The shop."),
         ("/stats", "4,321"),
         ("/stats since 7d", "There's nothing to compare with yet"),
-        ("/help", "/agents: List the agents, or search them. Also: show, chat, handle, channel, default"),
+        ("/help", "/agents List the agents, or search them. Also: show, chat, handle, channel, default"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),
@@ -671,7 +671,7 @@ async def test_statistics_lead_to_a_scheduled_report(harness: Harness, *, is_run
 async def test_commands_are_shown_with_the_configured_prefix(harness: Harness) -> None:
     harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
 
-    assert "/acme-workflows: List the workflows, or search them. Also: show, run" in text_of(
+    assert "/acme-workflows List the workflows, or search them. Also: show, run" in text_of(
         shown(await typed(harness, "/help"))
     )
     with pytest.raises(BadUsage, match="/acme-workflows show"):

@@ -375,7 +375,7 @@ async def test_the_setting_decides_how_files_are_sent(harness: Harness, mode: st
 async def test_only_unreadable_files_bring_a_list_of_readable_kinds(harness: Harness) -> None:
     assert await sent(harness, read_file(ZIP), text="") == "[file “a.zip” (Zip, 4.3 kB)]"
 
-    assert "a.zip: the agent can't read this kind of file. Agents can read text, " in notices(harness)
+    assert "a.zip: the agent can't read this kind of file.\nAgents can read text, " in notices(harness)
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("names", ["[file “a.zip” (Zip, 4.3 kB)]"]), ("off", [])])

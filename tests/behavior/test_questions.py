@@ -73,7 +73,7 @@ async def test_a_run_that_did_not_start_leaves_its_question(
     await harness.press(AS_TEXT)
 
     assert harness.service.runs[count:] == ['{"day": }']
-    assert harness.seen.replies("bridge_run")[-1].text.endswith("completed")
+    assert harness.seen.replies("bridge_run")[-1].title.endswith("completed")
 
 
 async def test_a_run_that_may_have_started_uses_up_its_question(harness: Harness) -> None:

@@ -224,7 +224,7 @@ async def test_who_waits_for_a_busy_service_sees_until_when(harness: Harness, st
     await harness.work()
 
     assert user == ALICE
-    assert text.startswith("⏳ The project service is busy, so your message is waiting. Next try: ")
+    assert text.startswith("⏳ The project service is busy, so your message is waiting.\nNext try: ")
     assert f"<!date^{int(next_try.timestamp())}^" in blocks
     assert next_try in [work.next_try for process in found.processes for work in process.work]
     assert states(harness)[-1] == "active"

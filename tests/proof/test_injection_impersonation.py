@@ -177,9 +177,8 @@ def test_output_with_a_fence_stays_in_its_code_block(words: str) -> None:
 
 def test_a_name_in_a_list_is_one_line() -> None:
     named = [a_workflow(f"x\n{FORGED}\u2028y"), a_workflow(f"y\r{FORGED}")]
-    reply = lists.list_reply(
-        "Workflows", named, lambda item: kit.paragraph(kit.one_line(item.name)), lists.ListPage(), ("a", "b")
-    )
+    line = lambda item: kit.paragraph(kit.one_line(item.name))  # noqa: E731
+    reply = lists.list_reply("workflow", named, named, line, lists.ListPage(), turns=("a", "b"), nothing="")
 
     assert not any(line.startswith(FORGED) for line in reply.text.split("\n"))
     assert [text for text in texts_of(reply.blocks) if "\n" in text] == []

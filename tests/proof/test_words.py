@@ -248,7 +248,7 @@ def test_notices_are_whole_sentences(module: str) -> None:
     for name, shown in spoken_by(module):
         if isinstance(shown, Reply) and name not in OF_OTHERS:
             assert shown.text[0].isupper() or not shown.text[0].isalpha(), (name, shown.text)
-            assert shown.text[-1] in ".?!", (name, shown.text)
+            assert shown.text.partition("\n")[0][-1] in ".?!", (name, shown.text)
             assert "  " not in shown.text, (name, shown.text)
 
 

@@ -172,10 +172,10 @@ def redis_keys() -> str:
 def messages() -> str:
     """An example of each message about a failure with its cause, by source."""
     sections: dict[str, dict[str, str]] = {title: {} for title in (CONVERSATIONS, *SECTIONS)}  # cause → message
-    sections[CONVERSATIONS] = {cause: notice.text for notice, cause in NOTICES}
+    sections[CONVERSATIONS] = {cause: notice.text.partition("\n")[0] for notice, cause in NOTICES}
     for error in EXAMPLES:
         title, cause = cause_of(error)
-        sections[title].setdefault(cause, failure(error).text.replace("<", "&lt;"))
+        sections[title].setdefault(cause, failure(error).text.partition("\n")[0].replace("<", "&lt;"))
     return "\n\n".join(
         f"## {title}\n\n{_table(('Message', 'Cause'), [(shown, cause) for cause, shown in rows.items()])}"
         for title, rows in sections.items()

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,8 +43,11 @@ from support.layouts import results, returns, surfaces
 
 FILE: Final = Path(__file__).parents[1] / "unit" / "sentences.txt"
 NAME: Final = "Weekly import"
+_LINE: Final = re.compile(r"\n(?:• |> )?|^> ")
+"""Between the lines of a text, with the marks of lists and quotations."""
+
 _MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
-_NOT_OURS: Final = {"kit", "lists", "links", "markdown", "mrkdwn", "reply", "charts", "modals"}
+_NOT_OURS: Final = {"card", "kit", "lists", "links", "markdown", "mrkdwn", "reply", "charts", "modals"}
 _RULES: Final = (
     Rule(1, who=frozenset({"S0OPS"}), may=frozenset({"run"}), channels=frozenset({"C0OPS"})),
     Rule(2, who=frozenset({"guests"}), refuse=True),
@@ -191,7 +196,8 @@ def _laid_out() -> Iterator[str]:
 def _seen(shown: Reply | View) -> str:
     """The texts of a reply or a form in their order, each once."""
     if isinstance(shown, Reply):
-        return " / ".join(dict.fromkeys([shown.text, *_texts([*shown.blocks, *shown.footer])]))
+        said = _LINE.split(html.unescape(shown.text))
+        return " / ".join(dict.fromkeys([*said, *_texts([*shown.blocks, *shown.footer])]))
     return " / ".join(dict.fromkeys(_texts(shown)))
 
 

@@ -62,7 +62,7 @@ def test_slack_accepts_every_page_of_a_list(count: int) -> None:
         ShownTask(record=StoredTask(f"report-{number:09}", spec, MOMENT), owner="Ada <!here>", offers=SCHEDULES.verbs)
         for number in range(count)
     ]
-    rows = [(task, layout.row(task, f"0:{task.record.id}"), "next today") for task in tasks]
+    rows = [(task, layout.row(task, f"0:{task.record.id}")) for task in tasks]
     values = []
     for page in range(-(-count // A_PAGE) or 1):
         shown = rows[page * A_PAGE : (page + 1) * A_PAGE]

@@ -84,7 +84,7 @@ async def set_handle(deps: Deps, turn: Turn, *, agent: Agent, handle: str) -> Re
                 await deps.handles.remove(group)
             except SlackError as exc:
                 log.info("can't remove a handle", extra={"detail": exc.detail})
-                return shown(layout.handle_not_removed(), "no handle", about)
+                return shown(layout.HANDLE_NOT_REMOVED, "no handle", about)
         return shown(layout.handle_removed(agent), "changed", about)
     wanted = read_handle(handle)
     if not wanted:

@@ -9,7 +9,7 @@ from bridge.features.buttons import NO_FACES, OPEN_IN_PROJECT, ask_button
 from bridge.project.models import Agent, AgentDetail
 from bridge.slack.blockkit import kit, untyped_json
 from bridge.slack.blockkit.card import card
-from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching, part_note, part_words
+from bridge.slack.blockkit.lists import ListPage, by_name, list_reply, matching
 from bridge.slack.blockkit.reply import Audience, Block, Reply
 
 ASKED_SMALL: Final = "{asked}. The answer appears in the thread: reply there to continue."
@@ -42,6 +42,7 @@ NOTHING_ALLOWED: Final = "There's no agent that you can talk to here. Ask your a
 
 TURNS: Final = ("list:agents:previous", "list:agents:next")
 """The buttons that turn the list's pages."""
+HANDLE_NOT_REMOVED: Final = kit.reply("Slack couldn't disable the handle right now. Try again in a minute.")
 
 
 def agent_list(
@@ -59,13 +60,6 @@ def agent_list(
 
     The *default* is marked. If some *are_hidden*, there are more than the person may talk to.
     """
-    found = by_name(matching(agents, wanted))
-    quoted = kit.quoted(wanted, 60)
-    if not found and wanted:
-        every = kit.button("Show all agents", TURNS[0], ListPage().model_dump_json())
-        return kit.ask(f"No agent matches {quoted}.", every, small=part_words(agents, "agent"))
-    if not found:
-        return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no agents yet.")
 
     def line(agent: Agent) -> Block:
         mark = [kit.words(" · default in this channel", italic=True)] if agent.id == default else []
@@ -77,9 +71,10 @@ def agent_list(
         facts = " · ".join(filter(None, (f" · ID {agent.id}", model, handle)))
         return kit.paragraph(*face, name, facts, *mark, f"\n{about}" if about else "")
 
-    title = kit.titled(f"Agents matching {quoted}" if wanted else "Agents", project)
-    ask = kit.actions(ask_button(None, "Ask an agent…"))
-    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, part_note(agents, "agent"), ask)
+    found = by_name(matching(agents, wanted))
+    spot, ask = ListPage(page=page, words=wanted), ask_button(None, "Ask an agent…")
+    nothing = NOTHING_ALLOWED if are_hidden else "This project has no agents yet."
+    return list_reply("agent", agents, found, line, spot, turns=TURNS, nothing=nothing, controls=[ask], project=project)
 
 
 def agent_card(
@@ -134,11 +129,6 @@ def handle_saved(agent: Agent, handle: str) -> Reply:
 def handle_removed(agent: Agent) -> Reply:
     """Say that an agent has no handle."""
     return kit.reply(f"{kit.named(agent.name, 100)} no longer has a handle.")
-
-
-def handle_not_removed() -> Reply:
-    """Say that Slack didn't answer."""
-    return kit.reply("Slack couldn't disable the handle right now. Try again in a minute.")
 
 
 def not_a_handle(typed: str) -> Reply:

@@ -183,7 +183,7 @@ async def _pressed(deps: Deps, click: Click) -> StoredRequest | Outcome:
         await deps.inbox.write(store.posted(stored.id, click.message_ts))
         if (again := await store.get(stored.id)) and again.card == click.message_ts:
             return again
-    return shown(layout.is_a_copy(), "a copy")
+    return shown(layout.IS_A_COPY, "a copy")
 
 
 async def _of_button(deps: Deps, value: str) -> StoredRequest | None:

@@ -66,6 +66,9 @@ _APPROVED: Final = "You approved this. The run's card shows how it goes, and I'l
 
 What = Literal["approve", "deny", "withdraw"]
 _CHOICES: Final = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
+IS_A_COPY: Final = card(
+    kit.with_code("This is a copy of a request. Open the card itself, or use /approvals.", "/approvals")
+)
 
 
 class Pressed(Carried):
@@ -340,12 +343,6 @@ def reminder(shown: Shown) -> Reply:
     """Say in a card's thread that its request still waits."""
     text = f"🔐 This still waits for approval by {shown.approvers}."
     return card(text, _until(shown), audience=Audience.CHANNEL)
-
-
-def is_a_copy() -> Reply:
-    """Refuse a button of a message that isn't the request's card."""
-    text = "This is a copy of a request. Open the card itself, or use /approvals."
-    return card(kit.with_code(text, "/approvals"))
 
 
 def denial_form(stored: StoredRequest, origin: Origin) -> Modal:

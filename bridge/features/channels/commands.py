@@ -165,7 +165,7 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     Names work for those that have a rule here or posted here recently. Raises `NoSuch`.
     """
     if _is_direct(turn.channel):
-        return layout.not_in_direct_messages()
+        return layout.NOT_IN_DIRECT_MESSAGES
     await deps.policy.require(turn.asked("settings"))
     rules = (await deps.channels.stored(turn.team, turn.channel)).settings.of(turn.project_key).apps
     seen = await _senders(deps, turn.channel)
@@ -209,7 +209,7 @@ async def _meant(
     if len(fitting) > 1:
         return layout.same_name(typed, sorted(fitting))
     if not fitting and seen is None:
-        return layout.unreadable()
+        return layout.UNREADABLE
     if not fitting:
         names = (*(one.name for one in seen or ()), *(rule.name for rule in rules.values()))
         raise NoSuch("app", typed.strip(), list(dict.fromkeys(filter(None, names)))[:_NAMED])
@@ -380,7 +380,7 @@ async def _set(
     deps: Deps, turn: Turn, change: Callable[[ChannelSettings], ChannelSettings], *, of_all: bool = False
 ) -> Result:
     if _is_direct(turn.channel) and change(NOTHING_SET) != NOTHING_SET:
-        return layout.not_in_direct_messages()
+        return layout.NOT_IN_DIRECT_MESSAGES
     return await change_settings(deps, turn, change, of_all=of_all)
 
 
@@ -442,9 +442,9 @@ async def change_settings(
             break
     reply = layout.changed(changes, layout.DIRECT if is_own else where)
     if not changes:
-        reply = layout.nothing_changed()
+        reply = layout.NOTHING_CHANGED
     elif where == layout.HERE and not is_own:
-        reply = layout.saved()
+        reply = layout.SAVED
     return shown(reply, "changed" if changes else "unchanged", ", ".join(one.about for one in changes) or about)
 
 

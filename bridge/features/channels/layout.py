@@ -23,6 +23,10 @@ UNKNOWN: Final = "the channel"
 NONE: Final = "none"
 _MOST_SHOWN: Final = 10
 _REPLIES: Final = {"auto": "those of the person the agent is talking with", "mentions": "mentions only"}
+NOTHING_CHANGED: Final = kit.reply("Nothing changed. These settings are already in effect.")
+NOT_IN_DIRECT_MESSAGES: Final = kit.reply("In direct messages, I answer everything. Use this command in a channel.")
+UNREADABLE: Final = kit.reply("I can't read this channel's posts. Use the app's ID, such as A0123456789.")
+SAVED: Final = kit.reply("Settings saved.")
 
 
 class SettingChange(NamedTuple):
@@ -184,16 +188,6 @@ def other_project(here: str, wanted: str) -> Reply:
     )
 
 
-def nothing_changed() -> Reply:
-    """Say that the settings are already like this; also after a crash between a change and its reply."""
-    return kit.reply("Nothing changed. These settings are already in effect.")
-
-
-def not_in_direct_messages() -> Reply:
-    """Say that a setting has no use in a direct message."""
-    return kit.reply("In direct messages, I answer everything. Use this command in a channel.")
-
-
 def too_many_apps(most: int) -> Reply:
     """Say that no more apps can be added."""
     return kit.reply(
@@ -206,16 +200,6 @@ def same_name(typed: str, keys: Sequence[str]) -> Reply:
     ids = kit.first_of([sender_id(key) for key in keys], MOST_APPS)
     example = next(map(sender_id, keys), "A0123456789")
     return kit.reply(f"Several apps post here as {kit.quoted(typed, 60)}: {ids}. Use an ID, such as {example}.")
-
-
-def unreadable() -> Reply:
-    """Say that names of apps can't be looked up in a channel."""
-    return kit.reply("I can't read this channel's posts. Use the app's ID, such as A0123456789.")
-
-
-def saved() -> Reply:
-    """Confirm changes in the channel where their notice is posted."""
-    return kit.reply("Settings saved.")
 
 
 def changed(changes: Sequence[SettingChange], where: str = HERE) -> Reply:

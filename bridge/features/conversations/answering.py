@@ -253,7 +253,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         conversation, read = recovered
     text = await deps.parts.text(message.text)
     if not (text or message.parts):
-        return notices.mention_without_text()
+        return notices.MENTION_WITHOUT_TEXT
     agent, name, title, names_agent = conversation.agent, "", "", conversation.names_agent
     if agent is None or turn.record.starts:
         to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
@@ -274,7 +274,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         if not (text or message.parts):
             # Only a name was typed: the next message goes to that agent.
             await deps.sessions.choose_agent(message.thread, agent, project=turn.project_key)
-            return notices.mention_without_text()
+            return notices.MENTION_WITHOUT_TEXT
         name = next((known.name for known in agents if known.id == agent), "")
         title = title_of(text) if message.is_direct and message.is_root else ""
     # From here on it may take a while: files are fetched, the thread is read, the agent works.

@@ -335,7 +335,7 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     await check_may_ask(deps, turn, _thread_of(click), wanted)
     chosen = await deps.sessions.choose_agent(_thread_of(click), wanted, project=turn.project_key)
     if chosen != wanted:
-        return shown(menu.chosen_before(), "agent was chosen before")
+        return shown(menu.CHOSEN_BEFORE, "agent was chosen before")
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     is_default = settings.agent == chosen
     may_set_default = not is_default and await may_set(deps, turn, turn.channel)
@@ -387,7 +387,7 @@ async def resume(deps: Deps, turn: Turn, click: Click) -> Result:
         await check_may_ask(deps, turn, _thread_of(click))
     count = await deps.inbox.stops.resume(lane, by=turn.id, drop=drop)
     if count is None:
-        return shown(stops.nothing_held(), "nothing is held")
+        return shown(stops.NOTHING_HELD, "nothing is held")
     return shown(stops.decided(count, click.value, is_dropped=drop), "dropped" if drop else "resumed")
 
 

@@ -104,7 +104,7 @@ async def greeted(deps: Deps, turn: Turn, what: Greeted, _ts: str) -> None:
 async def notify_when_answered(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Notify this person when their message is answered."""
     goes_on = await add_waiter(deps, TurnId(click.value), click.user)
-    return layout.will_notify() if goes_on else layout.answered_already()
+    return layout.WILL_NOTIFY if goes_on else layout.ANSWERED_ALREADY
 
 
 @conversations.once_posted(AnswerShown)
@@ -135,14 +135,14 @@ async def stop(deps: Deps, turn: Turn) -> Result:
 async def mute(deps: Deps, turn: Turn) -> Result:
     """Stop sending this thread to the agent until someone types !unmute."""
     is_bound = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=True)
-    return shown(layout.muted(), "muted") if is_bound else _no_conversation()
+    return shown(layout.MUTED, "muted") if is_bound else _no_conversation()
 
 
 @conversations.command("!unmute")
 async def unmute(deps: Deps, turn: Turn) -> Result:
     """Resume sending this thread to the agent."""
     is_bound = turn.thread is not None and await deps.sessions.mute(turn.thread, is_muted=False)
-    return shown(layout.unmuted(), "unmuted") if is_bound else _no_conversation()
+    return shown(layout.UNMUTED, "unmuted") if is_bound else _no_conversation()
 
 
 @conversations.command("!new")
@@ -171,7 +171,7 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     if not await deps.sessions.rebind(
         thread, project=turn.project_key, expected=conversation.session, session=None, agent=agent.id
     ):
-        return shown(layout.changed_meanwhile())
+        return shown(layout.CHANGED_MEANWHILE)
     speaker = await deps.faces.speaker(turn.project, agent.id, turn.user)
     return shown(layout.handed_over(agent.name, before, conversation.session, speaker), what="handed over")
 
@@ -217,7 +217,7 @@ async def _continue(
 ) -> Result:
     await check_may_ask(deps, turn, thread, agent)
     if not await deps.sessions.rebind(thread, project=turn.project_key, expected=before, session=session, agent=agent):
-        return shown(layout.changed_meanwhile())
+        return shown(layout.CHANGED_MEANWHILE)
     await deps.sessions.choose_agent(
         thread, agent, project=turn.project_key
     )  # releases messages that wait for a choice

@@ -19,6 +19,14 @@ ANSWERED: Final = "answer_shown"
 PROMPTS: Final = 4
 _PROMPT_TITLE = 60
 _WELCOME = 2000
+WILL_NOTIFY: Final = kit.note("I'll send you a direct message when the answer is there.", replaces_original=True)
+ANSWERED_ALREADY: Final = kit.note("Your message has been answered.", replaces_original=True)
+MUTED: Final = kit.note(
+    "Muted: I won't send this thread to the agent until someone types !unmute. Commands still work.",
+    audience=Audience.THREAD,
+)
+UNMUTED: Final = kit.note("Unmuted: new messages will go to the agent again.", audience=Audience.THREAD)
+CHANGED_MEANWHILE: Final = kit.reply("This thread's session changed in the meantime, so nothing was done. Try again.")
 
 
 def still_working(agent: str, turn: str, value: str) -> Reply:
@@ -27,32 +35,11 @@ def still_working(agent: str, turn: str, value: str) -> Reply:
     return kit.ask(text, *notify_or_stop(turn, value))
 
 
-def will_notify() -> Reply:
-    """Replace the offer: promise a direct message."""
-    return kit.note("I'll send you a direct message when the answer is there.", replaces_original=True)
-
-
-def answered_already() -> Reply:
-    """Replace the offer: there's nothing left to wait for."""
-    return kit.note("Your message has been answered.", replaces_original=True)
-
-
 def answer_shown(agent: str, link: str) -> Reply:
     """Tell a person, in a direct message, that their message was answered; *link* leads to the answer."""
     text = f"{kit.named(agent, 100) if agent else 'The agent'} is done with your message."
     where: list[Block | str] = [" ", kit.link(link, "Open it")] if link else []
     return kit.reply(text, kit.rich(kit.paragraph(text, *where)), audience=Audience.CHANNEL)
-
-
-def muted() -> Reply:
-    """Say that the thread no longer goes to the agent."""
-    text = "Muted: I won't send this thread to the agent until someone types !unmute. Commands still work."
-    return kit.note(text, audience=Audience.THREAD)
-
-
-def unmuted() -> Reply:
-    """Say that the thread goes to the agent again."""
-    return kit.note("Unmuted: new messages will go to the agent again.", audience=Audience.THREAD)
 
 
 def handed_over(agent: str, before: str, session: int | None, speaker: Speaker | None = None) -> Reply:
@@ -98,11 +85,6 @@ def no_such_session(session: str) -> Reply:
         f"I can't resume session {kit.one_line(session, 60)}. "
         "Here, I can only resume sessions from this channel or from your direct messages with me."
     )
-
-
-def changed_meanwhile() -> Reply:
-    """Say that the thread's session changed after the question was shown."""
-    return kit.reply("This thread's session changed in the meantime, so nothing was done. Try again.")
 
 
 def greeting(agent: Agent | None, speaker: Speaker | None = None) -> Reply:

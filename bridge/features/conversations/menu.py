@@ -14,6 +14,7 @@ from bridge.slack.blockkit.reply import Audience, Reply
 
 CHOOSE: Final = "agent:choose"
 CHOOSE_MEANT: Final = "agent:meant"
+CHOSEN_BEFORE: Final = kit.reply("Someone has already chosen an agent for this thread.")
 
 
 def agent_menu(
@@ -47,8 +48,3 @@ def chosen(agent: int, name: str, *, face: str = "", may_set_default: bool = Fal
     text = f"{kit.with_face(face, kit.named(name, 100))} answers in this thread."
     default = [kit.button("Make it the default here", SET_DEFAULT, str(agent), about=name)] if may_set_default else []
     return card(kit.context(text), buttons=default, audience=Audience.THREAD, replaces_original=True)
-
-
-def chosen_before() -> Reply:
-    """Tell the person who chose second."""
-    return kit.reply("Someone has already chosen an agent for this thread.")

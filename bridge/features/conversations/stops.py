@@ -32,6 +32,7 @@ _NOT_STOPPED: Final = {
     "late": "Too late to stop: the agent has answered, and its answer is being posted.",
     "withdrawn": "Your message was still waiting. It won't be sent.",
 }
+NOTHING_HELD: Final = kit.reply("Nothing is waiting here: the thread has moved on.")
 
 
 def stopped(result: str, turn: str, waiting: int) -> Reply:
@@ -50,11 +51,6 @@ def decided(count: int, value: str, *, is_dropped: bool) -> Reply:
     text = f"{messages} discarded." if is_dropped else f"Sending {messages}."
     reply = kit.ask(text, *_staying(value), audience=Audience.THREAD)
     return reply.model_copy(update={"replaces_original": True})
-
-
-def nothing_held() -> Reply:
-    """Say that nothing is left to decide."""
-    return kit.reply("Nothing is waiting here: the thread has moved on.")
 
 
 def _stopped_reply(text: str, waiting: int, value: str = "held") -> Reply:

@@ -29,6 +29,7 @@ from bridge.features.statistics.work import Tally
 from bridge.names.amounts import NUMBER_WORDS
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts, kit
+from bridge.slack.blockkit.card import card
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
 STATISTICS: Final = "Statistics"
@@ -258,10 +259,10 @@ def nothing_yet(since: datetime) -> Note:
     )
 
 
-def with_below(card: Reply, *below: Block) -> Reply:
+def with_below(shown: Reply, *below: Block) -> Reply:
     """Put blocks below the statistics, in each form of the card."""
-    plainer = tuple((*form, *below) for form in card.plainer)
-    return card.model_copy(update={"blocks": (*card.blocks, *below), "plainer": plainer})
+    plainer = tuple((*form, *below) for form in shown.plainer)
+    return shown.model_copy(update={"blocks": (*shown.blocks, *below), "plainer": plainer})
 
 
 def change(difference: Difference) -> str:
@@ -433,11 +434,9 @@ def work_card(
         kit.trusted_context("The service was unavailable for {time} from {begin}", time=end - begin, begin=begin)
         for begin, end in outages[-_MOST_OUTAGES:]
     ]
-    said = work_sentence(agents, workflows, outages)
-    texts = [title, said, *(_row_in_words(head, row) for head, rows in parts for row in rows)]
-    top, end = (kit.header(title), kit.section(said)), (*down, kit.trusted_context("Since {since}", since=since))
-    shown = _in_forms("\n".join(texts), [(*top, *tables, *end), (*top, *lists, *end)])
-    return shown.model_copy(update={"audience": audience})
+    top = (kit.header(title), kit.section(work_sentence(agents, workflows, outages)))
+    end = (*down, kit.trusted_context("Since {since}", since=since))
+    return card(*top, *tables, *end, plainer=[(*top, *lists, *end)] if parts else [], audience=audience)
 
 
 def csv_file(file: Attachment) -> Reply:

@@ -47,7 +47,7 @@ _LONGEST: Final = 200  # characters of a message that may be a command
 
 @why.shortcut(
     "why", _NAME, "Find out what happened to this message.", "message", label=f"shortcut: {_NAME}",
-    not_stored=layout.not_stored(),
+    not_stored=layout.NOT_STORED,
 )  # fmt: skip
 async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Explain the message that the shortcut was used on."""

@@ -14,6 +14,10 @@ _OPEN: Final = "Open my reply"
 _OPENS: Final = re.compile(r"Open (?:my|its) reply|\b(?:the menu|its card)\b", re.IGNORECASE)  # what a link may lead to
 _LONGEST: Final = 1000  # characters of a sentence, with the service's own words
 _TYPED: Final = re.compile(r"(/invite|/agents channel(?: ask| run)?|/workflows run|![a-z]+|bridge check)")
+NOT_STORED: Final = kit.reply(
+    "⚠️ My database is unavailable, so I can't look this up, and messages aren't being answered. "
+    "I'll read what I missed once it's back, so try again in a minute."
+)
 
 
 def explained(
@@ -51,9 +55,3 @@ def explained(
     blocks += [kit.context(reference)] if reference else []
     text = f"{before}{spoken if has_moment else ''}{after} {cure}"
     return kit.reply(f"{text} {link}".rstrip(), *blocks)
-
-
-def not_stored() -> Reply:
-    """Say that nothing can be looked up while the store is unavailable."""
-    text = "⚠️ My database is unavailable, so I can't look this up, and messages aren't being answered. "
-    return kit.reply(f"{text}I'll read what I missed once it's back, so try again in a minute.")

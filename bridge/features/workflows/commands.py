@@ -141,7 +141,7 @@ async def resolve_input(deps: Deps, turn: Turn, click: Click) -> Result:
         return answered
     option = await Choices(deps.scripts).picked(turn, f"0:{value.input_turn}")
     if option is None:
-        return run_card.input_expired()
+        return run_card.INPUT_EXPIRED
     typed = option.text
     if is_text:
         replaces = run_card.runs_as_text(workflow)
@@ -188,7 +188,7 @@ async def show_output(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: 
 async def notify_when_done(deps: Deps, turn: Turn, click: Click) -> Result:  # noqa: ARG001 - every button gets a turn
     """Notify this person when the run ends."""
     goes_on = await add_waiter(deps, TurnId(click.value), click.user)
-    return run_card.will_notify() if goes_on else run_card.ended_already()
+    return run_card.WILL_NOTIFY if goes_on else run_card.ENDED_ALREADY
 
 
 workflows.once_posted(RunEnded)(notify_of_end)

@@ -9,16 +9,7 @@ from bridge.features.buttons import DETAILS, NO_NEEDS, OPEN_IN_PROJECT, RUN_FORM
 from bridge.project.models import Workflow, WorkflowDetail
 from bridge.slack.blockkit import kit, modals, untyped_json
 from bridge.slack.blockkit.card import card
-from bridge.slack.blockkit.lists import (
-    ListPage,
-    active_first,
-    facts_of,
-    list_reply,
-    matching,
-    needs_mark,
-    part_note,
-    part_words,
-)
+from bridge.slack.blockkit.lists import ListPage, active_first, list_reply, matching
 from bridge.slack.blockkit.reply import Block, Reply, View
 
 RUN: Final = "workflow:run"
@@ -47,22 +38,24 @@ def workflow_list(
     People who *may_run* them get a menu that opens the form. *needs* is what has to happen before they run, by ID.
     If some *are_hidden*, there are more than they may run.
     """
-    found = active_first(matching(workflows, wanted))
-    quoted = kit.quoted(wanted, 60)
-    if not found and wanted:
-        every = kit.button("Show all workflows", TURNS[0], ListPage().model_dump_json())
-        return kit.ask(f"No workflow matches {quoted}.", every, small=part_words(workflows, "workflow"))
-    if not found:
-        return kit.reply(NOTHING_ALLOWED if are_hidden else "This project has no workflows yet.")
 
     def line(workflow: Workflow) -> Block:
-        name = kit.words(kit.one_line(workflow.name, 100), bold=True)
-        return kit.paragraph(name, *facts_of(workflow, needs.get(workflow.id, "")))
+        marks = ["inactive"] if not workflow.is_active else []
+        marks += [_needs_mark(first)] if (first := needs.get(workflow.id)) else []
+        about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
+        return kit.paragraph(
+            kit.words(kit.one_line(workflow.name, 100), bold=True),
+            f" · ID {workflow.id}",
+            *(kit.words(f" · {mark}", italic=True) for mark in marks),
+            f"\n{about}" if about else "",
+        )
 
-    title = kit.titled(f"Workflows matching {quoted}" if wanted else "Workflows", project)
-    menu = kit.actions(kit.external_select(RUN, "Run a workflow…")) if may_run else None
-    below = (part_note(workflows, "workflow"), menu)
-    return list_reply(title, found, line, ListPage(page=page, words=wanted), TURNS, *below)
+    found = active_first(matching(workflows, wanted))
+    spot, menu = ListPage(page=page, words=wanted), [kit.external_select(RUN, "Run a workflow…")] if may_run else []
+    nothing = NOTHING_ALLOWED if are_hidden else "This project has no workflows yet."
+    return list_reply(
+        "workflow", workflows, found, line, spot, turns=TURNS, nothing=nothing, controls=menu, project=project
+    )
 
 
 def workflow_card(
@@ -99,10 +92,14 @@ def workflow_card(
         kit.cut(description, 2000).strip(),
         kit.fields(facts),
         kit.rich(kit.paragraph(f"Nodes: {nodes}")) if nodes else None,
-        kit.context(needs_mark(needs)) if needs and may_run else None,
+        kit.context(_needs_mark(needs)) if needs and may_run else None,
         kit.rich(kit.paragraph(kit.link(url, OPEN_IN_PROJECT, id=workflow.id))) if url else None,
         buttons=buttons,
     )
+
+
+def _needs_mark(needs: str) -> str:
+    return f"{'🔒' if needs.startswith('needs') else '❓'} {needs}"
 
 
 def workflow_page(shown: Reply, origin: modals.Origin) -> View:

@@ -68,6 +68,9 @@ _DEEPEST: Final = 5
 _NODE_TEXT = 1500
 _NODES_TEXT = 7500
 _MOST_NODES = 20
+WILL_NOTIFY: Final = kit.reply("I'll send you a direct message when this run ends.")
+ENDED_ALREADY: Final = kit.reply("This run has already ended.")
+INPUT_EXPIRED: Final = kit.reply("This input is no longer available. Run the workflow again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +100,6 @@ def running(run: Run, *, is_long: bool = False) -> Reply:
     """Show that a workflow is running, and offer to notify people of its end if it takes long."""
     notify = [kit.button("Notify me when it's done", NOTIFY, run.turn)] if is_long else []
     return _card(run, "running…", kit.context(_started_by(run)), buttons=notify)
-
-
-def will_notify() -> Reply:
-    """Promise a direct message."""
-    return kit.reply("I'll send you a direct message when this run ends.")
-
-
-def ended_already() -> Reply:
-    """Say that there's nothing left to wait for."""
-    return kit.reply("This run has already ended.")
 
 
 def run_ended(ended: RunEnded, link: str) -> Reply:
@@ -227,11 +220,6 @@ def offer_fix(workflow: Workflow, input_turn: str) -> Reply:
 def runs_as_text(workflow: Workflow) -> Reply:
     """Replace the question about malformed JSON."""
     return kit.reply(f"{kit.named(workflow.name, 100)} is running with this input as text.", replaces_original=True)
-
-
-def input_expired() -> Reply:
-    """Say that input stored for a question has expired."""
-    return kit.reply("This input is no longer available. Run the workflow again.")
 
 
 def confirmed(workflow: Workflow) -> Reply:

@@ -481,4 +481,4 @@ def note(text: str, *, audience: Audience = Audience.PRIVATE, replaces_original:
 def ask(text: str, *elements: Block, small: str = "", audience: Audience = Audience.PRIVATE) -> Reply:
     """Make a reply of a sentence with buttons or a menu, and a *small* gray line in between."""
     lines = [section(text), context(small)] if small else [section(text)]
-    return reply(text, *lines, *([actions(*elements)] if elements else []), audience=audience)
+    return reply("\n".join(filter(None, [text, small])), *lines, *rows_of(elements), audience=audience)

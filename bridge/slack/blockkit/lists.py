@@ -26,13 +26,8 @@ T = TypeVar("T", Workflow, Agent)
 
 def part_note(items: Sequence[T], noun: str) -> Block | None:
     """Say below a list or a menu that the service didn't send all, if that's so."""
-    return kit.context(words) if (words := part_words(items, noun)) else None
-
-
-def part_words(items: Sequence[T], noun: str) -> str:
-    """Return what `part_note` says; ``""`` if the list is whole."""
     text = f"The project service lists only some of its {noun}s. Type an ID to use another one."
-    return text if is_part(items) else ""
+    return kit.context(text) if is_part(items) else None
 
 
 class MenuChoices(list[Block]):
@@ -74,30 +69,12 @@ def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
     return sorted(workflows, key=lambda workflow: (not workflow.is_active, workflow.name.casefold()))
 
 
-def needs_mark(needs: str) -> str:
-    """Return the mark of a workflow that *needs* something before it runs."""
-    return f"{'🔒' if needs.startswith('needs') else '❓'} {needs}"
-
-
-def facts_of(workflow: Workflow, needs: str = "") -> list[Block | str]:
-    """Return the text that follows a workflow's name: its ID, what it *needs*, and its description."""
-    facts: list[Block | str] = [f" · ID {workflow.id}"]
-    if not workflow.is_active:
-        facts.append(kit.words(" · inactive", italic=True))
-    if needs:
-        facts.append(kit.words(f" · {needs_mark(needs)}", italic=True))
-    about = kit.one_line(workflow.description or "", kit.DESCRIPTION)
-    return [*facts, f"\n{about}"] if about else facts
-
-
-def clamped(page: int, count: int, size: int) -> int:
-    """Return the nearest existing page: the list may have become shorter since the button was posted."""
-    return max(0, min(page, (count - 1) // size))
-
-
 def shown_on(page: int, count: int, size: int) -> range:
-    """Return the indices of the entries on a page, of *count* in all, *size* on each; see `clamped`."""
-    begin = clamped(page, count, size) * size
+    """Return the indices of the entries on a page, of *count* in all, *size* on each.
+
+    If it doesn't exist, it's the nearest one: the list may have become shorter since the button was posted.
+    """
+    begin = max(0, min(page, (count - 1) // size)) * size
     return range(begin, min(begin + size, count))
 
 
@@ -125,21 +102,37 @@ def page_buttons(
 
 
 def list_reply(
-    title: str,
+    noun: str,
     items: Sequence[T],
+    found: Sequence[T],
     line: Callable[[T], Block],
     spot: ListPage,
+    *,
     turns: tuple[str, str],
-    *below: Block | None,
+    nothing: str,
+    controls: Iterable[Block] = (),
+    project: str = "",
 ) -> Reply:
-    """Show one page, and blocks *below* it; for *turns*, see `page_buttons`."""
-    page, words = clamped(spot.page, len(items), PAGE), spot.words[:_MOST_CHARACTERS]
+    """Show the page *spot* of those *found* among *items*, with *controls* below; for *turns*, see `page_buttons`.
+
+    *nothing* is said if there are none at all.
+    """
+    quoted = kit.quoted(spot.words, 60)
+    if not found and spot.words:
+        every = kit.button(f"Show all {noun}s", turns[0], ListPage().model_dump_json())
+        return card(f"No {noun} matches {quoted}.", part_note(items, noun), buttons=[every])
+    if not found:
+        return kit.reply(nothing)
+    shown, words = shown_on(spot.page, len(found), PAGE), spot.words[:_MOST_CHARACTERS]
+    page = shown.start // PAGE
+    title = f"{kit.capitalized(noun)}s matching {quoted}" if spot.words else f"{kit.capitalized(noun)}s"
     return card(
-        kit.header(title),
-        kit.rich(kit.bullets([line(item) for item in items[page * PAGE : (page + 1) * PAGE]])),
-        *below,
-        place_note(page, len(items), PAGE),
+        kit.header(kit.titled(title, project)),
+        kit.rich(kit.bullets([line(item) for item in found[shown.start : shown.stop]])),
+        part_note(items, noun),
+        *kit.rows_of(controls),
+        place_note(page, len(found), PAGE),
         buttons=page_buttons(
-            page, len(items), PAGE, turns, lambda to: ListPage(page=to, words=words).model_dump_json()
+            page, len(found), PAGE, turns, lambda to: ListPage(page=to, words=words).model_dump_json()
         ),
     )
