@@ -9,7 +9,7 @@ from typing import Final
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Audience, Block, Reply
 
-_MOMENT: Final = re.compile(r"<!date\^[^|>]*\|([^>]*)>")
+_MOMENT: Final = re.compile(r"<!date\^[^<|>]*\|([^<>]*)>")
 _SHORTEST: Final = 40  # characters of a line in a text that's too long
 
 

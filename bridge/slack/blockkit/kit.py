@@ -87,7 +87,7 @@ _PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # 
 _WORKSPACE: Final = re.compile(r"https?://[A-Za-z0-9.:-]+/?")
 _SLACK_ID: Final = re.compile(r"[A-Z0-9]+")
 _TS: Final = re.compile(r"\d+\.\d+")
-TORN_ENTITY: Final = re.compile(r"(?:&[a-z]{0,3}|<[^>]*)\Z")  # at the end of a cut text that was escaped
+TORN_ENTITY: Final = re.compile(r"(?:&[a-z]{0,3}|<[^<>]*)\Z")  # at the end of a cut text that was escaped
 _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, overrides, isolates; half characters
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
