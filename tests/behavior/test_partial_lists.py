@@ -59,7 +59,7 @@ async def options(harness: Harness, action_id: str, form: str, typed: str = "") 
 
 MENUS = [
     (CHOOSE, "", "agent"), (FIND, "", "workflow"), ("agent", "ask", "agent"), ("agent", "default", "agent"),
-    ("app", "default", "agents and workflow"),
+    ("app:", "default", "agents and workflow"),
 ]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from bridge.errors import BadAlert, BridgeError
 from bridge.features.alerts import layout as alerts
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
 from bridge.features.schedules import layout as schedules
-from bridge.features.schedules.forms import QuestionForm, ReportForm, RunForm
+from bridge.features.schedules.forms import QuestionForm, ReportForm, ScheduledRunForm
 from bridge.features.schedules.kind import SCHEDULES
 from bridge.features.schedules.layout import REPORT, ShownTask
 from bridge.features.schedules.schedule import (
@@ -125,7 +125,7 @@ def question_form(origin: Origin, zone: str, agent: Agent | None, spec: Question
 
 
 def run_form(origin: Origin, zone: str, workflow: Workflow | None, spec: RunSpec | None = None) -> Modal:
-    return RunForm.task(origin, zone, workflow, spec)
+    return ScheduledRunForm.task(origin, zone, workflow, spec)
 
 
 def _parts_of(name: str, function: Callable[..., Modal]) -> Iterator[tuple[str, Callable[..., Any]]]:

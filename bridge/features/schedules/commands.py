@@ -106,7 +106,7 @@ async def schedule_question(deps: Deps, turn: Turn, *, agent: Agent, schedule: s
 
 @schedules.command(
     "/workflows schedule [workflow] [schedule]",
-    form=forms.RunForm.button(),
+    form=forms.ScheduledRunForm.button(),
     needs="schedule",
     opens=partial(_form, "run"),
 )

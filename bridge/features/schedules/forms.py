@@ -174,7 +174,7 @@ class QuestionForm(_TaskForm):
         )  # fmt: skip
 
 
-class RunForm(_TaskForm):
+class ScheduledRunForm(_TaskForm):
     """The form that schedules runs."""
 
     id, does, title, opener = "scheduled_run", "run", "Schedule a run", RUN_SCHEDULE_FORM
@@ -199,7 +199,7 @@ class RunForm(_TaskForm):
         )  # fmt: skip
 
 
-FORMS: Final = {form.does: form for form in (ReportForm, QuestionForm, RunForm)}
+FORMS: Final = {form.does: form for form in (ReportForm, QuestionForm, ScheduledRunForm)}
 
 
 def when_words(values: Values) -> str:
