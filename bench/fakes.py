@@ -142,7 +142,6 @@ class FakeSlack:
 
     ledger: Ledger
     port: int = 0
-    commands_answered: int = 0
     posts: int = 0
     _replies: dict[str, list[dict[str, str]]] = field(default_factory=lambda: defaultdict(list))
     _roots: list[dict[str, str]] = field(default_factory=list)
@@ -175,9 +174,6 @@ class FakeSlack:
                 send(json.dumps({"ok": True, "messages": self._replies.get(_asked(target, "ts"), [])}).encode())
             case "conversations.history":
                 send(json.dumps(self._page(_asked(target, "latest"))).encode())
-            case "response_url":
-                self.commands_answered += 1
-                send(b"ok")
             case _:
                 send(b'{"ok": true}')
 

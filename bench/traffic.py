@@ -11,7 +11,6 @@ import hmac
 import json
 import time
 from dataclasses import dataclass, field
-from urllib.parse import urlencode
 
 TEAM, CHANNEL, PERSON, BOT = "T0BENCH", "C0BENCH", "U0PERSON", "U0BRIDGE"
 SIGNING_SECRET = "s1gning-secret-of-the-benchmark"
@@ -58,46 +57,26 @@ def mention(message: ChatMessage, kind: str = "app_mention", *, project: str = "
     It may name a *project*.
     """
     words = f"@{project} {message.words}" if project else message.words
-    return signed(_envelope(message, message.thread, f"{_AT_BOT} {words}", kind), "application/json")
+    return signed(_envelope(message, message.thread, f"{_AT_BOT} {words}", kind))
 
 
 def reply(message: ChatMessage, ts: str) -> bytes:
     """The request for a reply without a mention, with the timestamp *ts*."""
-    return signed(_envelope(message, ts, message.words, "message"), "application/json")
+    return signed(_envelope(message, ts, message.words, "message"))
 
 
 def chatter(ts: str) -> bytes:
     """The request for a channel message that doesn't concern the bot; every server accepts and ignores it."""
-    return signed(_envelope(ChatMessage(ts, 0), ts, "good morning", "message"), "application/json")
+    return signed(_envelope(ChatMessage(ts, 0), ts, "good morning", "message"))
 
 
-def command(text: str, number: int, response_url: str) -> bytes:
-    """The request for ``/workflows`` with *text*."""
-    form = {
-        "token": "unused",
-        "team_id": TEAM,
-        "team_domain": "bench",
-        "channel_id": CHANNEL,
-        "channel_name": "bench",
-        "user_id": PERSON,
-        "user_name": "person",
-        "command": "/workflows",
-        "text": text,
-        "api_app_id": "A0BENCH",
-        "is_enterprise_install": "false",
-        "response_url": response_url,
-        "trigger_id": f"{number}.{time.time_ns()}.bench",
-    }
-    return signed(urlencode(form).encode(), "application/x-www-form-urlencoded")
-
-
-def signed(body: bytes, content_type: str) -> bytes:
+def signed(body: bytes) -> bytes:
     """A complete request with *body*, signed now."""
     at = str(int(time.time()))
     digest = hmac.new(SIGNING_SECRET.encode(), f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
     head = (
         f"POST {EVENTS_PATH} HTTP/1.1\r\nHost: bench\r\nUser-Agent: Slackbot 1.0 (+https://api.slack.com/robots)\r\n"
-        f"Accept: */*\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n"
+        f"Accept: */*\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         f"X-Slack-Request-Timestamp: {at}\r\nX-Slack-Signature: v0={digest}\r\n\r\n"
     )
     return head.encode() + body

@@ -6,14 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from bench.figures import Figure
 from bench.scenarios.acks import acks
-from bench.scenarios.alerts import alerts
 from bench.scenarios.beside_itself import projects, traces
 from bench.scenarios.burst import burst
 from bench.scenarios.caught_up import caught_up
 from bench.scenarios.counts import counts
 from bench.scenarios.growth import growth, processes
-from bench.scenarios.latency import commands, even, idle
-from bench.scenarios.layout import layout
+from bench.scenarios.latency import idle
 from bench.scenarios.start import start
 from bench.scenarios.turns import turns
 from bench.stage import Stage
@@ -26,12 +24,8 @@ SCENARIOS: Mapping[str, Scenario] = {
     "projects": projects,
     "traces": traces,
     "burst": burst,
-    "even": even,
-    "commands": commands,
     "idle": idle,
     "counts": counts,
-    "layout": layout,
-    "alerts": alerts,
     "start": start,
     "growth": growth,
     "processes": processes,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from itertools import product
 from typing import Any
 
 from bridge.errors import NoSuch, NotSure, SeveralFit
-from bridge.features.conversations.answering import named_first
 from bridge.features.conversations.answers import answer
 from bridge.features.workflows import run_card
 from bridge.names.matching import pick
 from bridge.project import Agent
 from bridge.project.models import RunResult
 from bridge.slack import parts
-from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.markdown import neutralized
-from bridge.slack.blockkit.mrkdwn import message_text, plain_command_text
 from bridge.slack.blockkit.quotation import Quoted, with_quotation
 from bridge.slack.blockkit.reply import Reply
 
@@ -111,16 +106,3 @@ def picked(text: str) -> None:
 
 def quoted(text: str) -> None:
     with_quotation(text, Quoted(text, text, (text,)), [Quoted(text, text)] * 3, left_out=0)
-
-
-CONVERTERS: dict[str, Callable[[str], Any]] = {
-    "answer": laid_out,
-    "harmless": lambda text: neutralized(text[: kit.MARKDOWN_PART]),
-    "run": as_a_card,
-    "pieces": parts.pieces,
-    "message": lambda text: message_text(text, bot_user="U0BOT", names={}),
-    "command": plain_command_text,
-    "quotation": quoted,
-    "agent first": lambda text: named_first(f"a{text}", AGENTS),
-    "name": picked,
-}
