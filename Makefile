@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit seen fresh image soak upgrade release-check seeds validate-blocks bench browser screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit seen fresh image soak upgrade release-check model seeds validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -60,6 +60,9 @@ upgrade: $(STAMP) ## Run the release before and this one on one Redis, one after
 # TAG=v1.2.3 also compares the version with that tag. See tests/release.py.
 release-check: $(RELEASE) ## Build what a release consists of into dist, and try it in an empty environment
 	@PYTHONPATH=.:tests $(BIN)/python tests/release.py
+
+model: $(STAMP) ## Search the models whole, also the scenarios that are too large for each `make test`, in a minute
+	@DEEP=1 $(BIN)/pytest -q tests/proof/test_model.py
 
 # SEEDS=100 tries fewer.
 seeds: $(STAMP) ## Compare the queue with its model under a thousand seeds of random moves, in half an hour
