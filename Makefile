@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage unit seen fresh image soak upgrade release-check model seeds validate-blocks bench browser screens check docs reference format lock env-example clean
+.PHONY: help run test coverage unit seen fresh image soak upgrade release-check model validate-blocks bench browser screens check docs reference format lock env-example clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-15s %s\n", $$1, $$2 }'
@@ -63,10 +63,6 @@ release-check: $(RELEASE) ## Build what a release consists of into dist, and try
 
 model: $(STAMP) ## Search the models whole, also the scenarios that are too large for each `make test`, in a minute
 	@DEEP=1 $(BIN)/pytest -q tests/proof/test_model.py
-
-# SEEDS=100 tries fewer.
-seeds: $(STAMP) ## Compare the queue with its model under a thousand seeds of random moves, in half an hour
-	@SEEDS=$${SEEDS:-1000} $(BIN)/pytest -q -x --numprocesses 2 tests/proof/test_inbox_machine.py
 
 validate-blocks: $(STAMP) ## Have Slack validate every layout; needs SLACK_BOT_TOKEN, posts nothing
 	@PYTHONPATH=.:tests $(BIN)/python -m support.validate_blocks
