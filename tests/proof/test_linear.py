@@ -43,9 +43,10 @@ _NOT_ON_A_TEXT = (
     "bridge.queue.scripting", "bridge.slack.blockkit.commonmark", "bridge.playground.emulator.limits.expanded",
     "bridge.slack.blockkit.markdown.messages", "bridge.slack.blockkit.markdown.pieces",
     "bridge.slack.blockkit.markdown.neutralized", "bridge.names.matching.pick",
+    "bridge.slack.blockkit.mrkdwn.mention_of",
 )  # fmt: skip
-"""What connects, prints, reads what's ours, is called with a text that was cut to a message's length, or is the
-expensive part of another function here: `laid_out`, `harmless_title`, `picked`."""
+"""What connects, prints, reads what's ours or an ID, is called with a text that was cut to a message's length, or is
+the expensive part of another function here: `laid_out`, `harmless_title`, `picked`."""
 
 
 @contextmanager
