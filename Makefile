@@ -27,7 +27,7 @@ ALL := --numprocesses 5 --dist loadfile --no-loadscope-reorder
 
 # The first time, the tests' modules are compiled beside the browser's download; otherwise each worker would do it.
 test: $(STAMP) ## Run all tests
-	@{ test -d tests/unit/__pycache__ || $(BIN)/pytest -q --collect-only >/dev/null; } & \
+	@{ test -d tests/parts/__pycache__ || $(BIN)/pytest -q --collect-only >/dev/null; } & \
 	  $(MAKE) --no-print-directory browser || echo 'Continuing without a browser: the end-to-end tests will be skipped.'; \
 	  wait
 	@$(BIN)/pytest -q $(ALL)
@@ -36,10 +36,10 @@ coverage: $(STAMP) ## Run all tests and list the lines and branches they miss; s
 	@$(BIN)/pytest -q $(ALL) --cov --cov-report=term:skip-covered
 
 unit: $(STAMP) ## Run the fast tests
-	@$(BIN)/pytest -q --numprocesses 2 tests/unit
+	@$(BIN)/pytest -q --numprocesses 2 tests/parts
 
 seen: $(STAMP) ## Run the tests of what people see in Slack: behavior and layouts, in a minute
-	@$(BIN)/pytest -q --numprocesses 3 tests/behavior tests/unit/test_layouts.py
+	@$(BIN)/pytest -q --numprocesses 3 tests/features tests/surface/test_layouts.py
 
 # DEBIAN=bookworm uses another release than trixie, MIRROR=http://… another mirror. See tests/fresh.py.
 fresh: ## Run the README's commands in a minimal Debian; needs root, debootstrap and ten minutes
@@ -51,11 +51,11 @@ image: $(STAMP) ## Build the image without Docker and try it; needs root, builda
 
 # SECONDS=120 makes it shorter, SEED=… repeats its choices; SWEEP=1 kills a bridge at every step instead.
 soak: $(STAMP) ## Simulate ten minutes of conversations while parts fail at random, and count the answers
-	@PYTHONPATH=.:tests $(BIN)/python -m soak
+	@PYTHONPATH=.:tests $(BIN)/python -m proof.soak
 
-# The commit of the release before is in tests/upgrade/before.txt.
+# The commit of the release before is in tests/proof/upgrade/before.txt.
 upgrade: $(STAMP) ## Run the release before and this one on one Redis, one after the other and both at once
-	@$(BIN)/pytest -q tests/upgrade/cases.py
+	@$(BIN)/pytest -q tests/proof/upgrade/cases.py
 
 # TAG=v1.2.3 also compares the version with that tag. See tests/release.py.
 release-check: $(RELEASE) ## Build what a release consists of into dist, and try it in an empty environment

@@ -1,4 +1,4 @@
-"""Shared fixtures. Each folder is a marker: ``pytest -m integration``."""
+"""Shared fixtures. Each folder is a marker: ``pytest -m proof``."""
 
 from __future__ import annotations
 
@@ -30,48 +30,93 @@ settings.load_profile("any machine")
 
 TEST_DATABASE = 9  # emptied before each test
 HERE = Path(__file__).parent
-WAITING = {"e2e", "integration"}
-"""Folders whose tests mostly wait: for leases, retries, elections, and other processes."""
+WAITING = frozenset(
+    {
+        "proof/test_backup",
+        "proof/test_catch_up",
+        "proof/test_cluster",
+        "proof/test_counted_killed",
+        "proof/test_embedded",
+        "proof/test_hostile_names",
+        "proof/test_http_server",
+        "proof/test_killed",
+        "proof/test_killed_everywhere",
+        "proof/test_metrics",
+        "proof/test_outages_of_redis",
+        "proof/test_posts_in_doubt",
+        "proof/test_project_sockets",
+        "proof/test_projects",
+        "proof/test_prometheus",
+        "proof/test_redis_stopped",
+        "proof/test_rolling_restarts",
+        "proof/test_sentinel",
+        "proof/test_shutdown",
+        "proof/test_socket_mode",
+        "proof/test_socket_wire",
+        "proof/test_store_connection",
+        "proof/test_token",
+        "proof/test_traces",
+        "proof/test_watching_killed",
+        "surface/browser/test_contents",
+        "surface/browser/test_docs_search",
+        "surface/browser/test_incidents",
+        "surface/browser/test_page_scripts",
+        "surface/browser/test_watching",
+        "surface/browser/test_workspace",
+        "surface/test_browser",
+        "surface/test_check_command",
+        "surface/test_check_project",
+        "surface/test_command_line",
+        "surface/test_config_command",
+        "surface/test_docs_blocks",
+        "surface/test_operators",
+        "surface/test_playground",
+        "surface/test_setup",
+        "surface/test_starting",
+        "surface/test_status",
+    }
+)
+"""Files whose tests mostly wait: for leases, retries, elections, and other processes."""
 
 SECONDS = {
-    "integration/test_catch_up": 70,
-    "e2e/test_workspace": 47,
+    "proof/test_catch_up": 70,
+    "surface/browser/test_workspace": 47,
     "proof/test_linear": 46,
-    "integration/test_watching_killed": 35,
-    "integration/test_sentinel": 34,
-    "integration/test_killed_everywhere": 33,
+    "proof/test_watching_killed": 35,
+    "proof/test_sentinel": 34,
+    "proof/test_killed_everywhere": 33,
     "proof/test_model": 30,
-    "e2e/test_watching": 29,
-    "e2e/test_contents": 29,
-    "integration/test_playground": 28,
-    "e2e/test_page_scripts": 25,
-    "integration/test_outages_of_redis": 23,
-    "integration/test_posts_in_doubt": 22,
-    "integration/test_config": 22,
+    "surface/browser/test_watching": 29,
+    "surface/browser/test_contents": 29,
+    "surface/test_playground": 28,
+    "surface/browser/test_page_scripts": 25,
+    "proof/test_outages_of_redis": 23,
+    "proof/test_posts_in_doubt": 22,
+    "surface/test_config_command": 22,
     "proof/test_access_table": 21,
-    "integration/test_socket_mode": 21,
-    "behavior/test_approvals_attacked": 21,
-    "integration/test_cluster": 19,
-    "integration/test_starting": 17,
-    "integration/test_redis_stopped": 16,
-    "behavior/test_why": 16,
-    "behavior/test_alerts": 16,
-    "behavior/test_unreadable_controls": 15,
-    "integration/test_shutdown": 14,
+    "proof/test_socket_mode": 21,
+    "features/test_approvals_attacked": 21,
+    "proof/test_cluster": 19,
+    "surface/test_starting": 17,
+    "proof/test_redis_stopped": 16,
+    "features/test_why": 16,
+    "features/test_alerts": 16,
+    "features/test_unreadable_controls": 15,
+    "proof/test_shutdown": 14,
     "proof/test_injection": 13,
-    "behavior/test_approvals": 13,
-    "behavior/test_catch_up": 12,
-    "integration/test_hostile_names": 11,
-    "e2e/test_incidents": 11,
-    "behavior/test_alerts_commands": 11,
-    "e2e/test_docs_search": 10,
-    "behavior/test_turns_effects": 10,
-    "unit/test_slack_post": 9,
-    "integration/test_project_sockets": 9,
-    "integration/test_killed": 9,
-    "integration/test_embedded": 9,
-    "integration/test_docs_blocks": 9,
-    "behavior/test_projects": 9,
+    "features/test_approvals": 13,
+    "features/test_catch_up": 12,
+    "proof/test_hostile_names": 11,
+    "surface/browser/test_incidents": 11,
+    "features/test_alerts_commands": 11,
+    "surface/browser/test_docs_search": 10,
+    "features/test_turns_effects": 10,
+    "parts/test_slack_post": 9,
+    "proof/test_project_sockets": 9,
+    "proof/test_killed": 9,
+    "proof/test_embedded": 9,
+    "surface/test_docs_blocks": 9,
+    "features/test_projects": 9,
 }
 """About how long the longest files take, beside three others."""
 
@@ -102,11 +147,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         files.setdefault(name, []).extend(found)
 
     def seconds(name: str) -> int:
-        return SECONDS.get(name, 5 if name.partition("/")[0] in WAITING else 2)
+        return SECONDS.get(name, 5 if name in WAITING else 2)
 
     places = {}
     for is_waiting in (True, False):
-        some = [name for name in files if (name.partition("/")[0] in WAITING) is is_waiting]
+        some = [name for name in files if (name in WAITING) is is_waiting]
         total, passed = sum(map(seconds, some)), 0
         for name in sorted(some, key=seconds, reverse=True):  # those of the same length in random order
             places[name] = passed / total

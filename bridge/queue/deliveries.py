@@ -10,7 +10,7 @@ related ones may arrive in between, such as a reply to a refused message, or its
 when (by Slack's clock, from the first ``ts`` to the last), where, which messages were deleted, and which have a newer
 text; never the text itself. They are written, for all processes to see, as soon as Redis is back, before or shortly
 after this process accepts the next message; the places are then read from Slack's history (`bridge.queue.outages`). A
-process that dies loses those it hasn't written; ``tests/model/recovery_model.py`` says what remains.
+process that dies loses those it hasn't written; ``tests/proof/model/recovery_model.py`` says what remains.
 """
 
 from __future__ import annotations

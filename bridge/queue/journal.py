@@ -2,7 +2,7 @@
 
 A handler is a coroutine that may run again from the start while its turn is ``queued``: after a crash, an outage of
 Redis, or an edit of its message. Everything it awaits must be safe to repeat, except what goes through
-`QueuedTurn.once`. Staged writes are made with its outcome, once (`tests/model`).
+`QueuedTurn.once`. Staged writes are made with its outcome, once (`tests/proof/model`).
 
 The journal writes each step before the effect outside Redis that it stands for:
 

@@ -11,8 +11,8 @@ from functools import partial
 
 import pytest
 
-from model import approvals_model, inbox_model, limits_model, recovery_model, slots_model
-from model.search import Found
+from proof.model import approvals_model, inbox_model, limits_model, recovery_model, slots_model
+from proof.model.search import Found
 from support.tables import each
 
 pytestmark = pytest.mark.timeout(600)  # each test has a quarter of a million states

@@ -41,7 +41,7 @@ from support.failure_causes import NOTICES
 from support.failures import EXAMPLES
 from support.layouts import results, returns, surfaces
 
-FILE: Final = Path(__file__).parents[1] / "unit" / "sentences.txt"
+FILE: Final = Path(__file__).parents[1] / "surface" / "sentences.txt"
 NAME: Final = "Weekly import"
 _LINE: Final = re.compile(r"\n(?:• |> )?|^> ")
 """Between the lines of a text, with the marks of lists and quotations."""

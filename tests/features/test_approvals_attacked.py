@@ -15,12 +15,12 @@ from typing import Any
 import httpx
 import pytest
 
-from behavior.test_approvals import GENERAL, LINE, ONE, card, press, raw_click, stored
 from bridge.engine.destination import Destination
 from bridge.features.approvals.store import MOST_OF_ONE, MOST_WAITING, ApprovalStore
 from bridge.features.run_records import ApprovedRun, ScheduledRun
 from bridge.inbound import Click, Submission
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, DM_BOB, GUEST, OTHER_BOT, RANDOM, STRANGER
+from features.test_approvals import GENERAL, LINE, ONE, card, press, raw_click, stored
 from support.harness import WORKFLOW, Harness
 from support.store import TEAM, message
 from support.tables import each

@@ -29,7 +29,7 @@ def ran(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess
 
 
 def test_browser_tests_without_a_browser_are_skipped_with_the_reason(bare_machine: dict[str, str]) -> None:
-    one = "tests/e2e/test_page_scripts.py::test_tab_completes_a_mention"
+    one = "tests/surface/browser/test_page_scripts.py::test_tab_completes_a_mention"
     done = ran(bare_machine, "pytest", "-q", "-p", "no:cacheprovider", one)
 
     assert done.returncode == 0, done.stdout

@@ -14,6 +14,7 @@ from bridge.playground.page.routes import Page
 from bridge.playground.sample_project import SampleProject
 from support.page_client import FakeSupervisor, Window
 from support.ports import NO_TLS
+from support.processes import private_redis, system  # noqa: F401 - fixtures, found by their names
 from support.slack_app import SECRET, TOKEN, App
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from model.search import Found, search as breadth_first
+from proof.model.search import Found, search as breadth_first
 
 ASKER, PETRA, QUENTIN = "asker", "Petra", "Quentin"
 APPROVERS: Final = frozenset({PETRA, QUENTIN})

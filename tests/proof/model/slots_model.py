@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
-from model.search import Found, search as breadth_first
+from proof.model.search import Found, search as breadth_first
 
 LAST: Final = 2  # slots 0, 1 and 2 are due
 PROCESSES: Final = 2

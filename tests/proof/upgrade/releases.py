@@ -17,7 +17,7 @@ from typing import Any
 from support.system import System
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
+_ROOT = _HERE.parents[2]
 _MADE = Path(
     ".venv/installed-to-run"
 )  # the stamp of an environment for `make run`, which has its interpreter beside it

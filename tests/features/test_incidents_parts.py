@@ -15,7 +15,7 @@ from bridge.features.incidents.watching import of_redis
 from bridge.queue.redis.condition import RedisCondition
 from support.store import START
 from support.tables import each
-from unit.test_check import HEALTHY
+from surface.test_check import HEALTHY
 
 DOCS = Path(__file__).parents[2] / "docs"
 MINUTE = timedelta(minutes=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from soak.load import Result
+from proof.soak.load import Result
 from support.kill_runs import every_run, execute_all, report, runs_without_kills
 from support.real_redis import RealRedis
 

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from bridge.playground.emulator.sample import ALICE
-from soak.fleet import Fleet
-from soak.people import PLACES, Person, choose_agents, run_things
+from proof.soak.fleet import Fleet
+from proof.soak.people import PLACES, Person, choose_agents, run_things
+from proof.upgrade.releases import NOW, Release, release_before
+from proof.upgrade.work import Work
 from support.feature_stories import RULES
 from support.kill_runs import RETRIES
 from support.ledger import last_word
@@ -24,8 +26,6 @@ from support.real_redis import RealRedis
 from support.stories import PATIENCE, Users
 from support.system import BridgeProcess, System, open_system
 from support.waiting import wait_until
-from upgrade.releases import NOW, Release, release_before
-from upgrade.work import Work
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from model.search import Found, search as breadth_first
+from proof.model.search import Found, search as breadth_first
 
 WORKERS: Final = 2
 

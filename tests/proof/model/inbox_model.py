@@ -55,7 +55,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from model.search import Found, search as breadth_first
+from proof.model.search import Found, search as breadth_first
 
 MESSAGES = 2
 DEAD = -1  # the owner of an entry whose worker was killed

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fakeredis import FakeAsyncRedis
 from redis.asyncio import Redis
 
 from support.lifetimes import keys_without_lifetime
+
+if TYPE_CHECKING:  # not in the process that only distributes tests to workers
+    from support.store import Store
 
 IN_PROCESS = ("test_documents",)
 """Files whose tests only store and read values, for which fakeredis suffices; a real Redis takes half the time."""
@@ -35,3 +39,9 @@ def redis(request: pytest.FixtureRequest) -> Redis:
     """An empty Redis: fakeredis, or a real one."""
     found: Redis = request.getfixturevalue("fake_redis" if request.path.name.startswith(IN_PROCESS) else "real_redis")
     return found
+
+
+@pytest.fixture
+async def store(redis: Redis) -> Store:
+    opened: Store = await import_module("support.store").open_store(redis)
+    return opened

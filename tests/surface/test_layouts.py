@@ -105,7 +105,7 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "rich_text_quote": lambda b: len(b["elements"]) == 1,
     "rich_text_list": lambda b: len(b["elements"]) > 0,
     "rich_text_preformatted": lambda b: len(b["elements"]) == 1,
-    # Covered by tests/unit/test_blocks_stats.py
+    # Covered by tests/features/test_blocks_stats.py
     "data_visualization": lambda b: 0 < len(b["title"]) <= 50,
     "pie": lambda b: 0 < len(b["segments"]) <= 6,
     "bar": lambda b: 0 < len(b["series"]) <= 6,

@@ -18,7 +18,7 @@ from support.playground import Playground
 
 expect.set_options(timeout=30_000)  # milliseconds; Playwright's five seconds are too few on a busy machine
 
-PICTURES = Path(__file__).parent.parent.parent / "build" / "e2e"
+PICTURES = Path(__file__).parents[3] / "build" / "e2e"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

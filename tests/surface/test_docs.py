@@ -1,6 +1,6 @@
 """The documentation builds without warnings, loads nothing from other servers, and matches the files it describes.
 
-`tests/integration/test_docs_blocks.py` runs its shell and Python blocks.
+`tests/surface/test_docs_blocks.py` runs its shell and Python blocks.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import Hang
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, DM_BOB, DM_CAROL, GENERAL, RANDOM, SHARED
 from bridge.playground.sample_project import answers
+from proof.upgrade.releases import Release
 from support.feature_stories import NEEDS_APPROVAL
 from support.ledger import AGENT_CHOICE, AGENTS, EDITED, Thread
 from support.stories import PATIENCE, Users
 from support.system import System
 from support.waiting import wait_until
-from upgrade.releases import Release
 
 _POST = "chat.postMessage"
 _SLEEPY = "/api/sdk/agents/6/chat"

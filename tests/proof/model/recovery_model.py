@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from model.search import Found, search as breadth_first
+from proof.model.search import Found, search as breadth_first
 
 ROOT, REPLY = 0, 1
 UNKNOWN: Final = -1  # replies of which nobody knows whether they were written

@@ -1,4 +1,4 @@
-"""Run the soak: ``python -m soak``, with ``SECONDS``, ``SWEEP`` and ``SEED`` in the environment."""
+"""Run the soak: ``python -m proof.soak``, with ``SECONDS``, ``SWEEP`` and ``SEED`` in the environment."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from soak.load import Result, elapsed, soaked
-from soak.sweep import swept
+from proof.soak.load import Result, elapsed, soaked
+from proof.soak.sweep import swept
 
 _MOST_FAULTS = 50
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bridge.playground.emulator.sample import TEAM
-from soak.failures import Failures
-from soak.fleet import Fleet
-from soak.people import PLACES, Person, choose_agents, run_things
+from proof.soak.failures import Failures
+from proof.soak.fleet import Fleet
+from proof.soak.people import PLACES, Person, choose_agents, run_things
 from support.counted import miscounted
 from support.ledger import Thread
 from support.lifetimes import keys_without_lifetime

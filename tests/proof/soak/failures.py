@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from bridge.playground.emulator import faults
 from bridge.playground.sample_project.answers import DropAfter, DropBefore, PlannedAnswer
-from soak.fleet import Fleet
+from proof.soak.fleet import Fleet
 from support.real_redis import RealRedis
 from support.system import System
 
