@@ -117,7 +117,7 @@ class ApproveTable(TomlTable):
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         people = self.by or ()
-        if people and all(one[0] in "UW" for one in people) and len(people) < self.count:
+        if people and all(person[0] in "UW" for person in people) and len(people) < self.count:
             raise ValueError(f"needs {self.count} people, but lists {len(people)}: list more, or lower count")
         return self
 

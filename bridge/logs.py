@@ -64,7 +64,7 @@ def printable(words: str) -> str:
     """
     if words.isprintable():
         return words
-    return "".join(one if one.isprintable() else " " if category(one) == "Zs" else "?" for one in words)
+    return "".join(word if word.isprintable() else " " if category(word) == "Zs" else "?" for word in words)
 
 
 @contextmanager

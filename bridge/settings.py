@@ -422,7 +422,7 @@ def _slips_in(binding: Binding, where: str) -> list[str]:
         return [f"{where} can't be parsed: write it as {meant or 'NAME'}=value{quotes}"]
     if binding.key is None:
         return []
-    swallowed = [one for one in typed.splitlines()[1:] if _ASSIGNMENT.match(one)]
+    swallowed = [line for line in typed.splitlines()[1:] if _ASSIGNMENT.match(line)]
     if "\n" in (binding.value or "") and (meant or swallowed):
         return [f"{where} has a value of several lines: close the quotation marks in its first line"]
     if (meant := _meant(binding.key)) in _ACCESS:

@@ -65,7 +65,7 @@ class Sockets:
 
     def silent_for(self) -> list[float]:
         """Return the seconds since each open socket received anything, the oldest first; or since one was open."""
-        return [one.silent_for() for one in self._connections] or [time.monotonic() - self._alive_at]
+        return [connection.silent_for() for connection in self._connections] or [time.monotonic() - self._alive_at]
 
     async def acknowledgement(self, envelope: Json) -> Json | None:
         """Dispatch an *envelope* and return its acknowledgement; None if that failed, so that Slack resends it."""

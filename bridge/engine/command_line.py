@@ -158,8 +158,10 @@ class CommandLine:
             return other
         command, values = typed.command, typed.values
         try:
-            if command.opens and not all(values.get(one.name) for one in command.parameters):
-                result: Result = await command.opens(deps, turn, *(values.get(one.name) for one in command.parameters))
+            if command.opens and not all(values.get(parameter.name) for parameter in command.parameters):
+                result: Result = await command.opens(
+                    deps, turn, *(values.get(parameter.name) for parameter in command.parameters)
+                )
             else:
                 result = await command.handler(deps, turn, **values)
         except BridgeError as exc:
@@ -173,7 +175,7 @@ class CommandLine:
         What was *typed* is stored for them.
         """
         error.form, name = command.form, error.kind
-        following = [one.name for one in command.parameters][1:]
+        following = [parameter.name for parameter in command.parameters][1:]
         error.of_rest = following[0] if following else ""
         options = []
         for id_, called, rest in error.options:
@@ -323,7 +325,7 @@ class CommandLine:
         """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""
         folded = fold(undecorated(text), LONGEST_BANG)
         found = _SLASH.match(folded.text)
-        known = [one for one in self._names() if found and f"-{found[1]}".endswith(f"-{one}")]
+        known = [name for name in self._names() if found and f"-{found[1]}".endswith(f"-{name}")]
         return f"/{known[0]} {folded.after(found.end())}".rstrip() if found and known else None
 
     def bang_line(self, text: str) -> str | None:
@@ -399,15 +401,19 @@ class CommandLine:
 
     def _overview(self, start: str, *, may_run: bool, is_direct: bool = False) -> Reply:
         """Return an overview of everything that can be typed, with buttons for those who *may_run* workflows."""
-        own = [one for one in self.commands if one.is_for_threads]
+        own = [command for command in self.commands if command.is_for_threads]
         own = [one for one in own if not any(f"{one.usage}." in other.sentence for other in own)]  # !mute names !unmute
         others = []
-        for name in dict.fromkeys(one.path[0] for one in self.commands if not one.is_for_threads):
+        for name in dict.fromkeys(command.path[0] for command in self.commands if not command.is_for_threads):
             known = self._named(name)
             words = list(dict.fromkeys(one.path[1] for one in known[1:] if one.path[1:]))
             also = f" Also: {', '.join(words)}." if words else ""
             others.append((_first_word(known[0], start), f"{known[0].sentence}{also}"))
-        offered = [one for one in self.commands if one.form and one.is_offered and (may_run or not one.needs)]
+        offered = [
+            command
+            for command in self.commands
+            if command.form and command.is_offered and (may_run or not command.needs)
+        ]
         offered.sort(key=lambda one: bool(one.needs))
         buttons = kit.actions(*(one.form for one in offered if one.form)) if offered else None
         return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
@@ -444,7 +450,7 @@ class CommandLine:
 
 
 def _no_such_project(name: str, turn: Turn, start: str) -> NoSuch:
-    names = [one.name for one in turn.projects]
+    names = [project.name for project in turn.projects]
     near = nearest(name_key(name), [name_key(one) for one in names], least=_ALIKE)
     return NoSuch("project", name, [one for one in names if name_key(one) in near], lists=f"{start}project")
 
@@ -481,7 +487,7 @@ def _words(typed: str) -> list[str]:
 def _without(typed: str, names: Collection[str]) -> tuple[str, set[str]]:
     """Return what was *typed* without the options of these *names*, and which of them were given."""
     folded, left, at, given = fold(typed, _MOST_TYPED), "", 0, set[str]()
-    for option in (one for one in _SWITCH.finditer(folded.text) if one[1] in names):
+    for option in (match for match in _SWITCH.finditer(folded.text) if match[1] in names):
         left, at = left + folded.between(at, option.start()), option.end()
         given.add(option[1])
     return " ".join(f"{left} {folded.after(at)}".split()) if given else typed, given

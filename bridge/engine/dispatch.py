@@ -108,7 +108,7 @@ class Features:
                 raise ProjectNotChosen  # noqa: TRY301 - as if a handler had raised it
         except ProjectNotChosen as exc:
             await Choices(deps.scripts).ask(turn, self._asked_by(deps, turn))
-            options = [kit.option(one.name, f"{one.id}:{turn.id}") for one in deps.projects]
+            options = [kit.option(project.name, f"{project.id}:{turn.id}") for project in deps.projects]
             exc.form, exc.buttons = None, (kit.select(CHOOSE, "Choose a project", options),)
             raise
         return result

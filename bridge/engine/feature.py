@@ -110,7 +110,10 @@ class Command:
 
     def usage_error(self, start: str, typed: str = "") -> BadUsage:
         """Return the error for words that don't fit, with an example."""
-        words = (one.choices[0] if one.choices else _EXAMPLES.get(one.name, "") for one in self.parameters)
+        words = (
+            parameter.choices[0] if parameter.choices else _EXAMPLES.get(parameter.name, "")
+            for parameter in self.parameters
+        )
         example = " ".join([f"{start if self.usage[0] == '/' else '!'}{' '.join(self.path)}", *filter(None, words)])
         return BadUsage(self.shown(start), example if self.parameters else "", typed)
 
@@ -397,7 +400,7 @@ def _parse(
         raise TypeError(f"{usage}: parameters are keyword-only")
     options = tuple(p.name for p in accepted[2:] if p.default is False)
     named = [(p.name, p.default is inspect.Parameter.empty) for p in accepted[2:] if p.name not in options]
-    if named != [(one.name, one.is_required or opens is not None) for one in parameters]:
+    if named != [(parameter.name, parameter.is_required or opens is not None) for parameter in parameters]:
         raise TypeError(f"{usage}: parameters don't match the usage line; optional ones need a default, or a form")
     if any(parameter.choices for parameter in parameters[:-1]):
         raise TypeError(f"{usage}: a choice comes last")

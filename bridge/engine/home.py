@@ -102,7 +102,7 @@ class Homes:
         since = epoch_ms(self._now() - LOOKING)
         found = await self._redis.zrangebyscore(self._keys.lookers(), since, "+inf")
         people = [PersonKey.parse(str(one)) for one in found]
-        return tuple([write for one in people for write in self.redraws(one.team, one.user, project)])
+        return tuple([write for person in people for write in self.redraws(person.team, person.user, project)])
 
     def redraws(self, team: str, user: str, project: str | None = None) -> tuple[Write, ...]:
         """Return the writes that redraw the Home tab of *user*, about the project it shows, if they have it open.

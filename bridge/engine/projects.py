@@ -52,8 +52,8 @@ class ServedProjects:
         self._all = projects
         self.connections = (*projects, *keyed)
         self.has_keys = bool(keyed)
-        self._by_key = {one.key: one for one in self.connections}
-        self._by_channel = {channel: one for one in reversed(projects) for channel in one.channels}
+        self._by_key = {connection.key: connection for connection in self.connections}
+        self._by_channel = {channel: project for project in reversed(projects) for channel in project.channels}
         self.is_several = len(projects) > 1  # otherwise, people see nothing of projects
         self._replaced.set()
         self._replaced = asyncio.Event()
@@ -69,7 +69,11 @@ class ServedProjects:
 
     def keyed(self, key: str) -> list[ProjectConnection]:
         """Return the project with this key as those use it who have keys of their own; the first one counts."""
-        return [one for one in self.connections if one.key_name and base_of(one.key) == base_of(key)]
+        return [
+            connection
+            for connection in self.connections
+            if connection.key_name and base_of(connection.key) == base_of(key)
+        ]
 
     async def key_for(self, policy: Policy, project: str, user: str) -> str:
         """Return what records say about a *project* as *user* uses it: with a key of theirs, if they have one.

@@ -144,7 +144,7 @@ def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) ->
 
 def _shared_names(items: Sequence[Agent] | Sequence[Workflow]) -> set[str]:
     """Return the names that several have."""
-    return {name for name, count in Counter(name_key(one.name) for one in items).items() if count > 1}
+    return {name for name, count in Counter(name_key(item.name) for item in items).items() if count > 1}
 
 
 async def agents_to_choose(menu: MenuQuery) -> list[Block]:

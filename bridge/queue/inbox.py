@@ -1,7 +1,7 @@
 """The inbox: messages are stored in Redis before Slack's request is acknowledged.
 
 Each **lane** (a thread, or a single turn) is a list of turns; the head is the one being worked on. The invariant,
-checked by a model (``tests/proof/model``): a lane with work has exactly one entry in the ``ready`` stream, undelivered or
+checked by a model (`tests/proof/model`): a lane with work has exactly one entry in the ``ready`` stream, undelivered or
 pending for one consumer, or is parked. `put` marks an event as seen and queues its turn in one script, so a message is
 never seen without being queued, and never queued twice. A consumer group hands out lanes; the entry's holder works on
 the head. The script that finishes a turn also decides whether the lane is empty, so no wake-up is lost. Entries of dead

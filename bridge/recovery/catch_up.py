@@ -210,7 +210,7 @@ class CatchUp:
         raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
-        """Return how long a worker may still post answers of turns from before the store was wiped (tests/proof/model)."""
+        """Return how long a worker may still post answers of turns from before a wipe (``tests/proof/model``)."""
         return outage.ended + self.lease - self.now() if outage.was_wiped else timedelta(0)
 
     # Planning.

@@ -126,7 +126,7 @@ def preview(spec: AlertSpec, snapshots: Sequence[Snapshot], readings: Readings) 
     condition, zone, past = spec.parsed, spec.clock, Past(snapshots)
     if not condition.is_of_statistics:
         return Preview(None, is_possible=False)
-    shown = [*(one for one in past.snapshots if one.at >= readings.now - PREVIEWED)]
+    shown = [*(snapshot for snapshot in past.snapshots if snapshot.at >= readings.now - PREVIEWED)]
     shown += [readings.current] if readings.current else []
     alert, periods, points = StoredAlert("preview", spec), list[Period](), list[tuple[datetime, float]]()
     for one in shown:

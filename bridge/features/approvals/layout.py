@@ -275,7 +275,7 @@ def _buttons(shown: Shown, *, is_for_all: bool = False) -> list[Block]:
 
 def _state(shown: Shown) -> str:
     stored = shown.stored
-    last = [one.user for one in stored.decisions if not one.is_approval][-1:]
+    last = [decision.user for decision in stored.decisions if not decision.is_approval][-1:]
     match stored.state:
         case "approved":
             return f"approved by {shown.named(stored.approved_by)}"

@@ -155,12 +155,14 @@ class StoredRequest:
     @property
     def approved_by(self) -> tuple[str, ...]:
         """Who has approved it, in order."""
-        return tuple(one.user for one in self.decisions if one.is_approval)
+        return tuple(decision.user for decision in self.decisions if decision.is_approval)
 
     @property
     def left(self) -> int:
         """How many approvals it still takes."""
-        had = (sum(one.counts_for(number) for one in self.decisions) for number in range(len(self.request.needs)))
+        had = (
+            sum(decision.counts_for(number) for decision in self.decisions) for number in range(len(self.request.needs))
+        )
         return sum(max(needed.count - count, 0) for needed, count in zip(self.request.needs, had, strict=True))
 
     def without(self, user: str) -> Self:
@@ -173,9 +175,9 @@ class StoredRequest:
             begun = begun.model_copy(update={"owner": ids.ERASED_PERSON})
         also = self.request.also and self.request.also.model_copy(update={"by": _without(user, self.request.also.by)})
         decisions = tuple(
-            one._replace(user=ids.ERASED_PERSON) if one.user == user else one
-            for one in self.decisions
-            if self.state != WAITING or one.user != user
+            decision._replace(user=ids.ERASED_PERSON) if decision.user == user else decision
+            for decision in self.decisions
+            if self.state != WAITING or decision.user != user
         )
         reason, _, whose = self.lost.partition(" ")
         return replace(
@@ -184,7 +186,7 @@ class StoredRequest:
                 update={"by": _without(user, self.request.by), "also": also, "started_by": begun}
             ),
             decisions=decisions,
-            said="" if any(one.user == user for one in self.decisions) else self.said,
+            said="" if any(decision.user == user for decision in self.decisions) else self.said,
             lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,
         )
 
@@ -204,7 +206,7 @@ class StoredRequest:
 
     def of_turn(self, turn: str) -> Decision | None:
         """Return what was decided in *turn*."""
-        return next((one for one in self.decisions if one.turn == turn), None)
+        return next((decision for decision in self.decisions if decision.turn == turn), None)
 
     @classmethod
     def from_redis(cls, id_: str, fields: Mapping[str, str]) -> Self:

@@ -112,7 +112,7 @@ class Approvals:
         """Return a request with the names that its card shows."""
         request, names = stored.request, deps.directory.user_name
         owner = request.started_by.owner if isinstance(request.started_by, ScheduledRun) else ""
-        people = {request.asker, owner, *(one.user for one in stored.decisions)} - {"", ERASED_PERSON}
+        people = {request.asker, owner, *(decision.user for decision in stored.decisions)} - {"", ERASED_PERSON}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
         first, *also = [await self._names_of(deps, needed) for needed in request.needs]
         by = ", and ".join([first, *(f"{kit.counted(request.needs[1].count, 'approval')} by {one}" for one in also)])
@@ -272,7 +272,7 @@ def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:
 
 def terms_of(request: Request) -> ApprovalTerms:
     """Return the terms by which a request was made."""
-    own, *also = [ApprovalTerms(one.by, one.count, one.by_asker) for one in request.needs]
+    own, *also = [ApprovalTerms(need.by, need.count, need.by_asker) for need in request.needs]
     return replace(own, also=also[0]) if also else own
 
 

@@ -301,7 +301,9 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
     where = await _name(deps, channel)
     projects: list[tuple[str, str]] = []  # the current one first; none if it can't be changed
     if deps.projects.is_several and not deps.projects.of_channel(channel):
-        projects = sorted(((one.id, one.name) for one in deps.projects), key=lambda one: one[0] != turn.project.id)
+        projects = sorted(
+            ((project.id, project.name) for project in deps.projects), key=lambda one: one[0] != turn.project.id
+        )
     apps = [] if is_direct else await _app_fields(deps, turn, channel, settings)
     return forms.settings_form(
         origin,

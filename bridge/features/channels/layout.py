@@ -99,7 +99,7 @@ def sender_label(key: str, rules: Mapping[str, AppRule]) -> str:
 def not_told_apart(key: str, names: Sequence[str] = (), *, bots: int = 0) -> str:
     """Say which senders a rule for this *key* can't tell apart; *names* and *bots* have been seen."""
     if key == sender_id(key):
-        known = f", such as {kit.first_of([kit.named(one, 80) for one in names], 3)}" if len(names) > 1 else ""
+        known = f", such as {kit.first_of([kit.named(name, 80) for name in names], 3)}" if len(names) > 1 else ""
         return f"That includes everything this app posts, under any name{known}."
     if sender_id(key) == WEBHOOKS:
         return "Every incoming webhook that posts under this name counts."

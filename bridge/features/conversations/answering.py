@@ -328,7 +328,7 @@ async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Listing[Agent]) 
     offered = await deps.policy.offered(turn.asked("ask"), agents)
     if not offered:
         await deps.policy.require(turn.asked("ask", ANY_AGENT))
-    agents = agents.only(one for one in agents if one.id in offered)
+    agents = agents.only(agent for agent in agents if agent.id in offered)
     meant, may_set_default = addressee(said, agents), await may_set(deps, turn, turn.channel)
     faces = deps.faces.of(turn.project, agents)
     return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))

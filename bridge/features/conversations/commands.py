@@ -83,7 +83,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     except ProjectError:
         return Done("the service is down")
     offered = await deps.policy.offered(turn.asked("ask"), agents)
-    agents = agents.only(one for one in agents if one.id in offered)
+    agents = agents.only(agent for agent in agents if agent.id in offered)
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     default = default_of(turn, settings.agent, agents)
     is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)
@@ -237,7 +237,7 @@ async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
     if not ID.fullmatch(number):
         return None
     threads = await deps.sessions.bound_to(turn.team, InProject(turn.project_key, int(number)))
-    allowed = [one for one in threads if one.thread.channel == turn.channel or one.owner == turn.user]
+    allowed = [thread for thread in threads if thread.thread.channel == turn.channel or thread.owner == turn.user]
     return allowed[0] if allowed else None
 
 

@@ -106,10 +106,18 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         asyncio.gather(*(needs(deps, turn, reads) for needs in deps.needs)),
         asyncio.gather(*(section(deps, turn, reads) for section in deps.home_sections)),
     )
-    threads = [one.thread for one in recent.conversations[: layout.MOST_RECENT]]
-    threads += [one.thread for one in recent.conversations[layout.MOST_RECENT :] if one.state == "choosing"]
-    names = {one.id: one.name for one in agents or ()}
-    agent_of = {one.thread: names.get(one.agent, "") for one in recent.conversations if one.agent is not None}
+    threads = [conversation.thread for conversation in recent.conversations[: layout.MOST_RECENT]]
+    threads += [
+        conversation.thread
+        for conversation in recent.conversations[layout.MOST_RECENT :]
+        if conversation.state == "choosing"
+    ]
+    names = {agent.id: agent.name for agent in agents or ()}
+    agent_of = {
+        conversation.thread: names.get(conversation.agent, "")
+        for conversation in recent.conversations
+        if conversation.agent is not None
+    }
     words = {}
     for thread, said in (await deps.first_words.of(threads)).items():
         begins = _GROUP.match(said)
@@ -121,10 +129,10 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
     offered = await deps.policy.offered(turn.asked("ask"), agents or ())
     listed = {one.id: one for one in catalog.get_workflows.last or ()}
     ran = {
-        one.workflow: listed.get(one.workflow) or Target("workflow", str(one.workflow), one.name) for one in recent.runs
+        run.workflow: listed.get(run.workflow) or Target("workflow", str(run.workflow), run.name) for run in recent.runs
     }
     return layout.Home(
-        agents=agents and agents.only(one for one in agents if one.id in offered),
+        agents=agents and agents.only(agent for agent in agents if agent.id in offered),
         stats=stats,
         now=deps.now(),
         recent=replace(recent, unsettled=tuple(unsettled)),
@@ -137,7 +145,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         may_set=may_set,
         workspace=deps.workspace,
         faces=deps.faces.of(turn.project, agents or ()),
-        projects=[(one.id, one.name) for one in deps.projects] if deps.projects.is_several else (),
+        projects=[(project.id, project.name) for project in deps.projects] if deps.projects.is_several else (),
         chosen=turn.project.id,
         is_down=not turn.project.client.is_up,
     )

@@ -141,7 +141,9 @@ def _projects(home: Home) -> list[Block]:
 
 def _needs(home: Home) -> list[Block]:
     """Return what waits for the person, the newest first."""
-    conversations = [_choice(home, one) for one in home.recent.conversations if one.state == "choosing"]
+    conversations = [
+        _choice(home, conversation) for conversation in home.recent.conversations if conversation.state == "choosing"
+    ]
     unsettled = [_open(home, one) for one in home.recent.unsettled if one.what != _RUNNING]
     failed = [Need(run.at, (_failed_run(home, run),)) for run in _failed_runs(home)]
     needs = sorted([*home.needs, *conversations, *unsettled, *failed], key=lambda one: one.at, reverse=True)
@@ -204,13 +206,13 @@ def _failed_run(home: Home, run: RecentRun) -> Block:
 def _conversations(home: Home) -> list[Block]:
     unknown = {one.thread for one in home.recent.unsettled if one.what == "unknown" and one.thread}
     lines = []
-    for one in home.recent.conversations[:MOST_RECENT]:
-        agent = home.named(one.agent)
-        state = _STATES[one.state]
-        if one.state in {"answered", ""} and one.thread.root in unknown:
+    for conversation in home.recent.conversations[:MOST_RECENT]:
+        agent = home.named(conversation.agent)
+        state = _STATES[conversation.state]
+        if conversation.state in {"answered", ""} and conversation.thread.root in unknown:
             state = "⚠️ no answer"
         who: list[Block | str] = [kit.words(agent, bold=True), " · "] if agent else []
-        lines.append(kit.paragraph(*who, _words(home, one.thread), f" · {state}" if state else ""))
+        lines.append(kit.paragraph(*who, _words(home, conversation.thread), f" · {state}" if state else ""))
     return [kit.header("Your threads"), kit.rich(kit.bullets(lines))] if lines else []
 
 

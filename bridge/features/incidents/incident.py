@@ -72,7 +72,10 @@ class Troubles:
 def to_text(findings: Iterable[Finding]) -> str:
     """Return the stored form of what a process reports."""
     return json.dumps(
-        [[one.kind, epoch_ms(one.since), one.said, epoch_ms(one.ended) if one.ended else 0] for one in findings]
+        [
+            [finding.kind, epoch_ms(finding.since), finding.said, epoch_ms(finding.ended) if finding.ended else 0]
+            for finding in findings
+        ]
     )
 
 

@@ -150,8 +150,8 @@ async def _reported(deps: Deps) -> list[Finding]:
 async def measure(deps: Deps) -> None:
     """Have this process's metrics show Redis and the processes. Raises `StoreUnavailable`."""
     metrics, processes = deps.metrics, await processes_of(deps.scripts)
-    metrics.processes.labels("running").set(sum(one.is_running for one in processes))
-    metrics.processes.labels("missing").set(sum(one.is_missing for one in processes))
+    metrics.processes.labels("running").set(sum(process.is_running for process in processes))
+    metrics.processes.labels("missing").set(sum(process.is_missing for process in processes))
     condition, troubles = await _redis_troubles(deps)
     if troubles is None:
         return
@@ -232,6 +232,8 @@ async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> 
         await project.catalog.get_workflows()
     except ProjectError:  # if that's an outage, it's found the next time
         return [], rows.name
-    unusable = [f"{operation}: {one}" for operation, problems in project.client.unusable.items() for one in problems]
+    unusable = [
+        f"{operation}: {problem}" for operation, problems in project.client.unusable.items() for problem in problems
+    ]
     said = first_of(unusable, _MOST_NAMED, "; ")
     return [rows._replace(said=said, sign=said)] if unusable else [], ""

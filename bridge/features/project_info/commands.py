@@ -16,5 +16,7 @@ project_info = Feature("project_info")
 async def show_project(deps: Deps, turn: Turn) -> Result:
     """Show the project's details."""
     if deps.projects.is_several and not turn.body.names_project:
-        return project_list([(one.name, one.id, one.key == base_of(turn.project_key)) for one in deps.projects])
+        return project_list(
+            [(project.name, project.id, project.key == base_of(turn.project_key)) for project in deps.projects]
+        )
     return project_card(await turn.project.client.get_project(), turn.project.id if turn.project_name else "")

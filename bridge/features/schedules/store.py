@@ -64,7 +64,9 @@ class TaskStore(DueStore[StoredTask]):
         That's the message of a question, or else the turn.
         """
         messages = [MessageKey(task.spec.team, task.spec.channel, task.ts or "-") for task in tasks]
-        turns = await pipelined(self._redis, lambda pipe: [pipe.get(self._keys.seen_message(one)) for one in messages])
+        turns = await pipelined(
+            self._redis, lambda pipe: [pipe.get(self._keys.seen_message(message)) for message in messages]
+        )
         last = [TurnId(str(turn or task.turn or "-")) for task, turn in zip(tasks, turns, strict=True)]
         found = await pipelined(
             self._redis, lambda pipe: [pipe.hmget(self._keys.turn(one), ["step", "what"]) for one in last]

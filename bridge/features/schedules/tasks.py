@@ -123,7 +123,7 @@ async def _values(
     stats = await statistics.read()
     changes = await statistics.changes(stats, last=last, since=now - _A_DAY)
     card = await statistics.card(stats, last=last)
-    values[STATS] = plain_command_text("\n".join([card.text, *(one.text for one in card.replies)]))
+    values[STATS] = plain_command_text("\n".join([card.text, *(reply.text for reply in card.replies)]))
     for number in NUMBERS:
         count = number.of(stats)
         change = changes.numbers.get(number.name) if changes else None

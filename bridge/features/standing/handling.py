@@ -122,7 +122,8 @@ async def offers(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> frozenset[
 def with_removed(deps: Deps, records: Iterable[Any]) -> list[Any]:
     """Return *records*; one whose project was removed counts as paused."""
     return [
-        replace(one, paused=one.paused or ("" if deps.projects.get(one.spec.project) else REMOVED)) for one in records
+        replace(record, paused=record.paused or ("" if deps.projects.get(record.spec.project) else REMOVED))
+        for record in records
     ]
 
 
@@ -164,7 +165,7 @@ async def home(kind: Kind[R], deps: Deps, turn: Turn, reads: Reads) -> list[Bloc
     """Return the section of Home with what the person set up."""
     whose = (turn.team, turn.user, turn.project_key)
     records = with_removed(deps, await kind.stored(deps).all(reads))
-    theirs = [one for one in records if (one.spec.team, one.spec.owner, one.spec.project) == whose]
+    theirs = [record for record in records if (record.spec.team, record.spec.owner, record.spec.project) == whose]
     theirs.sort(key=lambda one: (bool(one.paused), *kind.order(one)))
     rows = []
     for one in await kind.show(deps, turn, theirs[: layout.MOST_IN_HOME], is_home=True):

@@ -176,7 +176,10 @@ class Kind(ABC, Generic[R]):
         self, deps: Deps, turn: Turn, records: Sequence[R], *, is_home: bool = False
     ) -> Sequence[ShownThing[R]]:
         """Return things as a list shows them; names of owners and projects, and offers, are filled in afterwards."""
-        return [ShownThing(record=one, called=kit.one_line(await self.called(deps, one), _CALLED)) for one in records]
+        return [
+            ShownThing(record=record, called=kit.one_line(await self.called(deps, record), _CALLED))
+            for record in records
+        ]
 
     def row(self, shown: ShownThing[R], value: str, deps: Deps) -> ListRow:
         """Return how a list shows a thing; *value* is that of its buttons."""

@@ -88,4 +88,6 @@ def _buttons(kind: Kind[Any], shown: ShownThing[Any], row: ListRow, page: str) -
         kit.button("Edit…", kind.action(kinds.EDIT), value),
         delete_button(kind.noun(record), kind.in_full(shown), kind.action(kinds.DELETE), value),
     ]
-    return kit.rows_of(one for one in buttons if one["action_id"].removeprefix(f"{kind.name}:") in shown.offers)
+    return kit.rows_of(
+        button for button in buttons if button["action_id"].removeprefix(f"{kind.name}:") in shown.offers
+    )

@@ -177,7 +177,7 @@ def find_zone(name: str) -> str:
         return found[0]
     if found:
         raise BadSchedule("zone", name, found)
-    places = [one for one in _zones() if one[:1] == known[:1] and not re.search(r"[\d+]", known)]
+    places = [zone for zone in _zones() if zone[:1] == known[:1] and not re.search(r"[\d+]", known)]
     near = nearest(known[:_LONGEST_ZONE], places, most=4, least=0.81) if len(known) > _LONGEST_WORD else []
     raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
 

@@ -46,7 +46,9 @@ async def agents_reply(
     with suppress(ProjectError):  # then they're shown by their IDs
         agents += await project.catalog.get_agents()
         workflows += await project.catalog.get_workflows()
-    names = {f"a{one.id}": one.name for one in agents} | {f"w{one.id}": one.name for one in workflows}
+    names = {f"a{agent.id}": agent.name for agent in agents} | {
+        f"w{workflow.id}": workflow.name for workflow in workflows
+    }
     named = {"a": project.catalog.agent_name, "w": project.catalog.workflow_name}
     for key in [key for key in done.work if not key.endswith(REST) and key not in names]:
         if name := await named[key[:1]](int(key[1:]), is_current=True):  # the list may be a part

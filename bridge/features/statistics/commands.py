@@ -35,7 +35,9 @@ stats.outcomes |= {"csv_file": "sent a file"}
 @stats.every(timedelta(hours=1))
 async def take_snapshot(deps: Deps) -> None:
     """Record each project's statistics, unless this hour already has a snapshot; a slow one holds up no other."""
-    results = await asyncio.gather(*(_take(deps, one) for one in deps.projects.connections), return_exceptions=True)
+    results = await asyncio.gather(
+        *(_take(deps, connection) for connection in deps.projects.connections), return_exceptions=True
+    )
     for failed in filter(None, results):
         raise failed
 

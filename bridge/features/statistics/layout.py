@@ -448,7 +448,7 @@ def work_sentence(
     agents: Sequence[WorkRow], workflows: Sequence[WorkRow], outages: Sequence[tuple[datetime, datetime]]
 ) -> str:
     """Say in a sentence what agents and workflows did, and whether something failed."""
-    messages, runs = (sum(one.work.turns for one in rows) for rows in (agents, workflows))
+    messages, runs = (sum(row.work.turns for row in rows) for rows in (agents, workflows))
     listed = [kit.counted(messages, "message")] if messages else []
     listed += [kit.counted(runs, "run")] if runs else []
     failed = sum(one.work.failed + one.work.unknown for one in (*agents, *workflows))

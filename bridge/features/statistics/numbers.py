@@ -131,7 +131,7 @@ class Changes:
         """Whether anything has changed."""
         moved = [one.by for group in self.groups.values() for one in group.moved.values()]
         names = any(group.new or group.vanished for group in self.groups.values())
-        return names or any(by != 0 for by in [*moved, *(one.by for one in self.numbers.values())])
+        return names or any(by != 0 for by in [*moved, *(number.by for number in self.numbers.values())])
 
 
 def by_count(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:

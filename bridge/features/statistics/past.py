@@ -61,7 +61,7 @@ class Past:
 
     def __init__(self, snapshots: Iterable[Snapshot] = ()) -> None:
         self.snapshots = sorted(snapshots, key=lambda one: one.at)
-        self._times = [one.at for one in self.snapshots]
+        self._times = [snapshot.at for snapshot in self.snapshots]
 
     def before(self, moment: datetime, within: timedelta) -> Snapshot | None:
         """Return the last snapshot at *moment* or up to *within* before it."""
@@ -107,7 +107,7 @@ def usual_of(numbers: Sequence[float]) -> Usual | None:
     if len(numbers) < _LEAST_USUAL:
         return None
     middle = median(numbers)
-    return Usual(middle, median(abs(one - middle) for one in numbers))
+    return Usual(middle, median(abs(number - middle) for number in numbers))
 
 
 def weeks_before(now: datetime, zone: ZoneInfo) -> list[datetime]:

@@ -20,7 +20,7 @@ def absent_apps(message: Message, channel: Channel, people: Iterable[Member]) ->
     """The apps that *message* mentions but that aren't in its *channel*."""
     if channel.is_im:
         return []
-    bots = [one.id for one in people if one.is_bot and not one.deleted]
+    bots = [person.id for person in people if person.is_bot and not person.deleted]
     return [bot for bot in bots if bot not in channel.members and f"<@{bot}>" in message.text]
 
 

@@ -67,7 +67,9 @@ def check_blocks(blocks: Any) -> None:
         raise Refusal(
             "invalid_blocks", messages=[problem(f"no more than {BLOCKS_IN_A_MESSAGE} items allowed", "/blocks")]
         )
-    length = _length(blocks) + HEADING * (shown.count("heading_open") + sum(one["type"] == "header" for one in blocks))
+    length = _length(blocks) + HEADING * (
+        shown.count("heading_open") + sum(block["type"] == "header" for block in blocks)
+    )
     if sum(map(len, markdown)) > MARKDOWN_IN_A_MESSAGE or length > TEXT_IN_ALL_BLOCKS:
         raise Refusal("msg_blocks_too_long")
     if sum(block["type"] == "data_visualization" for block in blocks) > CHARTS_IN_A_MESSAGE:

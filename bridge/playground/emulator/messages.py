@@ -79,7 +79,7 @@ class MessageLog:
         replies = self.thread(message.channel, message.ts)[1:]
         if not replies:
             return {}
-        users = list(dict.fromkeys(one.user for one in replies))
+        users = list(dict.fromkeys(reply.user for reply in replies))
         return {
             "reply_count": len(replies),
             "reply_users_count": len(users),

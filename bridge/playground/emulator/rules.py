@@ -120,8 +120,8 @@ def by_type(shapes: Mapping[str, Rule]) -> Rule:
 def both(*rules: Rule) -> Rule:
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
-        for one in rules:
-            yield from one(value, pointer)
+        for rule in rules:
+            yield from rule(value, pointer)
 
     return rule
 

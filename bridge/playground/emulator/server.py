@@ -328,7 +328,7 @@ async def _arguments(request: Request, *, takes_json: bool = True) -> Json:
             return args | dict(urllib.parse.parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
         case "multipart/form-data":
             parts = form_parts(request.headers["content-type"], body)
-            return args | {one.name: one.content.decode(errors="replace") for one in parts if one.filename is None}
+            return args | {part.name: part.content.decode(errors="replace") for part in parts if part.filename is None}
         case "text/plain":
             return args  # Slack accepts it; it isn't parsed here
         case "":
@@ -346,7 +346,7 @@ async def _uploaded(request: Request) -> bytes:
     if not kind.lower().startswith("multipart/form-data"):
         return body
     parts = form_parts(kind, body)
-    return next((one.content for one in parts if one.filename is not None), parts[0].content if parts else b"")
+    return next((part.content for part in parts if part.filename is not None), parts[0].content if parts else b"")
 
 
 def _read_json(body: bytes) -> Json:

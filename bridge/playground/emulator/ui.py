@@ -63,12 +63,14 @@ class UserInterface:
         """The typed text with IDs for visible channels, people and groups, and links in brackets."""
         workspace = self._workspace
         channels = {
-            one.name: f"<#{one.id}|{'' if one.is_private else one.name}>"
-            for one in workspace.channels.values()
-            if one.name and (not one.is_private or user in one.members)
+            channel.name: f"<#{channel.id}|{'' if channel.is_private else channel.name}>"
+            for channel in workspace.channels.values()
+            if channel.name and (not channel.is_private or user in channel.members)
         }
-        people = {one.name: f"<@{one.id}|{one.name}>" for one in workspace.people.values() if not one.deleted}
-        groups = {one.handle: f"<!subteam^{one.id}|@{one.handle}>" for one in workspace.groups.values()}
+        people = {
+            person.name: f"<@{person.id}|{person.name}>" for person in workspace.people.values() if not person.deleted
+        }
+        groups = {group.handle: f"<!subteam^{group.id}|@{group.handle}>" for group in workspace.groups.values()}
         return escapes.with_ids(typed, channels=channels, people=groups | people)
 
     def _show_failure(self, user: str, channel: str, command: str, delivery: AppDelivery) -> None:

@@ -88,7 +88,7 @@ def entered(element: Json, value: Any) -> Json:
 
 def _several(element: Json, kind: str, values: list[Any]) -> Json:
     if kind in {"checkboxes", "multi_static_select", "multi_external_select"}:
-        return {"selected_options": [_option(element, one) for one in values]}
+        return {"selected_options": [_option(element, value) for value in values]}
     return {f"selected_{kind.removeprefix('multi_').removesuffix('_select')}": values}
 
 

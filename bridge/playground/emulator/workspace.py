@@ -102,7 +102,7 @@ class Workspace:
         for channel in self.channels.values():
             if channel.is_mpim and set(members) == set(channel.members):
                 return channel
-        name = f"mpdm-{'--'.join(sorted(self.people[one].name for one in members))}-1"
+        name = f"mpdm-{'--'.join(sorted(self.people[member].name for member in members))}-1"
         channel = Channel(self.new_id("C"), name, members, is_private=True, is_mpim=True, created=int(self.clock()))
         self.add_channel(channel)
         return channel

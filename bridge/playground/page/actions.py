@@ -145,7 +145,7 @@ async def _say(
 
 def _files(actor: Actor, files: Sequence[AttachedFile]) -> list[Json]:
     attach = actor.slack.people.attach
-    return [shown for one in files for shown in attach(actor.me, {one.name: _bytes(one)}, alt_txt=one.alt_txt)]
+    return [shown for file in files for shown in attach(actor.me, {file.name: _bytes(file)}, alt_txt=file.alt_txt)]
 
 
 def _bytes(file: AttachedFile) -> bytes:
@@ -196,10 +196,12 @@ async def _forward(actor: By, *, channel: str, ts: str, to: str, comment: str = 
 
 @_action("start_group")
 async def _start_group(actor: By, *, users: Sequence[str]) -> Json:
-    others = [one for one in dict.fromkeys(users) if one != actor.me]
+    others = [user for user in dict.fromkeys(users) if user != actor.me]
     if len(others) < _FEWEST_OTHERS:
         raise ActionFailed("Choose at least two people. A message to one person is a direct message.")
-    if any(one not in actor.viewer.workspace.people or actor.viewer.workspace.people[one].deleted for one in others):
+    if any(
+        other not in actor.viewer.workspace.people or actor.viewer.workspace.people[other].deleted for other in others
+    ):
         raise ActionFailed("One of these people has left the workspace. Choose again.")
     return {"channel": actor.slack.people.start_group(actor.me, *others)}
 
@@ -327,7 +329,7 @@ async def _suggest(
     surface = _surface(actor, channel, ts, view_id)
     options = await actor.slack.ui.suggestions(actor.me, surface, action_id, typed, block_id=block_id)
     actor.choices.offered(action_id, options)
-    return {"options": [shown_option(one) for one in options]}
+    return {"options": [shown_option(option) for option in options]}
 
 
 @_action("submit")

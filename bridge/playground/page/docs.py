@@ -51,7 +51,9 @@ async def _build(checkout: Path, site: Path) -> None:
     """Build the site, in under a second, unless it's newer than its pages; a failed build leaves it as it was."""
     start, settings = site / "index.html", checkout / "zensical.toml"
     sources = [settings, *(checkout / "docs").rglob("*.*")]
-    if not settings.is_file() or (start.is_file() and start.stat().st_mtime >= max(_changed(one) for one in sources)):
+    if not settings.is_file() or (
+        start.is_file() and start.stat().st_mtime >= max(_changed(source) for source in sources)
+    ):
         return
     building = await create_subprocess_exec(
         *(sys.executable, "-m", "zensical", "build"), cwd=checkout, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL

@@ -136,7 +136,11 @@ class SlackFaults:
                 self._slack.faults.on(method, fault, times=None)
 
     async def _repeat(self, _: bool) -> None:  # noqa: FBT001
-        sent = {one.payload["event_id"]: one.payload for one in self._slack.deliveries if one.kind == "event"}
+        sent = {
+            delivery.payload["event_id"]: delivery.payload
+            for delivery in self._slack.deliveries
+            if delivery.kind == "event"
+        }
         for event_id, envelope in list(sent.items())[-_AGAIN:]:
             channel = str(envelope["event"].get("channel", ""))
             await self._slack.people.send_event(envelope["event"], channel, event_id=event_id)

@@ -48,7 +48,9 @@ class FirstSteps:
             self._taken |= (
                 {"talk"} if asked.path.endswith("/chat") else {"run"} if asked.path.endswith("/run") else set()
             )
-        found = next((found[1] for one in parts if one.name == "Bridge" and (found := _PROCESS.match(one.detail))), "")
+        found = next(
+            (found[1] for part in parts if part.name == "Bridge" and (found := _PROCESS.match(part.detail))), ""
+        )
         if self._process and found and found != self._process:
             self._taken.add("kill")
         self._process = found or self._process

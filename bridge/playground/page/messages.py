@@ -37,8 +37,10 @@ def shown_message(message: Message, viewer: Viewer, names: Names) -> Json:
         "html": mrkdwn_html(message.text, names),
         # A person's message is shown from its text: Slack's rich text says the same.
         "blocks": shown_blocks(_beside_text(message, is_app=is_app), names),
-        "attachments": [_attachment(one, names, viewer) for one in message.attachments if isinstance(one, dict)],
-        "files": [_file(one, viewer) for one in message.files],
+        "attachments": [
+            _attachment(attachment, names, viewer) for attachment in message.attachments if isinstance(attachment, dict)
+        ],
+        "files": [_file(file, viewer) for file in message.files],
         "reactions": [_reaction(name, users, names) for name, users in message.reactions.items()],
         "edited": message.edited is not None,
         "is_broadcast": message.is_broadcast,
@@ -56,7 +58,7 @@ def _icon(code: str) -> str:
 
 def _beside_text(message: Message, *, is_app: bool) -> list[Json]:
     has_own_words = bool(message.text) and not is_app and not message.to
-    return [one for one in message.blocks if not (has_own_words and one.get("type") == "rich_text")]
+    return [block for block in message.blocks if not (has_own_words and block.get("type") == "rich_text")]
 
 
 def _thread(message: Message, viewer: Viewer) -> Json:
@@ -97,7 +99,7 @@ def _attachment(attachment: Json, names: Names, viewer: Viewer) -> Json:
         "title": mrkdwn_html(title, names) if title else "",
         "fields": [_field(one, names) for one in attachment.get("fields") or [] if isinstance(one, dict)],
         "footer": mrkdwn_html(str(attachment.get("footer") or ""), names),
-        "files": [_file(one, viewer) for one in files] if isinstance(files, list) else [],
+        "files": [_file(file, viewer) for file in files] if isinstance(files, list) else [],
         "color": _COLOURS.get(colour) or (f"#{plain[1]}" if plain else ""),
         "blocks": shown_blocks(blocks, names) if isinstance(blocks, list) else [],
         "html": mrkdwn_html(text or fallback, names),

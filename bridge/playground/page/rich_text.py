@@ -25,7 +25,7 @@ def rich_text_html(block: Json, names: Names) -> str:
 
 def _elements(holder: Json) -> Iterator[Json]:
     elements = holder.get("elements")
-    return (one for one in elements if isinstance(one, dict)) if isinstance(elements, list) else iter(())
+    return (element for element in elements if isinstance(element, dict)) if isinstance(elements, list) else iter(())
 
 
 def part_html(part: Json, names: Names, *, section: str) -> str:
@@ -47,12 +47,12 @@ def _list(part: Json, names: Names) -> str:
     depth = min(_number(part.get("indent")), MOST_INDENT)
     indent = f' class="indent-{depth}"' if depth else ""
     start = f' start="{_number(part.get("offset")) + 1}"' if tag == "ol" and _number(part.get("offset")) else ""
-    items = "".join(f"<li>{_inside(one, names)}</li>" for one in _elements(part))
+    items = "".join(f"<li>{_inside(element, names)}</li>" for element in _elements(part))
     return f"<{tag}{indent}{start}>{items}</{tag}>"
 
 
 def _inside(part: Json, names: Names, *, in_code: bool = False) -> str:
-    return "".join(_styled(one, _element(one, names, in_code=in_code)) for one in _elements(part))
+    return "".join(_styled(element, _element(element, names, in_code=in_code)) for element in _elements(part))
 
 
 def _styled(element: Json, shown: str) -> str:

@@ -90,7 +90,9 @@ class Page:
     def _elsewhere(self) -> Hashable:
         """What the page shows besides the workspace, and automatic changes in the workspace."""
         workspace = self._slack.workspace
-        shown = [one for one in workspace.sessions.values() if one.status or one.lifecycle == "processing"]
+        shown = [
+            session for session in workspace.sessions.values() if session.status or session.lifecycle == "processing"
+        ]
         return (
             tuple(self._supervisor.parts()),
             json.dumps(self._supervisor.features),

@@ -47,7 +47,7 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
     return {
         "version": shared.version,
         "me": shown_person(viewer.me) | {"tz": viewer.me.tz},
-        "people": [shown_person(one) for one in viewer.workspace.people.values() if _is_listed(one)],
+        "people": [shown_person(person) for person in viewer.workspace.people.values() if _is_listed(person)],
         "channels": [_listed(one, viewer, names) for one in channels],
         "channel": _opened(channel, viewer, names),
         **_messages(viewer, names, channel, asked),
@@ -57,8 +57,8 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         "commands": supervisor.features.get("slash_commands", []),
         "shortcuts": supervisor.features.get("shortcuts", []),
         **({"emoji": [[name, glyph(name)] for name in COMMON]} if asked.is_full else {}),
-        "parts": [asdict(one) for one in supervisor.parts()],
-        "faults": [_switch(one) for one in shared.faults],
+        "parts": [asdict(part) for part in supervisor.parts()],
+        "faults": [_switch(fault) for fault in shared.faults],
         "steps": list(shared.steps),
         "default_agent": shared.default_agent,
         "since": viewer.since,
@@ -86,8 +86,10 @@ def shown_person(person: Member) -> Json:
 
 
 def _listed(channel: Channel, viewer: Viewer, names: Names) -> Json:
-    other = next((one for one in channel.members if one != viewer.me.id), viewer.me.id) if channel.is_im else ""
-    people = sorted(viewer.workspace.people[one].real_name for one in channel.members if one != viewer.me.id)
+    other = (
+        next((member for member in channel.members if member != viewer.me.id), viewer.me.id) if channel.is_im else ""
+    )
+    people = sorted(viewer.workspace.people[member].real_name for member in channel.members if member != viewer.me.id)
     shown: Json = {
         "id": channel.id,
         "name": names.people.get(other, other)
@@ -123,7 +125,7 @@ def _thread(viewer: Viewer, names: Names, channel: Channel, ts: str) -> Json | N
 
 
 def _shown(messages: list[Message], viewer: Viewer, names: Names) -> list[Json]:
-    return [shown_message(one, viewer, names) for one in messages]
+    return [shown_message(message, viewer, names) for message in messages]
 
 
 def _of_the_app(viewer: Viewer, names: Names, supervisor: Supervisor, *, is_shown: bool) -> Json:

@@ -25,7 +25,7 @@ class Viewer:
 
     def channels(self) -> list[Channel]:
         """The person's channels in order of creation, then direct messages."""
-        mine = [one for one in self.workspace.channels.values() if self.me.id in one.members]
+        mine = [channel for channel in self.workspace.channels.values() if self.me.id in channel.members]
         return sorted(mine, key=lambda one: one.is_im or one.is_mpim)
 
     def channel(self, channel_id: str) -> Channel:
@@ -67,11 +67,14 @@ class Viewer:
     def names(self) -> Names:
         """Names for mentions, with dates in the person's time zone; private channels without *me* have none."""
         workspace = self.workspace
-        people = {one.id: one.name for one in workspace.people.values()} | {SLACKBOT: "Slackbot", SLACK: "Slack"}
-        channels = {
-            one.id: one.name
-            for one in workspace.channels.values()
-            if one.name and not one.is_mpim and (not one.is_private or self.me.id in one.members)
+        people = {person.id: person.name for person in workspace.people.values()} | {
+            SLACKBOT: "Slackbot",
+            SLACK: "Slack",
         }
-        groups = {one.id: one.handle for one in workspace.groups.values()}
+        channels = {
+            channel.id: channel.name
+            for channel in workspace.channels.values()
+            if channel.name and not channel.is_mpim and (not channel.is_private or self.me.id in channel.members)
+        }
+        groups = {group.id: group.handle for group in workspace.groups.values()}
         return Names(self.me.id, people, channels, groups, ZoneInfo(self.me.tz))

@@ -128,7 +128,7 @@ def _small_talk(talk: Talk, message: str) -> str:
 def _numbers(talk: Talk) -> str:
     if not talk.numbers:
         return "You haven't told me a number yet."
-    total = sum(float(one) for one in talk.numbers)
+    total = sum(float(number) for number in talk.numbers)
     return f"You told me {', '.join(talk.numbers)}; together that is {total:g}."
 
 

@@ -52,7 +52,10 @@ class Channel:
             "context_team_id": self.shared_team_ids[0] if self.shared_team_ids else "",
         }
         if self.is_im:
-            return shown | {"user": next((one for one in self.members if one != viewer), viewer), "is_open": True}
+            return shown | {
+                "user": next((member for member in self.members if member != viewer), viewer),
+                "is_open": True,
+            }
         return shown | {
             "name": self.name,
             "name_normalized": self.name,

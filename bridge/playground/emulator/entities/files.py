@@ -197,4 +197,4 @@ def _beginning(lines: Sequence[str]) -> str:
 
 def _addresses(header: str) -> list[Json]:
     pairs = email.utils.getaddresses([header]) if header else []
-    return [{"name": one[0], "address": one[1], "original": email.utils.formataddr(one)} for one in pairs]
+    return [{"name": pair[0], "address": pair[1], "original": email.utils.formataddr(pair)} for pair in pairs]

@@ -52,12 +52,12 @@ class Message:
 
     @property
     def all_blocks(self) -> list[Json]:
-        return [*self.blocks, *(block for one in self.attachments for block in one.get("blocks", []))]
+        return [*self.blocks, *(block for attachment in self.attachments for block in attachment.get("blocks", []))]
 
     @property
     def all_files(self) -> list[Json]:
         """Its files, and those of forwarded messages in it."""
-        forwarded = [one.get("files") for one in self.attachments if one.get("is_share")]
+        forwarded = [attachment.get("files") for attachment in self.attachments if attachment.get("is_share")]
         return [*self.files, *(file for files in forwarded if files for file in files)]
 
     def as_json(self, *, with_metadata: bool = True) -> Json:

@@ -36,11 +36,11 @@ def visible(call: MethodCall) -> list[Channel]:
     kinds = set(call.text("types", "public_channel").replace(" ", "").split(","))
     if not kinds <= _SCOPE_OF.keys():
         raise Refusal("invalid_types")
-    missing = sorted(_SCOPE_OF[one] for one in kinds if _SCOPE_OF[one] not in call.scopes)
+    missing = sorted(_SCOPE_OF[kind] for kind in kinds if _SCOPE_OF[kind] not in call.scopes)
     if missing:
         raise Refusal("missing_scope", needed=",".join(missing), provided=",".join(sorted(call.scopes)))
     archived = not call.flag("exclude_archived")
-    found = [one for one in call.workspace.channels.values() if _is_visible(call, one, kinds)]
+    found = [channel for channel in call.workspace.channels.values() if _is_visible(call, channel, kinds)]
     return [one for one in found if archived or not one.is_archived]
 
 

@@ -51,7 +51,7 @@ def info(call: MethodCall) -> Json:
     file = call.workspace.files.get(call.text("file"))
     if file is None or not _is_visible(call, file):
         raise Refusal("file_not_found")
-    kinds = {one.id: one.kind for one in call.workspace.channels.values()}
+    kinds = {channel.id: channel.kind for channel in call.workspace.channels.values()}
     paging = {"count": 100, "total": 0, "page": 1, "pages": 0}
     return {"ok": True, "file": file.as_json() | file.shares(kinds), **file.text(), "comments": [], "paging": paging}
 

@@ -47,9 +47,9 @@ def _briefly(channel: Json) -> Json:
 def list_groups(call: MethodCall) -> Json:
     """List the user groups, with their members on request."""
     with_disabled = call.flag("include_disabled")
-    groups = [one for one in call.workspace.groups.values() if with_disabled or not one.deleted_at]
+    groups = [group for group in call.workspace.groups.values() if with_disabled or not group.deleted_at]
     with_users = call.flag("include_users")
-    shown = [one.as_json() | ({"users": one.members} if with_users else {}) for one in groups]
+    shown = [group.as_json() | ({"users": group.members} if with_users else {}) for group in groups]
     return {"ok": True, "usergroups": shown}
 
 
@@ -99,12 +99,12 @@ def _changed(call: MethodCall, group: Group, *, is_new: bool) -> Json:
     given = {name: call.text(name) for name in ("name", "handle", "description") if call.args.get(name) is not None}
     others = [one for one in call.workspace.groups.values() if one.id != group.id]
     name, handle = given.get("name", group.name), given.get("handle", group.handle)
-    if any(one.name.casefold() == name.casefold() for one in others):
+    if any(other.name.casefold() == name.casefold() for other in others):
         raise Refusal("name_already_exists")
     if (is_new or "handle" in given) and handle and not _HANDLE.fullmatch(handle):
         raise Refusal("bad_handle")
-    taken = {one.handle for one in others} | {one.name for one in call.workspace.people.values()}
-    taken |= {one.name for one in call.workspace.channels.values()}
+    taken = {other.handle for other in others} | {person.name for person in call.workspace.people.values()}
+    taken |= {channel.name for channel in call.workspace.channels.values()}
     if handle and handle in taken:
         raise Refusal("handle_already_exists")
     if len(given.get("description", "")) > _DESCRIPTION:
