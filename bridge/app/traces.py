@@ -190,6 +190,7 @@ class Spans:
 
     def __init__(self, provider: TracerProvider, processor: BatchSpanProcessor) -> None:
         self._ids, self._sampler, self._processor = provider.id_generator, provider.sampler, processor
+        self._samples_all = provider.sampler.get_description().startswith("ParentBased{root:AlwaysOnSampler")
 
     def begin(self, name: str, kind: int, parent: TraceContext | None, began: int | None = None) -> Span:
         """Begin a span, now or when it *began*; without a *parent*, it begins a trace."""
@@ -198,7 +199,7 @@ class Spans:
             own, above = TraceContext(parent.trace, id_, parent.is_sampled), parent.span
         else:
             trace = self._ids.generate_trace_id()
-            is_sampled = self._sampler.should_sample(None, trace, name).decision.is_sampled()  # type: ignore[no-untyped-call]
+            is_sampled = self._samples_all or self._sampler.should_sample(None, trace, name).decision.is_sampled()  # type: ignore[no-untyped-call]
             own, above = TraceContext(trace, id_, is_sampled), 0
         return Span(self._processor, name, kind, own, above, began or time.time_ns())
 
