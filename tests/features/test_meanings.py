@@ -8,15 +8,20 @@ changes what people get.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
+from bridge.ends.failures import sentence
 from bridge.errors import BadAlert, BadSchedule
 from bridge.features.alerts.conditions import AlertCondition, read_alert, read_condition
 from bridge.features.schedules.placeholders import NAMES, check_placeholders, filled, needs_statistics
 from bridge.features.schedules.schedule import read_question, read_report, read_run
+from bridge.features.standing.phrases import ROWS
 from support.tables import each
 
 FILE: Final = Path(__file__).with_name("meanings.jsonl")
@@ -72,3 +77,24 @@ def test_a_schedules_words_mean_the_same(line: dict[str, Any]) -> None:
     schedule = line["means"]["schedule"]
 
     assert meaning("report", schedule["words"])["means"]["schedule"] == schedule
+
+
+@each(
+    "line",
+    [line for line in LINES if line.get("suggested") and (line["kind"] in READ or line["refused"] == "condition")],
+)
+def test_a_refusal_shows_what_is_suggested(line: dict[str, Any]) -> None:
+    with pytest.raises((BadAlert, BadSchedule)) as refused:
+        (READ | {"alert": read_alert})[line["kind"]](line["typed"])
+
+    assert all(suggested in sentence(refused.value) for suggested in line["suggested"])
+
+
+@each("line", [line for line in LINES if line["kind"] == "alert" and "refused" in line])
+def test_a_suggested_condition_is_right(line: dict[str, Any]) -> None:
+    assert read_condition(*line["suggested"]).words
+
+
+@each(("example", "pattern"), [(row.example, row.pattern) for row in ROWS])
+def test_a_form_of_schedules_has_the_pattern_of_its_example(example: str, pattern: str) -> None:
+    assert re.search(rf"(?:{pattern})(?= |$)", example)

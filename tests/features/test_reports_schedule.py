@@ -5,10 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
-
-from bridge.ends.failures import sentence
-from bridge.errors import BadSchedule
 from bridge.features.schedules.forms import COMPARED, CRON, HOW_OFTEN
 from bridge.features.schedules.schedule import ReportSpec, StoredTask, read_report, span_of
 from bridge.features.standing.times import Schedule, is_too_late, last_due, next_due
@@ -109,63 +105,6 @@ def test_the_last_of_many_missed_slots_is_found(words: str, first: str, until: s
 
 
 @each(
-    ("typed", "said"),
-    [
-        ("daily 8:30 PST", "Did you mean America/Los_Angeles?"),
-        ("daily 8:30 CEST", "Did you mean Europe/Berlin?"),
-        ("daily 9 EST", "Did you mean America/New_York?"),
-        ("MST daily 9", "time zone “MST”. Did you mean America/Denver or America/Phoenix?"),
-        ("daily 9 gmt", "Did you mean Europe/London or UTC?"),
-        ("first workday of the month 9", "such as 15th or last day."),
-        ("every third day at 9", "“every third day”"),
-        ("sunday nights at 1", "which night “sunday nights at 1” means."),
-        ("every 15 minutes", 'such as cron "0 * * * *".'),
-        ("daily 24:00", "such as 09:00."),
-        *((f'cron "0 9 * * {days}"', "Did you mean every day at 09:00?") for days in ("MON-SUN", "mon–sun", "1—7")),  # noqa: RUF001
-        ("0 9–17 * * MON–FRI", "Did you mean cron 0 9-17 * * MON-FRI?"),  # noqa: RUF001
-        ("cron 0 9 * * FRI-MON", "such as 0 9 * * 1-5."),
-    ],
-)
-def test_the_nearest_right_schedule_is_shown(typed: str, said: str) -> None:
-    with pytest.raises(BadSchedule) as refused:
-        read_report(typed)
-
-    assert said in sentence(refused.value)
-
-
-@each(
-    ("typed", "nearby"),
-    [
-        *((typed, "Monday") for typed in ("biweekly monday 9", "next monday at 9", "every monday at 9 until december")),
-        *((typed, "weekday") for typed in ("weekdays except friday 9", "every weekday but friday at 9")),
-        *(
-            (typed, "every day")
-            for typed in ("daily at 9 except sundays", "daily 9 GMT+1", "twice daily at 9", "daily 9 IST")
-        ),
-        *(
-            (f"{word} monday at 9", "Monday")
-            for word in ("not", "never", "once", "this", "every even", "bi-weekly", "minus")
-        ),
-        *(
-            (f"every monday at 9 {words}", "Monday")
-            for words in ("for 3 weeks", "or 10", "in january", "starting next week")
-        ),
-        ("quarterly on the 1st at 9", "1st"),
-        *((typed, "Monday") for typed in ("monday week at 9", "a week from monday at 9", "in a week on monday at 9")),
-        ("in a month on the 1st at 9", "1st"),
-        *((typed, "Friday") for typed in ("last friday at 5pm", "at 17:00 the last friday")),
-    ],
-)
-def test_what_is_not_understood_gets_no_nearby_schedule(typed: str, nearby: str) -> None:
-    with pytest.raises(BadSchedule) as refused:
-        read_report(typed)
-
-    said = sentence(refused.value)
-    assert nearby not in said.rpartition("”")[2]
-    assert "such as" in said or "Examples: " in said
-
-
-@each(
     ("earlier", "crons", "shown"),
     [
         ("weekly mon 09:00", ("0 9 * * 1",), "every Monday at 09:00"),
@@ -177,16 +116,6 @@ def test_a_report_of_an_earlier_release_is_described(earlier: str, crons: tuple[
     spec = ReportSpec(schedule=Schedule(earlier, crons), zone="UTC")
 
     assert StoredTask("r1", spec, utc("2026-11-21T09:00")).called == f"{shown} (UTC)"
-
-
-def test_options_come_in_any_order_and_with_the_dashes_of_phones() -> None:
-    first = read_report("daily 9 am europe/berlin #sales --compare 7d --only tags,runs")
-    second = read_report("daily 09:00 —only=runs,tags #sales –compare 7D Europe/Berlin")  # noqa: RUF001 - phones
-
-    assert first == second
-    assert (first.zone, first.channel, first.compare, first.only) == (BERLIN, "#sales", "7d", ("runs", "tags"))
-    assert first.schedule.words == "every day at 09:00"
-    assert span_of("2w") == timedelta(days=14)
 
 
 def test_every_choice_in_the_form_is_valid() -> None:

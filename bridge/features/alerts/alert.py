@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar, Final, NamedTuple
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from pydantic import field_validator
 
@@ -20,6 +20,7 @@ from bridge.features.alerts.conditions import AlertCondition, read_condition
 from bridge.features.alerts.readings import Readings
 from bridge.features.episodes.episode import Episode, EpisodeStep, step
 from bridge.features.standing.store import Spec
+from bridge.features.standing.zones import clock_called
 from bridge.features.statistics.past import Past
 from bridge.features.statistics.snapshots import Snapshot
 from bridge.names.folding import name_key
@@ -60,20 +61,12 @@ class AlertSpec(Spec, frozen=True):
     @property
     def clock(self) -> ZoneInfo:
         """The owner's time zone; UTC if this machine doesn't know it."""
-        return zone_called(self.zone)
+        return clock_called(self.zone, otherwise="UTC")
 
     @property
     def identity(self) -> tuple[object, ...]:
         """What it watches, what it runs, and where."""
         return name_key(self.condition), self.target, self.run, self.team, self.channel, self.project
-
-
-def zone_called(name: str) -> ZoneInfo:
-    """Return a time zone; UTC if this machine doesn't know it."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from bridge.engine.results import Done, HomeChanged, Modal, Outcome, Result, Try
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
-from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview, zone_called
+from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, look
 from bridge.features.alerts.kind import ALERTS
@@ -28,6 +28,7 @@ from bridge.features.run_records import TriggeredRun
 from bridge.features.standing.handling import changeable, listed, problem_with, same, save as save_as, sets_up
 from bridge.features.standing.layout import already_set_up, gone
 from bridge.features.standing.pauses import found, may_happen, pause_refused, require_start
+from bridge.features.standing.zones import clock_called
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Submission
 from bridge.names.matching import pick
@@ -121,8 +122,9 @@ async def _preview(
         target = chosen.id
         if ID.fullmatch(condition.name):  # from a form, or typed: its name says more
             condition = replace(condition, name=chosen.name)
+    zone = clock_called(await deps.directory.time_zone(turn.user), otherwise="UTC").key
     spec = AlertSpec(
-        condition=condition.words, zone=zone_called(await deps.directory.time_zone(turn.user)).key, target=target,
+        condition=condition.words, zone=zone, target=target,
         run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",
         team=turn.team, channel=channel, owner=turn.user, project=turn.project.key,
     )  # fmt: skip

@@ -32,7 +32,8 @@ from bridge.features.schedules.schedule import (
     read_report,
     read_when,
 )
-from bridge.features.standing.phrases import describe, find_zone
+from bridge.features.standing.phrases import describe
+from bridge.features.standing.zones import find_zone
 from bridge.features.statistics.numbers import PARTS
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit

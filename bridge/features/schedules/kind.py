@@ -33,8 +33,8 @@ from bridge.features.schedules.schedule import (
 from bridge.features.schedules.store import TaskStore, due_task
 from bridge.features.standing import kind, store as standing
 from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
-from bridge.features.standing.phrases import find_zone
 from bridge.features.standing.times import read_cron
+from bridge.features.standing.zones import find_zone
 from bridge.ids import ThreadKey
 from bridge.inbound import Starter
 from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target

@@ -22,8 +22,9 @@ from bridge.ends.typed import where_json_breaks
 from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.standing.due import TimedSpec
-from bridge.features.standing.phrases import describe, find_zone, normalized, read_schedule
-from bridge.features.standing.times import Schedule, clock_called, read_cron
+from bridge.features.standing.phrases import describe, normalized, read_schedule
+from bridge.features.standing.times import Schedule, read_cron
+from bridge.features.standing.zones import clock_called, find_zone
 from bridge.features.statistics.numbers import PARTS
 from bridge.names.amounts import read_duration
 from bridge.names.folding import fold, without_end

@@ -19,7 +19,8 @@ from bridge.engine.feature import Feature, Slot
 from bridge.errors import RecordNotUnderstood
 from bridge.features.deps import Deps
 from bridge.features.standing.store import SetUp, SetUpStore, Spec
-from bridge.features.standing.times import Schedule, clock_called, is_too_late, last_due, next_due
+from bridge.features.standing.times import Schedule, is_too_late, last_due, next_due
+from bridge.features.standing.zones import clock_called
 from bridge.inbound import Inbound
 from bridge.queue.scripting import epoch_ms, from_epoch_ms, pipelined
 from bridge.queue.writes import Write, only_if

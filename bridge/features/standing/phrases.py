@@ -1,99 +1,69 @@
-"""Schedules and time zones as people say them: ``every monday at 9``, ``new york``. Pure functions.
+"""Schedules as people say them: ``every monday at 9``. Pure functions.
 
-`read_schedule` turns words into cron expressions, and `describe` turns cron expressions into words. People are always
-shown the words from `describe`, which mean the same when typed. Cron expressions that have no words are shown as such.
+`read_schedule` turns words into cron expressions by the table `ROWS`, and `describe` turns cron expressions into words.
+People are always shown the words from `describe`, which mean the same when typed. Cron expressions that have no words
+are shown as such.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
-from zoneinfo import available_timezones
 
 from bridge.errors import BadSchedule
+from bridge.features.standing.zones import find_zone, zone_at
 from bridge.names.amounts import NAMED_TIMES, NOON, NUMBER_WORDS, read_time
-from bridge.names.folding import fold, name_key, without_end
-from bridge.names.nearness import nearest
+from bridge.names.folding import fold, without_end
 from bridge.slack.blockkit import kit
 
 Crons = tuple[str, ...]
 
 _DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")  # as cron numbers them
-_SHORTER: Final = {
+_DAY_OF: Final = {
+    **{word: number for number, day in enumerate(_DAYS) for word in (day.lower(), f"{day.lower()}s", day.lower()[:3])},
     "tues": 2, "weds": 3, "thur": 4, "thurs": 4,
     "mo": 1, "tu": 2, "th": 4, "fr": 5, "sa": 6, "su": 0, "di": 2, "mi": 3,
 }  # fmt: skip
-_DAY_OF: Final = {
-    **{word: number for number, day in enumerate(_DAYS) for word in (day.lower(), f"{day.lower()}s", day.lower()[:3])},
-    **_SHORTER,
-}
 _IN_A_RANGE: Final = _DAY_OF | {"we": 3, "do": 4, "so": 0}
 """Abbreviations that are words of their own elsewhere."""
-
-_DAY_SETS: Final = {
-    **dict.fromkeys(("weekday", "weekdays", "workday", "workdays", "m-f"), range(1, 6)),
-    **dict.fromkeys(("weekend", "weekends"), (6, 0)),
-}
 _WORKING_DAYS: Final = (1, 2, 3, 4, 5)
 _LAST: Final = 31  # means a month's last day, or a month's last Monday
 _COUNTED: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": _LAST}
 _MOST_COUNTED: Final = 4
 _TOO_LONG_FOR_SOME: Final = (29, 30)  # days of the month; in shorter months, the last day replaces them
-
-_DAILY: Final = frozenset({"daily", "day", "days", "everyday"})
-_WEEKLY: Final = frozenset({"weekly", "week", "weeks"})
-_MONTHLY: Final = frozenset({"monthly", "month", "months"})
-_UNITS: Final = _DAILY | _WEEKLY | _MONTHLY
-_EACH: Final = frozenset({"every", "each"})
-_JOINS: Final = frozenset({"and", "&", ","})
-_UNTIL: Final = frozenset({"through", "thru", "until", "till"})
-_TO: Final = frozenset({"to", "-"}) | _UNTIL
-_FILLERS: Final = frozenset({
-    "at", "@", "on", "the", "of", "in", "a", "an", "from", "time", "o'clock", "oclock", "uhr", "sharp", "my", "local",
-    "with", "input",
-})  # fmt: skip
-_PARTS_OF_DAY: Final = {
-    "morning": "am", "mornings": "am", "afternoon": "pm", "afternoons": "pm", "evening": "pm", "evenings": "pm",
-    "night": "night", "nights": "night", "nightly": "night",
-}  # fmt: skip
+_PARTS_OF_DAY: Final = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "night"}
 _NIGHT: Final = 6  # its hours before midnight begin at 6 pm; which day the others belong to is unclear
-_OFTENER: Final = frozenset({"hour", "hours", "hourly", "minute", "minutes", "min", "mins"})
-_BUSINESS: Final = frozenset({"work", "working", "business"})
-_HOURS: Final = {word: hour for hour, word in enumerate(NUMBER_WORDS[1:], 1)}
-_PAST: Final = {"half": 30, "quarter": 15}
-_HALVES: Final = re.compile(r"[ap]\.?m", re.IGNORECASE)
+_PAST: Final = {"half past": 30, "quarter past": 15, "quarter to": -15}
+_MINUTES: Final = {"fifteen": 15, "thirty": 30}
 
-_NUMBER: Final = re.compile(r"\d{1,2}", re.ASCII)
-_ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE | re.ASCII)
-_BEGINS_AS_TIME: Final = re.compile(r"\d", re.ASCII)
+# Patterns of folded words, with a blank between them.
+_ANY: Final = "[^ ,]{1,40}"
+_EACH: Final = "(?:every|each)"
+_DAY: Final = rf"(?:{'|'.join(_DAY_OF)})\b"
+_ANY_DAY: Final = rf"(?:{'|'.join(_IN_A_RANGE)})\b"
+_WORKING: Final = r"(?:(?:weekday|workday|work day|working day|business day)s?|m-+f)\b"
+_UNIT: Final = r"(?:(?P<daily>daily|everyday|days?)|(?P<weekly>weekly|weeks?)|(?P<monthly>monthly|months?))\b"
+_ANY_UNIT: Final = re.sub("P<[a-z]+>", ":", _UNIT)
+_UNTIL: Final = r"(?:through|thru|until|till)\b"
+_TO: Final = rf"(?: ?-+ ?| to | {_UNTIL} )"
+_JOIN: Final = "(?: ?[,&/+] ?(?:and )?| and )"
+_COUNT: Final = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{'|'.join(_COUNTED)})\b"
+_NUMBER: Final = r"\d{1,2}(?=[ ,]|$)(?! [ap]\.?m\b)"
+_MORE_DAYS: Final = rf"(?:{_JOIN}(?:{_COUNT}(?: day\b)?|{_NUMBER})){{0,30}}"
+_HOUR: Final = rf"(?:{'|'.join(NUMBER_WORDS[1:])})\b"
+_TIME: Final = rf"(?P<time>(?:{'|'.join(NAMED_TIMES)})\b|\d[^ ,]*(?: [ap]\.?m\b)?)"
+_FILLER: Final = "and|at|on|the|of|in|an?|from|time|o'clock|oclock|uhr|sharp|my|local|with|input|every|each"
+
+_BEFORE_A_PHRASE: Final = re.compile(r"(?:[ ,&/+@]|-+ (?=\d))*(?=[^ ,])")
+_WORD: Final = re.compile("[^ ,]+")
+_LIKE_A_ZONE: Final = re.compile(r"\w/|[+-]\d")
+_MONTH_DAY: Final = re.compile(rf"(\d{{1,2}}|{'|'.join(_COUNTED)})(?:st|nd|rd|th)?")
 
 _ONE_TIME: Final = re.compile(r"0?(\d|[1-5]\d) 0?(\d|1\d|2[0-3]) (\S+) \* (\S+)", re.ASCII)
 _COUNTED_DAY: Final = re.compile(r"([0-6])(?:#([1-4])|L)", re.ASCII)
-_RANGE: Final = re.compile(r"([0-6])-([0-7])", re.ASCII)
-_DAY_LIST: Final = re.compile(r"(?:[0-6]|[0-6]-[0-7]|7)(?:,(?:[0-6]|[0-6]-[0-7]|7))*", re.ASCII)
-_MONTH_DAYS: Final = re.compile(r"(?:[1-9]|[12]\d|30|L)(?:,(?:[1-9]|[12]\d|30|L))*", re.ASCII)
-
-_REGIONS: Final = frozenset({
-    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
-})  # fmt: skip
-_NO_ZONES: Final = frozenset({"localtime", "Factory"})  # names that aren't places
-_SHORT_ZONES: Final[dict[str, Sequence[str]]] = {
-    **dict.fromkeys(("pt", "pst", "pdt"), ("America/Los_Angeles",)),
-    **dict.fromkeys(("et", "est", "edt"), ("America/New_York",)),
-    **dict.fromkeys(("ct", "cst", "cdt"), ("America/Chicago",)),
-    **dict.fromkeys(("mt", "mst", "mdt"), ("America/Denver", "America/Phoenix")),
-    **dict.fromkeys(("cest", "mez", "mesz"), ("Europe/Berlin",)),
-    **dict.fromkeys(("gmt", "gmt0", "greenwich"), ("Europe/London", "UTC")), "bst": ("Europe/London",),
-}  # fmt: skip
-"""What is suggested for abbreviations: as names of time zones, some have no summer time, which few people mean."""
-
-_MOST_WORDS_OF_A_ZONE: Final = 4
-_LIKE_A_ZONE: Final = re.compile(r"\w/|[+-]\d")
-_LONGEST_ZONE: Final = 60
-_LONGEST_WORD: Final = 4  # letters; a typo makes another word of them
-_MOST_NEAR: Final = 2
+_DAY_OR_DAYS: Final = re.compile(r"([0-7])(?:-([0-7]))?", re.ASCII)
+_CRON_DAYS: Final = re.compile(r"(?:[1-9]|[12]\d|30|L)(?:,(?:[1-9]|[12]\d|30|L))*", re.ASCII)
 
 
 class _Days(NamedTuple):
@@ -103,20 +73,17 @@ class _Days(NamedTuple):
     of_week: tuple[int, ...] = ()
     counted: int = 0
 
-    def crons(self) -> Crons:
-        """Return the last three fields of cron expressions for these days."""
+    def crons(self, hour: int, minute: int) -> Crons:
+        """Return cron expressions for a time on these days."""
+        listed = ",".join("L" if day == _LAST else str(day) for day in self.of_month) or "*"
         if self.counted:
-            day = self.of_week[0]
-            return (f"* * {day}L" if self.counted == _LAST else f"* * {day}#{self.counted}",)
-        if self.of_month:
-            listed = ",".join("L" if day == _LAST else str(day) for day in self.of_month)
-            takes_last = set(self.of_month) & set(_TOO_LONG_FOR_SOME) and _LAST not in self.of_month
-            return (f"{listed} * *", "L 2 *") if takes_last else (f"{listed} * *",)
-        if not self.of_week or len(self.of_week) == len(_DAYS):
-            return ("* * *",)
-        if self.of_week == _WORKING_DAYS:
-            return ("* * 1-5",)
-        return (f"* * {','.join(map(str, self.of_week))}",)
+            week = f"{self.of_week[0]}L" if self.counted == _LAST else f"{self.of_week[0]}#{self.counted}"
+        elif len(self.of_week) == len(_DAYS):
+            week = "*"
+        else:
+            week = "1-5" if self.of_week == _WORKING_DAYS else ",".join(map(str, self.of_week)) or "*"
+        takes_last = set(self.of_month) & set(_TOO_LONG_FOR_SOME) and _LAST not in self.of_month
+        return (f"{minute} {hour} {listed} * {week}", *([f"{minute} {hour} L 2 *"] if takes_last else []))
 
     def words(self) -> str:
         """Return the days in words: ``every Monday and Thursday``."""
@@ -136,23 +103,25 @@ class _Days(NamedTuple):
 
 def describe(crons: Crons) -> str:
     """Return cron expressions in words: ``every Monday at 09:00``; the expression itself if it has none."""
-    found = _ONE_TIME.fullmatch(crons[0]) if crons else None
-    days = _days_of(found[3], found[4]) if found else None
-    if found is None or days is None:
-        return f"cron {' '.join(crons[:1])}"
-    minute, hour = int(found[1]), int(found[2])
-    same = _at(hour, minute, days)
-    if same[1:] != crons[1:]:  # the 30th, only in months that have one
-        return f"cron {crons[0]}"
-    return f"{days.words()} at {hour:02}:{minute:02}"
+    words, same = _in_words(crons[0] if crons else "")
+    is_same = words and same[1:] == crons[1:]  # not the 30th, only in months that have one
+    return words if is_same else f"cron {' '.join(crons[:1])}"
 
 
 def normalized(cron: str) -> Crons:
     """Return the normal form of an expression that has words; leave others unchanged."""
+    _words, same = _in_words(cron)
+    return same if len(same) == 1 else (cron,)
+
+
+def _in_words(cron: str) -> tuple[str, Crons]:
+    """Return the words for an expression, and what these mean; ``""`` and the expression if it has none."""
     found = _ONE_TIME.fullmatch(cron)
     days = _days_of(found[3], found[4]) if found else None
-    written = _at(int(found[2]), int(found[1]), days) if found and days else ()
-    return written if len(written) == 1 else (cron,)
+    if found is None or days is None:
+        return "", (cron,)
+    hour, minute = int(found[2]), int(found[1])
+    return f"{days.words()} at {hour:02}:{minute:02}", days.crons(hour, minute)
 
 
 def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
@@ -160,178 +129,112 @@ def read_schedule(words: Sequence[str]) -> tuple[Crons, str]:
 
     Raises `BadSchedule`.
     """
-    parser = _Parser(_with_times(_joined_halves([part for word in words for part in _parts_of(_bare(word))])))
-    at = 0
-    while at < len(parser.words):
-        at += parser.read_phrase(at)
-    return parser.result()
+    reader = _Reader(" ".join(filter(None, (without_end(word, ".:!") for word in words))))
+    reader.read()
+    return reader.result()
 
 
-def find_zone(name: str) -> str:
-    """Return the time zone with this name or city, ignoring case. Raises `BadSchedule`."""
-    known = _key(name)
-    if known in _SHORT_ZONES:
-        raise BadSchedule("zone", name, _SHORT_ZONES[known])
-    found = _zones().get(known, ())
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise BadSchedule("zone", name, found)
-    places = [zone for zone in _zones() if zone[:1] == known[:1] and not re.search(r"[\d+]", known)]
-    near = nearest(known[:_LONGEST_ZONE], places, most=4, least=0.81) if len(known) > _LONGEST_WORD else []
-    raise BadSchedule("zone", name, list(dict.fromkeys(zone for one in near for zone in _zones()[one]))[:_MOST_NEAR])
+class _Reader:
+    """Reads the phrases of a schedule from left to right, by `ROWS`."""
 
-
-class _Parser:
-    """Parses the words of a schedule, one phrase after the other."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words = words
-        self.folded = [name_key(word) for word in words]
+    def __init__(self, typed: str) -> None:
+        self.typed, self.folded = typed, fold(typed)
+        self.is_monthly = re.search(r"\bmonth(?:s|ly)?\b", self.folded.text) is not None
         self.of_week: list[int] = []
         self.of_month: list[int] = []
         self.counted = 0
-        self.named: set[str] = set()  # units: "daily", "weekly", "monthly"
-        self.time: tuple[int, int] | None = None
-        self.more_times: list[str] = []
-        self.halves: set[str] = set()  # of the day: am or pm
+        self.units: set[str] = set()  # daily, weekly and monthly
+        self.times: dict[tuple[int, int], str] = {}
+        self.halves: set[str] = set()  # of the day: am, pm or night
         self.zone = ""
-        self.unknown: list[list[str]] = []
-        self.previous = ""  # the previous phrase's kind, such as weekday, monthday or unknown
-        self.is_joined = False  # to the previous phrase, by "and" or a comma
-        self.to = ""  # what makes a range with the previous phrase, such as "to" or a hyphen
+        self.unknown: list[list[tuple[int, int]]] = [[]]  # where words are, those in a row together
 
-    def read_phrase(self, at: int) -> int:
-        """Parse the phrase that starts at word *at*, and return its number of words."""
-        word = self.folded[at]
-        if word in _JOINS:
-            self.is_joined = True
-            return 1
-        if word in _TO:
-            self.to = word
-            return 1
-        if word in _FILLERS | _EACH:
-            return 1
-        kind, count = self._read(word, at)
-        ends = (self.previous, kind)
-        is_until = self.to in _UNTIL and ends not in {("weekday", "weekday"), ("time", "time")}
-        if is_until or (self.to and ends == ("monthday", "monthday")):  # only weekdays have ranges
-            raise BadSchedule("often", " ".join(self.words[max(0, at - 2) : at + count]))
-        self.previous, self.is_joined, self.to = kind, False, ""
-        return count
+    def read(self) -> None:
+        """Read all phrases. Raises `BadSchedule` for what only a cron expression can say."""
+        text, at = self.folded.text, 0
+        while before := _BEFORE_A_PHRASE.match(text, at):
+            at = before.end()
+            matches = ((row, found) for row, pattern in _PATTERNS if (found := pattern.match(text, at)))
+            if match := next(matches, None):
+                row, found = match
+                at = found.end()
+                if isinstance(row.read, str):
+                    raise BadSchedule(row.read, self.folded.between(*found.span()))
+                if row.read:
+                    row.read(self, found)
+                    self.unknown.append([])
+            elif zone := zone_at(text, at):
+                self._read_zone(at, at + len(zone))
+                at += len(zone)
+                self.unknown.append([])
+            elif word := _WORD.match(text, at):
+                at = word.end()
+                self.unknown[-1].append(word.span())
 
-    def _read(self, word: str, at: int) -> tuple[str, int]:
-        """Parse a phrase that isn't a filler: return its kind, and its number of words."""
-        first, hyphen, last = word.partition("-")
-        self._refuse(word, at)
-        if word in _PARTS_OF_DAY:
-            self.halves.add(_PARTS_OF_DAY[word])
-            if set(self.folded[at - 1 : at]) & _EACH or word == "nightly":
-                self.named.add("daily")
-            return "unit", 1
-        if word in _UNITS:
-            is_numbered = self.folded[at - 1 : at] == ["on"] or self.folded[at + 2 : at + 3] == ["of"]  # on day 20
-            if not (word == "day" and (self.previous == "monthday" or is_numbered)):  # the last day
-                self.named.add("daily" if word in _DAILY else "weekly" if word in _WEEKLY else "monthly")
-            return "unit", 1
-        is_working = word in _BUSINESS and bool(set(self.folded[at + 1 : at + 2]) & {"day", "days"})
-        if word in _DAY_SETS or is_working:
-            self.of_week += _DAY_SETS["workday" if is_working else word]
-            return "days", 1 + is_working
-        if word in _DAY_OF or (hyphen and first in _IN_A_RANGE and last in _IN_A_RANGE):
-            self._weekday(_IN_A_RANGE[first], at)
-            if hyphen:
-                self.of_week += _through(_IN_A_RANGE[first], _IN_A_RANGE[last])
-            return "weekday", 1
-        ordinal = _ORDINAL.fullmatch(word)
-        if word in _COUNTED or ordinal or (_NUMBER.fullmatch(word) and self._is_day(at)):
-            day = int(ordinal[1]) if ordinal else _COUNTED.get(word) or int(word)
-            if not 1 <= day <= _LAST:
-                raise BadSchedule("monthday", word)
-            is_each = bool(set(self.folded[at - 1 : at]) & _EACH) and not set(self.folded) & _MONTHLY
-            if is_each and set(self.folded[at + 1 : at + 2]) & _UNITS:  # every third day
-                raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))
-            self.of_month.append(day)
-            return "monthday", 1
-        if word in NAMED_TIMES or _BEGINS_AS_TIME.match(word):
-            time = read_time(word)
-            if time is None:
-                raise BadSchedule("time", self.words[at])
-            if self.time not in {None, time}:
-                self.more_times.append(self.words[at])
-            self.time = self.time or time
-            self.halves |= {half for half in ("am", "pm") if word.replace(".", "").endswith(half)}
-            return "time", 1
-        return self._zone(at)
+    def _read_zone(self, begin: int, end: int) -> None:
+        zone = find_zone(self.folded.between(begin, end))
+        if self.zone not in {"", zone}:
+            raise BadSchedule("zone", f"{self.zone} {self.folded.text[begin:end]}", (self.zone, zone))
+        self.zone = zone
 
-    def _refuse(self, word: str, at: int) -> None:
-        """Raise `BadSchedule` for what only a cron expression can say."""
-        if word == "other" and set(self.folded[:at]) & _EACH:
-            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every other Monday
-        before = self.folded[max(0, at - 2) : at]
-        is_in_a = word in _UNITS and before == ["in", "a"]  # in a month, on the 1st
-        if is_in_a or (word == "week" and not set(before) & (_EACH | {"of"})):  # Monday week, a week from Monday
-            raise BadSchedule("often", " ".join(self.words[max(0, at - 1) : at + 2]))
-        if before[-1:] == ["last"] and word in _DAY_OF and not set(self.folded) & (_EACH | _MONTHLY):  # which is past
-            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 1]))
-        for place in (at, at + 1):
-            if self.folded[place : place + 1] and self.folded[place] in _OFTENER:
-                raise BadSchedule("hourly", " ".join(self.words[max(0, place - 2) : place + 1]))
+    def read_unit(self, found: re.Match[str]) -> None:
+        self.units.add(found.lastgroup or "")
 
-    def _weekday(self, day: int, at: int) -> None:
-        if self.to and self.previous == "weekday":
-            self.of_week += _through(self.of_week[-1], day)
-        elif self.previous == "monthday" and not self.is_joined:
-            self.counted = self.of_month.pop()  # the first Monday
-            is_each = self.folded[at - 2] in _EACH and not set(self.folded) & _MONTHLY
-            is_each_second = is_each and self.counted not in {1, _LAST}  # which may mean every two weeks
-            if is_each_second or _MOST_COUNTED < self.counted < _LAST:
-                raise BadSchedule("often", " ".join(self.words[at - 1 : at + 1]))
-        self.of_week.append(day)
+    def read_part_of_day(self, found: re.Match[str]) -> None:
+        self.halves.add(_PARTS_OF_DAY[found["part"] or "night"])
+        if found["each"] or found["nightly"]:
+            self.units.add("daily")
 
-    def _is_day(self, at: int) -> bool:
-        """Whether a number is a day of the month and not a time: ``monthly 1 9``, ``1 and 15 of the month``."""
-        before, following = (self.folded[at - 1] if at else ""), self.folded[at + 1 : at + 2]
-        if before in _EACH and set(following) & (_UNITS | _DAY_OF.keys() | _DAY_SETS.keys()):
-            raise BadSchedule("often", " ".join(self.words[at - 1 : at + 2]))  # every 2 weeks
-        if before == "at" or self.counted:
-            return False
-        is_listed = self.previous == "monthday" and self.is_joined
-        return following == ["of"] or is_listed or ("monthly" in self.named and not self.of_month)
+    def read_weekdays(self, found: re.Match[str]) -> None:
+        if found["day"]:
+            first, last = _IN_A_RANGE[found["day"]], _IN_A_RANGE[found["last"] or found["day"]]
+            self.of_week += [(first + place) % 7 for place in range((last - first) % 7 + 1)]
+        else:
+            self.of_week += (6, 0) if found["weekend"] else _WORKING_DAYS
 
-    def _zone(self, at: int) -> tuple[str, int]:
-        for count in range(min(_MOST_WORDS_OF_A_ZONE, len(self.words) - at), 0, -1):
-            name = " ".join(self.folded[at : at + count])
-            if _key(name) in _zones().keys() | _SHORT_ZONES.keys():
-                found = find_zone(" ".join(self.words[at : at + count]))
-                if self.zone not in {"", found}:
-                    raise BadSchedule("zone", f"{self.zone} {name}", (self.zone, found))
-                self.zone = found
-                return "zone", count
-        if self.previous != "unknown":
-            self.unknown.append([])
-        self.unknown[-1].append(self.words[at])
-        return "unknown", 1
+    def read_counted_day(self, found: re.Match[str]) -> None:
+        self.counted, is_each = _month_day(found["count"]), bool(found["each"]) and not self.is_monthly
+        is_each_second = is_each and self.counted not in {1, _LAST}  # which may mean every two weeks
+        is_past = found["count"] == "last" and not (is_each or self.is_monthly)
+        if is_each_second or is_past or _MOST_COUNTED < self.counted < _LAST:
+            raise BadSchedule("often", self.folded.between(*found.span("counted")))
+        self.of_week.append(_DAY_OF[found["day"]])
+
+    def read_month_days(self, found: re.Match[str]) -> None:
+        self.of_month += [_month_day(day[0]) for day in _MONTH_DAY.finditer(found["days"])]
+
+    def read_time(self, found: re.Match[str]) -> None:
+        typed = found["time"].replace(" ", "")
+        time = (NUMBER_WORDS.index(typed), 0) if typed in NUMBER_WORDS else read_time(typed)
+        past, minutes = found.groupdict().get("past"), found.groupdict().get("minutes")
+        if time is None or (past and time[1]):
+            raise BadSchedule("time", self.folded.between(*found.span("time")))
+        if past or minutes:
+            total = time[0] * 60 + (_PAST[past] if past else _MINUTES[minutes or ""])
+            time = total // 60 % 24, total % 60
+        elif half := re.search(r"([ap])\.?m$", typed):
+            self.halves.add(f"{half[1]}m")
+        self.times.setdefault(time, self.folded.between(*found.span("time")))
 
     def result(self) -> tuple[Crons, str]:
         """Combine the phrases. Raises `BadSchedule` for missing, unknown and contradictory parts."""
-        strange, phrase = " ".join(self.unknown[0]) if self.unknown else "", " ".join(self.words)
-        if not (self.named or self.of_week or self.of_month):
-            is_day = strange and set(self.folded[: self.words.index(self.unknown[0][0])]) & _EACH  # every Blursday
+        unknown: list[tuple[int, int]] = next(filter(None, self.unknown), [])
+        strange, phrase = " ".join(self.folded.between(*span) for span in unknown), self.typed
+        if not (self.units or self.of_week or self.of_month):
+            is_day = unknown and re.search(rf"\b{_EACH}\b", self.folded.text[: unknown[0][0]])  # every Blursday
             raise BadSchedule("weekday" if is_day else "often", strange or phrase)
-        if "weekly" in self.named and not self.of_week:
+        if "weekly" in self.units and not self.of_week:
             raise BadSchedule("weekday", strange)
-        if "monthly" in self.named and not (self.of_month or self.counted):
+        if "monthly" in self.units and not (self.of_month or self.counted):
             raise BadSchedule("monthday", strange)
-        if sum(map(bool, ("daily" in self.named, self.of_week, self.of_month))) > 1:
+        is_clear = sum(map(bool, ("daily" in self.units, self.of_week, self.of_month))) <= 1
+        if not is_clear or (self.counted and (len(self.of_week) > 1 or "weekly" in self.units)):
             raise BadSchedule("often", phrase)
-        if self.counted and len(self.of_week) > 1:
-            raise BadSchedule("often", phrase)
-        if self.time is None:
+        if not self.times:
             raise BadSchedule("time", strange) if strange else BadSchedule("no_time", phrase)
-        if self.more_times and not strange:
-            raise BadSchedule("times", self.more_times[0])
-        hour, minute = self.time
+        if len(self.times) > 1 and not strange:
+            raise BadSchedule("times", list(self.times.values())[1])
+        hour, minute = next(iter(self.times))
         if "night" in self.halves and hour % NOON < _NIGHT:  # after midnight
             if self.of_week or self.of_month or hour >= NOON + 1:
                 raise BadSchedule("night", phrase)
@@ -341,64 +244,62 @@ class _Parser:
             raise BadSchedule("time", phrase)
         hour += NOON if halves == {"pm"} and hour < NOON else 0
         days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)
-        crons = _at(hour, minute, days)
         if strange:
             try:
                 find_zone(strange)
             except BadSchedule as exc:
                 part = "zone" if _LIKE_A_ZONE.search(strange) else "strange"
                 raise exc if exc.choices else BadSchedule(part, strange) from exc
-        return crons, self.zone
+        return days.crons(hour, minute), self.zone
 
 
-def _bare(word: str) -> str:
-    """Return *word* without the punctuation after it, and without the ``@`` of ``@9:00``."""
-    folded = fold(without_end(word, ".:!"))
-    return folded.between(1 if re.match(r"@\d", folded.text) else 0, len(folded.text))
+class _Row(NamedTuple):
+    """A way to say a phrase: an *example*, its *pattern*, and what reads it; or the part for which it's refused."""
+
+    example: str
+    pattern: str
+    read: Callable[[_Reader, re.Match[str]], None] | str | None = None
 
 
-def _parts_of(word: str) -> list[str]:
-    """Return the days that are joined in a word, such as ``mon/wed/fri``; the word itself if it's something else."""
-    parts = re.split(r"[/+&]", name_key(word))
-    return parts if len(parts) > 1 and all(part in _IN_A_RANGE for part in parts) else [word]
+ROWS: Final = (
+    _Row("every 15 minutes", rf"(?:{_ANY} ){{0,2}}(?:hours?|hourly|minutes?|mins?)\b", "hourly"),
+    _Row("every other monday", rf"{_EACH} other(?: {_ANY})?", "often"),
+    _Row("every 2 weeks", rf"{_EACH} \d{{1,2}} (?:{_ANY_UNIT}|{_WORKING}|weekends?\b|{_DAY})", "often"),
+    _Row("every third day", rf"{_EACH} {_COUNT} (?:weeks?|months?|days?(?! of (?:the |{_EACH} )?month))\b", "often"),
+    _Row("monday week", rf"(?!{_EACH} |of )(?:{_ANY} )?week\b(?: {_ANY})?", "often"),
+    _Row("in a month", rf"(?<=in )an? {_ANY_UNIT}(?: {_ANY})?", "often"),
+    _Row("1st to 15th", rf"(?:{_COUNT}|\d{{1,2}}){_TO}(?:{_COUNT}|\d{{1,2}}(?= of\b))", "often"),
+    _Row("every first monday", rf"(?:(?P<each>{_EACH}) )?(?P<counted>(?P<count>{_COUNT}) (?P<day>{_DAY}))",
+         _Reader.read_counted_day),
+    _Row("monthly 1, 15", rf"(?:monthly|{_EACH} month)(?: on)?(?: the)?(?: day)? (?P<days>{_NUMBER}{_MORE_DAYS})",
+         _Reader.read_month_days),
+    _Row("1st, 15th and last day", rf"(?P<days>{_COUNT}(?: day\b)?{_MORE_DAYS})", _Reader.read_month_days),
+    _Row("on day 24", rf"(?:on (?:the )?day |day (?=\d+ of\b))(?P<days>{_NUMBER})", _Reader.read_month_days),
+    _Row("25 of the month", rf"(?P<days>{_NUMBER}{_MORE_DAYS})(?= of\b)", _Reader.read_month_days),
+    _Row("mon-fri", rf"{_WORKING}|(?P<weekend>weekends?\b)|(?P<day>{_ANY_DAY}){_TO}(?P<last>{_ANY_DAY})",
+         _Reader.read_weekdays),
+    _Row("mondays", rf"(?P<day>{_DAY})(?P<last>)", _Reader.read_weekdays),
+    _Row("every week", rf"(?:{_EACH} |of (?:the )?)?{_UNIT}", _Reader.read_unit),
+    _Row("every morning", rf"(?:(?P<each>{_EACH}) )?(?P<part>{'|'.join(_PARTS_OF_DAY)})s?\b|(?P<nightly>nightly)",
+         _Reader.read_part_of_day),
+    _Row("9 until friday", rf"(?:{_ANY} )?{_UNTIL}(?: {_ANY})?", "often"),
+    _Row("half past 8", rf"(?P<past>{'|'.join(_PAST)}) (?:{_TIME})", _Reader.read_time),
+    _Row("quarter to nine", rf"(?P<past>{'|'.join(_PAST)}) (?P<time>{_HOUR})", _Reader.read_time),
+    _Row("at nine thirty", rf"at (?P<time>{_HOUR})(?: (?P<minutes>{'|'.join(_MINUTES)})\b)?", _Reader.read_time),
+    _Row("9:30 am", _TIME, _Reader.read_time),
+    _Row("at", rf"(?:{_FILLER})(?![\w'-])"),
+)  # fmt: skip
+"""The forms, in the order in which they're looked for."""
+
+_PATTERNS: Final = [(row, re.compile(rf"(?:{row.pattern})(?=[ ,/+&]|$)")) for row in ROWS]
 
 
-def _with_times(words: Sequence[str]) -> list[str]:
-    """Write times in words as times: ``half past 8``, ``quarter to nine``, ``at nine thirty``."""
-    found, at, folded = list[str](), 0, [name_key(word) for word in words]
-    while at < len(words):
-        hours = [str(_HOURS.get(one, one)) for one in folded[at : at + 3]]
-        match folded[at : at + 3]:
-            case [("half" | "quarter") as part, ("past" | "to") as way, _] if part == "quarter" or way == "past":
-                time = read_time(hours[2])
-                if time is not None and time[1] == 0:
-                    minutes = time[0] * 60 + (_PAST[part] if way == "past" else -_PAST[part])
-                    found.append(f"{minutes // 60 % 24}:{minutes % 60:02}")
-                    at += 3
-                    continue
-            case ["at", hour, *_] if hour in _HOURS:
-                minute = {"thirty": "30", "fifteen": "15"}.get(folded[at + 2] if len(folded) > at + 2 else "", "")
-                found.append(f"{hours[1]}:{minute or '00'}")
-                at += 3 if minute else 2
-                continue
-        found.append(words[at])
-        at += 1
-    return found
-
-
-def _joined_halves(words: Sequence[str]) -> list[str]:
-    """Join ``9`` and ``am`` into one word."""
-    joined: list[str] = []
-    for word in words:
-        if joined and _HALVES.fullmatch(name_key(word)) and name_key(joined[-1])[-1:].isdigit():
-            joined[-1] += word
-        elif word:
-            joined.append(word)
-    return joined
-
-
-def _at(hour: int, minute: int, days: _Days) -> Crons:
-    return tuple(f"{minute} {hour} {fields}" for fields in days.crons())
+def _month_day(typed: str) -> int:
+    """Return the number of a ``15th``, ``first`` or ``last`` day of a month. Raises `BadSchedule`."""
+    day = _COUNTED.get(typed) or int(typed.rstrip("stndrh"))
+    if not 1 <= day <= _LAST:
+        raise BadSchedule("monthday", typed)
+    return day
 
 
 def _days_of(of_month: str, of_week: str) -> _Days | None:
@@ -406,49 +307,14 @@ def _days_of(of_month: str, of_week: str) -> _Days | None:
     if of_month == "*" == of_week:
         return _Days()
     if of_week == "*":
-        is_known = _MONTH_DAYS.fullmatch(of_month)
-        days = (_LAST if day == "L" else int(day) for day in of_month.split(",")) if is_known else ()
-        return _Days(of_month=tuple(sorted(set(days)))) if is_known else None
+        if not _CRON_DAYS.fullmatch(of_month):
+            return None
+        return _Days(of_month=tuple(sorted({_LAST if day == "L" else int(day) for day in of_month.split(",")})))
     if of_month != "*":
         return None
     if counted := _COUNTED_DAY.fullmatch(of_week):
         return _Days(of_week=(int(counted[1]),), counted=int(counted[2] or _LAST))
     named = re.sub(r"[A-Za-z]{3}", lambda found: str(_DAY_OF.get(found[0].casefold(), found[0])), of_week)
-    if not _DAY_LIST.fullmatch(named):
-        return None
-    found: list[int] = []
-    for part in named.split(","):
-        spread = _RANGE.fullmatch(part)
-        found += range(int(spread[1]), int(spread[2]) + 1) if spread else [int(part)]
-    return _Days(of_week=tuple(sorted({day % 7 for day in found}))) if found else None
-
-
-def _through(first: int, last: int) -> list[int]:
-    """Return the days from *first* to *last*, across the end of the week if necessary."""
-    return [(first + place) % 7 for place in range((last - first) % 7 + 1)]
-
-
-def _key(name: str) -> str:
-    return re.sub(r"[\s_-]+", "_", name_key(name))
-
-
-@cache
-def _zones() -> dict[str, Sequence[str]]:
-    """Return every time zone by its name and by its city; read from the system's tables at the first call.
-
-    A city's zones in `_REGIONS` are one zone and its older names, so one of them is chosen.
-    """
-    names = sorted(available_timezones() - _NO_ZONES)
-    cities: dict[str, list[str]] = {}
-    for name in names:
-        region, _, city = name.rpartition("/")
-        if region and not region.startswith("Etc"):  # in Etc, GMT+5 is five hours behind UTC
-            cities.setdefault(_key(city), []).append(name)
-    return {city: _same(zones) for city, zones in cities.items()} | {_key(name): (name,) for name in names}
-
-
-def _same(zones: Collection[str]) -> Sequence[str]:
-    """Return the zone to use for a city; all if none is in `_REGIONS` (``Canada/Eastern``, ``US/Eastern``)."""
-    real: Iterable[str] = [zone for zone in zones if zone.partition("/")[0] in _REGIONS]
-    best = max(real, key=lambda zone: (zone.count("/"), zone), default="")
-    return (best,) if best else tuple(zones)
+    parts = [_DAY_OR_DAYS.fullmatch(part) for part in named.split(",")]
+    days = {day % 7 for part in parts if part for day in range(int(part[1]), int(part[2] or part[1]) + 1)}
+    return _Days(of_week=tuple(sorted(days))) if days and all(parts) else None

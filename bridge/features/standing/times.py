@@ -13,11 +13,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
 
-from bridge.errors import BadSchedule, RecordNotUnderstood
+from bridge.errors import BadSchedule
 from bridge.features.standing.phrases import describe, normalized
 from bridge.names.folding import fold
 
@@ -32,14 +32,6 @@ class Schedule:
 
     words: str
     crons: tuple[str, ...]
-
-
-def clock_called(zone: str) -> ZoneInfo:
-    """Return a time zone. Raises `RecordNotUnderstood` if this machine doesn't know it."""
-    try:
-        return ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        raise RecordNotUnderstood("time zone") from exc
 
 
 def next_due(schedule: Schedule, zone: ZoneInfo, after: datetime) -> datetime:
