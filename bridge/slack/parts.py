@@ -246,7 +246,7 @@ def pieces(text: str, limit: int = TEXT) -> list[str]:
     while len(text) - at > limit:
         breaks = ((mark, text.rfind(mark, at + limit // 2, at + limit)) for mark in _BREAKS)
         end = next((place + len(mark) for mark, place in breaks if place >= 0), None)
-        end = end or at + len(kit.TORN_ENTITY.sub("", text[at : at + limit]))
+        end = end or at + (len(kit.TORN_ENTITY.sub("", text[at : at + limit])) or limit)  # markup may be longer
         cut.append(text[at:end])
         at = end
     return [piece for piece in [*cut, text[at:]] if piece.strip()]

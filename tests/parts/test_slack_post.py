@@ -8,7 +8,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from bridge.errors import SlackAmbiguous, SlackRefused, SlackUnreachable
 from bridge.playground.emulator.emulator import EmulatedSlack
@@ -264,6 +264,7 @@ async def test_a_response_url_is_used_no_more_than_five_times(slack: EmulatedSla
 
 
 @given(st.text(alphabet="ab &;<>\n", max_size=300), st.integers(min_value=8, max_value=50))
+@example("<" + 20 * "a", 8)  # markup that no piece holds
 def test_pieces_are_the_whole_text_within_the_limit(text: str, limit: int) -> None:
     found = parts.pieces(text, limit)
 
