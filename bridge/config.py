@@ -162,8 +162,8 @@ def changes(before: Config, after: Config) -> tuple[str, ...]:
     return (*lines, *(f"{name}: changed" for name in TABLES if getattr(before, name) != getattr(after, name)))
 
 
-def _name(given: str) -> str:
-    name = given.strip()
+def _name(value: str) -> str:
+    name = value.strip()
     if not name_key(name) or len(name) > _LONGEST_NAME or re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", name):
         raise ValueError(f'isn\'t usable: use up to {_LONGEST_NAME} characters on one line, such as "Data"')
     return name
@@ -263,8 +263,8 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         raise ConfigurationError([f"{what} can't be read ({why}): {cure}"]) from None
     try:
         tables = _Tables.model_validate(tomllib.loads(text))
-        projects, found = _resolved(tables.projects, default, file, environ)
-        found += _conflicts(tables, projects)
+        projects, problems = _resolved(tables.projects, default, file, environ)
+        problems += _conflicts(tables, projects)
         projects = tuple(_with_tables(project, tables) for project in projects)
     except (tomllib.TOMLDecodeError, RecursionError) as exc:
         why = str(exc).replace(" (at ", ", at ").removesuffix(")") if isinstance(exc, tomllib.TOMLDecodeError) else ""
@@ -272,10 +272,11 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         line = f"{file} isn't valid TOML ({why or 'too many levels'}): {cure}"
         raise ConfigurationError([" ".join(line.split())]) from None
     except ValidationError as exc:
-        found = [_problem(error) for error in exc.errors(include_url=False)]
+        problems = [_problem(error) for error in exc.errors(include_url=False)]
         tables, projects = _Tables(), (default,)
-    if found:
-        raise ConfigurationError(list(dict.fromkeys(f"{file} {path_of(problem.place)} {problem}" for problem in found)))
+    if problems:
+        lines = dict.fromkeys(f"{file} {path_of(problem.place)} {problem}" for problem in problems)
+        raise ConfigurationError(list(lines))
     return Config(
         projects,
         file,
@@ -316,24 +317,24 @@ def _resolved(
     tables: _ProjectTables, default: ProjectSettings, file: Path, environ: Mapping[str, str]
 ) -> tuple[tuple[ProjectSettings, ...], list[_Problem]]:
     """Return the projects with their keys, and what's wrong with them."""
-    found: list[_Problem] = []
+    problems: list[_Problem] = []
 
     def key_of(place: Place, table: ProjectTable | KeyTable) -> SecretStr:
         try:
             return SecretStr(_key(place, table, file, environ))
         except _Problem as problem:
-            found.append(problem)
+            problems.append(problem)
             return SecretStr("")
 
     def keys_of(id_: str, tables: Sequence[KeyTable]) -> tuple[ProjectKey, ...]:
         place = ("projects", id_, "keys")
         names = [table.api_key_env or _UNSAFE.sub("_", Path(table.api_key_file or "").name) for table in tables]
         if len(set(names)) < len(names):
-            found.append(_Problem(place, "has the same key twice: put its people into one entry"))
+            problems.append(_Problem(place, "has the same key twice: put its people into one entry"))
         ids = [id_ for table in tables for id_ in table.who]
         if twice := next((id_ for at, id_ in enumerate(ids) if id_ in ids[:at]), ""):
             problem = f"has {twice} in two entries, of which only the first counts: remove it from one"
-            found.append(_Problem(place, problem))
+            problems.append(_Problem(place, problem))
         named = enumerate(zip(names, tables, strict=True))
         return tuple(ProjectKey(name, key_of((*place, at), table), table.who) for at, (name, table) in named)
 
@@ -352,7 +353,7 @@ def _resolved(
         if not _ID.fullmatch(id_) or id_ in _OF_SLACK:
             cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
             cure = f"use another ID, since @{id_} notifies people in Slack" if id_ in _OF_SLACK else cure
-            found.append(_Problem(place, f"isn't a usable ID: {cure}"))
+            problems.append(_Problem(place, f"isn't a usable ID: {cure}"))
         listed.append(
             ProjectSettings(
                 id_,
@@ -372,13 +373,13 @@ def _resolved(
             owner = names.setdefault(name_key(word), project.id)
             if owner != project.id:
                 problem = f"has the ID or name of projects.{owner}: give each project its own"
-                found.append(_Problem(at, problem))
+                problems.append(_Problem(at, problem))
         for channel in sorted(project.channels):
             owner = channels.setdefault(channel, project.id)
             if owner != project.id:
                 problem = f"has {channel}, as projects.{owner} has: list each channel in one project only"
-                found.append(_Problem(("projects", project.id, "channels"), problem))
-    return tuple(listed), found
+                problems.append(_Problem(("projects", project.id, "channels"), problem))
+    return tuple(listed), problems
 
 
 def _key(place: Place, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
@@ -426,18 +427,19 @@ def _with_tables(project: ProjectSettings, tables: _Tables) -> ProjectSettings:
 
 def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Problem]:
     """Return what's wrong between tables: projects that don't exist, and channels that two tables give a project."""
-    found = []
+    problems = []
     for kind, listed in (("channels", tables.channels), ("agents", tables.agents)):
         for id_, table in listed.items():
             if table.project is not None and not called(table.project, projects):
                 known = ", ".join(sorted(project.id for project in projects))
-                found.append(_Problem((kind, id_, "project"), f"isn't a project: use one of {known}"))
+                problems.append(_Problem((kind, id_, "project"), f"isn't a project: use one of {known}"))
     owners = {channel: project.id for project in projects for channel in project.channels}
     for id_, table in tables.channels.items():
         owner = owners.get(id_)
         if table.project is not None and owner is not None:
-            found.append(_Problem(("channels", id_, "project"), f"is also set by projects.{owner}: remove one of them"))
-    return found
+            problem = f"is also set by projects.{owner}: remove one of them"
+            problems.append(_Problem(("channels", id_, "project"), problem))
+    return problems
 
 
 def _problem(error: Mapping[str, Any]) -> _Problem:

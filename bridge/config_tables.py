@@ -41,11 +41,11 @@ class TomlTable(BaseModel):
     )
 
 
-def channel_id(given: str) -> str:
+def channel_id(value: str) -> str:
     """Accept the ID of a channel. Raises ValueError."""
-    if not _CHANNEL.fullmatch(given):
+    if not _CHANNEL.fullmatch(value):
         raise ValueError('has an invalid entry: use channel IDs such as "C0123456789"')
-    return given
+    return value
 
 
 _KINDS_OF_IDS: Final = {
@@ -58,32 +58,32 @@ def _entry(letters: str, words: tuple[str, ...], example: str) -> AfterValidator
     known = f" or {', '.join(words)}" if words else ""
     kinds = ", ".join(f"{letter}… for {kind}" for letter, kind in _KINDS_OF_IDS.items() if letter in letters)
 
-    def check(given: str) -> str:
-        if given not in words and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", given, re.ASCII):
+    def check(value: str) -> str:
+        if value not in words and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", value, re.ASCII):
             raise ValueError(f"has an invalid entry: use IDs such as {example}{known} ({kinds})")
-        return given
+        return value
 
     return AfterValidator(check)
 
 
-def _as_name(given: object) -> object:
+def _as_name(value: object) -> object:
     """Read the number of an ID as text, so that it may be written without quotation marks."""
-    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _usable_name(given: str) -> str:
-    if not name_key(given):
+def _usable_name(value: str) -> str:
+    if not name_key(value):
         raise ValueError("has an empty entry: remove it, or write a name, an ID or a pattern such as Refund *")
-    return given
+    return value
 
 
-def _listed(given: tuple[str, ...], without: str = "setting") -> tuple[str, ...]:
+def _listed(entries: tuple[str, ...], without: str = "setting") -> tuple[str, ...]:
     """Accept a list that isn't empty, which would look like a restriction; *without* may be removed instead."""
-    if not given:
+    if not entries:
         raise ValueError(f"is empty: list at least one, or remove the {without}")
-    if len(given) > _MOST_ENTRIES:
+    if len(entries) > _MOST_ENTRIES:
         raise ValueError(f"is too long: list at most {_MOST_ENTRIES}, such as a user group instead of its people")
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(entries))
 
 
 _NotEmpty = AfterValidator(_listed)
@@ -215,8 +215,8 @@ class ChannelTable(TomlTable):
         return self
 
 
-def _face(given: str) -> str:
-    code = shortcode_of(given)
+def _face(value: str) -> str:
+    code = shortcode_of(value)
     if not code:
         raise ValueError('isn\'t one emoji: use one such as ":headphones:"')
     return code
@@ -274,7 +274,7 @@ class LimitTable(TomlTable):
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
         letters = {"person": "UWS", "group": "S", "channel": "CGD"}.get(self.per)
-        if letters and any(not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", one, re.ASCII) for one in self.only or ()):
+        if letters and any(not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", id_, re.ASCII) for id_ in self.only or ()):
             raise ValueError(f'has an invalid entry in only: use IDs such as "{letters[0]}0123456789"')
         if self.per == "group" and not self.only:
             raise ValueError('needs user groups: add only = ["S0123456789"]')

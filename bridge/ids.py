@@ -114,8 +114,8 @@ class LinkedMessage(NamedTuple):
     def parse(cls, link: str) -> LinkedMessage | None:
         """Read a permalink, in angle brackets or not; None for anything else."""
         link = link.strip().strip("<>")
-        found, thread = _PERMALINK.fullmatch(link), _OF_THREAD.search(link)
-        return cls(found[1], f"{found[2]}.{found[3]}", thread[1] if thread else "") if found else None
+        match, thread = _PERMALINK.fullmatch(link), _OF_THREAD.search(link)
+        return cls(match[1], f"{match[2]}.{match[3]}", thread[1] if thread else "") if match else None
 
 
 def thread_lane(thread: ThreadKey) -> Lane:

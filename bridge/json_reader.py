@@ -38,7 +38,7 @@ def is_too_deep(value: Any, text: str | bytes) -> bool:
         return False
     level = [value]
     for _ in range(DEEPEST):
-        inside = (one.values() if isinstance(one, dict) else one for one in level)
+        inside = (part.values() if isinstance(part, dict) else part for part in level)
         level = [inner for inner_values in inside for inner in inner_values if isinstance(inner, dict | list)]
         if not level:
             return False

@@ -93,9 +93,9 @@ def configure(log_format: Format, level: str, stream: TextIO | None = None) -> N
         logging.getLogger(name).setLevel(max(least, root.level))
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     """Return the JSON escapes of characters that JSON allows and a terminal may obey."""
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in found[0])
+    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in match[0])
 
 
 class _Lines(logging.Formatter):

@@ -205,11 +205,11 @@ class Metrics:
 
     def ended(self, kind: str, id_: str, how: str, project: str, seconds: float) -> None:
         """Measure a turn of an agent, or a run of a workflow (*kind*). Beyond `MOST_COUNTED`, the ID is ``other``."""
-        one = (kind, id_, project)
-        if one not in self._counted and len(self._counted) >= MOST_COUNTED:
+        counted = (kind, id_, project)
+        if counted not in self._counted and len(self._counted) >= MOST_COUNTED:
             id_, project = "other", "other"
         else:
-            self._counted.add(one)
+            self._counted.add(counted)
         if kind == "agent":
             self.agents.labels(id_, how or "answered", project or "default").observe(seconds)
         else:

@@ -44,7 +44,8 @@ def unusable_proxy_settings() -> list[str]:
     """Return a line for each setting that can't be used. No value is shown, as it may hold a password."""
     lines, proxies = [], getproxies()
     for name in ("http", "https", "all", "no"):
-        variable = next((one for one in (f"{name}_proxy", f"{name.upper()}_PROXY") if one in os.environ), "")
+        spellings = (f"{name}_proxy", f"{name.upper()}_PROXY")
+        variable = next((spelling for spelling in spellings if spelling in os.environ), "")
         value = proxies.get(name, "") if variable else ""
         try:
             if name == "no":
@@ -93,10 +94,10 @@ def _matches(entry: str, host: str, port: int | None) -> bool:
         if network := _network(entry):
             address = ip_address(host.partition("%")[0])
             return (getattr(address, "ipv4_mapped", None) or address) in network
-    found = _HOST.fullmatch(_suffix(entry))
-    if found is None or (found["port"] and int(found["port"]) != port):
+    match = _HOST.fullmatch(_suffix(entry))
+    if match is None or (match["port"] and int(match["port"]) != port):
         return False
-    name = found["host"].strip("[]").rstrip(".")
+    name = match["host"].strip("[]").rstrip(".")
     return f".{host.rstrip('.')}".endswith(f".{name}")
 
 

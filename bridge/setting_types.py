@@ -48,72 +48,72 @@ def _setting_type(check: Callable[Concatenate[str, P], object]) -> Callable[P, B
     return make
 
 
-def unquoted(given: str) -> str:
+def unquoted(value: str) -> str:
     """Return a text that has no quotation marks around it, as Docker's --env-file leaves them. Raises ValueError."""
-    if re.fullmatch(r"""(["']).+\1""", given, re.DOTALL):
+    if re.fullmatch(r"""(["']).+\1""", value, re.DOTALL):
         raise ValueError("has quotation marks around its value: remove them (docker run --env-file keeps them)")
-    return given
+    return value
 
 
 @_setting_type
-def text(given: str) -> str:
+def text(value: str) -> str:
     """Accept any text."""
-    return given
+    return value
 
 
-def _printable(given: str, what: str) -> str:
-    if not re.fullmatch(r"[!-~]+", given):
+def _printable(value: str, what: str) -> str:
+    if not re.fullmatch(r"[!-~]+", value):
         raise ValueError(f"contains spaces or special characters: {what}")
-    return given
+    return value
 
 
-def secret_word(given: str, what: str) -> str:
+def secret_word(value: str, what: str) -> str:
     """Return a secret, if it's one word of printable characters and no Slack token. Raises ValueError."""
-    if found := _SLACK_TOKENS.match(unquoted(given)):
-        raise ValueError(f"starts with {found[0]}…, so it's a Slack token: use {what} instead")
-    return _printable(given, f"copy {what} again")
+    if match := _SLACK_TOKENS.match(unquoted(value)):
+        raise ValueError(f"starts with {match[0]}…, so it's a Slack token: use {what} instead")
+    return _printable(value, f"copy {what} again")
 
 
 secret = _setting_type(secret_word)
 
 
 @_setting_type
-def token(given: str, prefix: str, what: str) -> str:
+def token(value: str, prefix: str, what: str) -> str:
     """Accept a Slack token that starts with *prefix*."""
-    if given.startswith(prefix):
-        return _printable(given, f"copy {what} again")
-    found = _SLACK_TOKENS.match(given)
-    if found and found[0] == f"xoxe.{prefix}":  # https://docs.slack.dev/authentication/using-token-rotation
-        raise ValueError(f"starts with {found[0]}…, so it expires: use an app without token rotation")
-    problem = f"starts with {found[0]}…" if found else f"doesn't start with {prefix}"
+    if value.startswith(prefix):
+        return _printable(value, f"copy {what} again")
+    match = _SLACK_TOKENS.match(value)
+    if match and match[0] == f"xoxe.{prefix}":  # https://docs.slack.dev/authentication/using-token-rotation
+        raise ValueError(f"starts with {match[0]}…, so it expires: use an app without token rotation")
+    problem = f"starts with {match[0]}…" if match else f"doesn't start with {prefix}"
     raise ValueError(f"{problem}: use {what} ({prefix}…)")
 
 
 @_setting_type
-def web_url(given: str, example: str, *, end: str = "") -> str:
+def web_url(value: str, example: str, *, end: str = "") -> str:
     """Accept an http or https address without query or password; *end* replaces slashes at its end."""
-    return web_address(given, example) + end
+    return web_address(value, example) + end
 
 
-def project_address(given: str) -> str:
+def project_address(value: str) -> str:
     """Return the project service's address, without the path of its operations and slashes at the end.
 
     Raises ValueError.
     """
-    return web_address(given, "https://project.example.com").removesuffix("/api/sdk").rstrip("/")
+    return web_address(value, "https://project.example.com").removesuffix("/api/sdk").rstrip("/")
 
 
 project_url = _setting_type(project_address)
 
 
-def web_address(given: str, example: str) -> str:
+def web_address(value: str, example: str) -> str:
     """Return an http or https address without spaces around it and slashes at its end. Raises ValueError."""
-    given = given.strip()
-    parts = _split(given, example)
+    value = value.strip()
+    parts = _split(value, example)
     host = parts.hostname or ""
     if parts.scheme not in {"http", "https"} or not host:
         raise ValueError(f"isn't a web address: use one such as {example}")
-    if "?" in given or "#" in given or "@" in parts.netloc:
+    if "?" in value or "#" in value or "@" in parts.netloc:
         raise ValueError(f"has a query, a fragment or a password: use the plain address, such as {example}")
     try:
         host.encode("idna")  # otherwise the resolver does it, and fails with a UnicodeError
@@ -121,32 +121,32 @@ def web_address(given: str, example: str) -> str:
         raise ValueError(f"has an invalid host name: use an address such as {example}") from None
     if not re.fullmatch(r"[\w.:-]+", host) or parts.port == 0:
         raise ValueError(f"has an invalid host name or port: use an address such as {example}")
-    if not re.fullmatch(r"[!-~]*", given.lower().replace(host, "")):
+    if not re.fullmatch(r"[!-~]*", value.lower().replace(host, "")):
         raise ValueError(f"contains spaces or special characters: use an address such as {example}")
-    return given.rstrip("/")
+    return value.rstrip("/")
 
 
 @_setting_type
-def otlp_endpoint(given: str) -> str:
+def otlp_endpoint(value: str) -> str:
     """Accept the address of an OpenTelemetry collector, if what sends traces there is installed."""
     if not any(distributions(name="opentelemetry-exporter-otlp-proto-http")):
         raise ValueError("needs an extra: pip install 'slack-project-bridge[otel]', or remove it")
-    return web_address(given, "http://localhost:4318")
+    return web_address(value, "http://localhost:4318")
 
 
 @_setting_type
-def link_template(given: str, needed: str, *others: str) -> str:
+def link_template(value: str, needed: str, *others: str) -> str:
     """Accept a web address with the placeholder *needed*, and perhaps *others*, after the host."""
     example = f"https://project.example.com/…/{{{needed}}}"
-    names, host = re.findall(r"\{([^{}]*)\}", given), given.partition("://")[2].partition("/")[0]
-    place = _split(re.sub(r"\{[^{}]*\}", "", given), example)
+    names, host = re.findall(r"\{([^{}]*)\}", value), value.partition("://")[2].partition("/")[0]
+    place = _split(re.sub(r"\{[^{}]*\}", "", value), example)
     if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or "{" in host:
         raise ValueError(f"isn't a web address: use one such as {example}")
     unknown = [name for name in names if name not in {needed, *others}]
-    if unknown or needed not in names or re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", given)):
+    if unknown or needed not in names or re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", value)):
         more = f"besides {{{others[0]}}} " if others else ""
         raise ValueError(f"needs {{{needed}}} and {more}no other placeholder: use one such as {example}")
-    return _printable(given, f"use an address such as {example}")
+    return _printable(value, f"use an address such as {example}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +164,12 @@ class RedisServers:
 
 def redis_servers(url: str) -> RedisServers | None:
     """Parse ``redis+sentinel://…`` or ``redis+cluster://…``; None for other addresses. Raises ValueError."""
-    found = _SERVERS.fullmatch(url)
-    if found is None:
+    match = _SERVERS.fullmatch(url)
+    if match is None:
         return None
-    kind = found["kind"]
-    login, at, places = found["place"].rpartition("@")
-    path, servers = _PATHS[kind].fullmatch(found["path"]), []
+    kind = match["kind"]
+    login, at, places = match["place"].rpartition("@")
+    path, servers = _PATHS[kind].fullmatch(match["path"]), []
     for server in map(_SERVER.fullmatch, places.split(",")):
         port = int((server and server["port"]) or _PORTS[kind])
         if path is None or server is None or not 0 < port <= _LAST_PORT:
@@ -179,7 +179,7 @@ def redis_servers(url: str) -> RedisServers | None:
             raise ValueError(f"isn't a valid {kind} address: use one such as {like}")
         servers.append((server["host"].strip("[]"), port))
     names = path.groupdict() if path else {}
-    plain = f"redis{found['tls']}://{login}{at}host/{names.get('db') or 0}{found['query']}"
+    plain = f"redis{match['tls']}://{login}{at}host/{names.get('db') or 0}{match['query']}"
     return RedisServers(kind, tuple(servers), plain, unquote(names.get("master", "")))
 
 
@@ -188,17 +188,17 @@ EMBEDDED = "embedded"
 
 
 @_setting_type
-def redis_address(given: str) -> str:
+def redis_address(value: str) -> str:
     """Accept the address of a Redis server, of Sentinels or of a cluster, or `EMBEDDED`."""
-    if given == EMBEDDED:
-        return given
-    _printable(given, "percent-encode them in a password, such as %20 for a space")
-    if redis_servers(given) is None:
-        parts = _split(given, "redis://localhost:6379/0")
+    if value == EMBEDDED:
+        return value
+    _printable(value, "percent-encode them in a password, such as %20 for a space")
+    if redis_servers(value) is None:
+        parts = _split(value, "redis://localhost:6379/0")
         is_server = parts.scheme in {"redis", "rediss"} and parts.hostname and re.fullmatch(r"(/\d*)?", parts.path)
         if not is_server and not (parts.scheme == "unix" and parts.path.startswith("/")):
             raise ValueError("isn't a Redis address: use one such as redis://localhost:6379/0")
-    return given
+    return value
 
 
 def _split(url: str, example: str) -> SplitResult:
@@ -211,9 +211,9 @@ def _split(url: str, example: str) -> SplitResult:
 
 
 @_setting_type
-def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
+def duration(value: str, unit: str, *, upto: timedelta, may_be_zero: bool = False) -> timedelta:
     """Parse a duration: a number of *unit*, or a duration such as ``90s``, ``15m`` or ``7d``."""
-    length = read_duration(f"{given}{unit}" if re.fullmatch(r"[\d.]+", given) else given)
+    length = read_duration(f"{value}{unit}" if re.fullmatch(r"[\d.]+", value) else value)
     most = f"{upto.days}d" if upto.days else f"{upto.seconds // 3600}h"
     if length is None:
         examples = "90s, 15m, 24h or 7d" if upto >= timedelta(days=7) else f"90s or 15m (at most {most})"
@@ -224,38 +224,38 @@ def duration(given: str, unit: str, *, upto: timedelta, may_be_zero: bool = Fals
 
 
 @_setting_type
-def whole(given: str, least: int, most: int, example: int) -> int:
+def whole(value: str, least: int, most: int, example: int) -> int:
     """Parse a whole number."""
-    if not re.fullmatch(r"\d{1,9}", given, re.ASCII) or not least <= int(given) <= most:
+    if not re.fullmatch(r"\d{1,9}", value, re.ASCII) or not least <= int(value) <= most:
         raise ValueError(f"isn't a whole number from {least} to {most}: use one such as {example}")
-    return int(given)
+    return int(value)
 
 
 @_setting_type
-def one_of(given: str, *words: str) -> str:
+def one_of(value: str, *words: str) -> str:
     """Return the one of *words* that was given, ignoring case."""
     for word in words:
-        if word.lower() == given.lower():
+        if word.lower() == value.lower():
             return word
     *others, last = words
     raise ValueError(f"has an unknown value: use {', '.join(others)} or {last}")
 
 
 @_setting_type
-def matching(given: str, pattern: re.Pattern[str], words: str) -> str:
+def matching(value: str, pattern: re.Pattern[str], words: str) -> str:
     """Accept text that matches *pattern*, which *words* describe."""
-    if not pattern.fullmatch(given):
+    if not pattern.fullmatch(value):
         raise ValueError(f"has unsupported characters or is too long: use {words}")
-    return given
+    return value
 
 
 @_setting_type
-def ids(given: str, letters: str, what: str) -> frozenset[str]:
+def ids(value: str, letters: str, what: str) -> frozenset[str]:
     """Parse Slack IDs, separated by commas, that start with one of *letters*.
 
     At least one: an empty list would look like a restriction and allow everyone.
     """
-    entries = [entry.strip() for entry in given.split(",")]
+    entries = [entry.strip() for entry in value.split(",")]
     for number, entry in enumerate(entries, start=1):
         if entry and not re.fullmatch(rf"[{letters}][A-Z0-9]{{2,}}", entry, re.ASCII):
             raise ValueError(f"has an invalid entry (number {number}): use {what}")
@@ -265,9 +265,9 @@ def ids(given: str, letters: str, what: str) -> frozenset[str]:
 
 
 @_setting_type
-def folder(given: str) -> Path:
+def folder(value: str) -> Path:
     """Parse a path; ``~`` is the home folder."""
-    if "\0" not in given:
+    if "\0" not in value:
         with suppress(RuntimeError, ValueError, OSError):
-            return Path(given).expanduser().absolute()
+            return Path(value).expanduser().absolute()
     raise ValueError("isn't a usable path: use an absolute one such as /var/lib/bridge")

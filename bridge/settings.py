@@ -233,8 +233,8 @@ class Settings(BaseSettings):
 
     def bot_token_now(self) -> str:
         """Return the bot token, read again if it's in a file; if that can't be read, return the last one."""
-        found = well_formed({"SLACK_BOT_TOKEN_FILE": self._bot_token_file}) if self._bot_token_file else {}
-        token: SecretStr = found.get("SLACK_BOT_TOKEN", self.slack_bot_token)
+        values = well_formed({"SLACK_BOT_TOKEN_FILE": self._bot_token_file}) if self._bot_token_file else {}
+        token: SecretStr = values.get("SLACK_BOT_TOKEN", self.slack_bot_token)
         return token.get_secret_value()
 
 
@@ -329,14 +329,14 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _validated(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     """Return the values of the valid settings, by variable, and a line for each of the others."""
-    given, values, problems = _read(environ), dict[str, Any](), list[str]()
+    variables, values, problems = _read(environ), dict[str, Any](), list[str]()
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
-        if name not in given and field.is_required():
+        if name not in variables and field.is_required():
             first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
             problems.append(f"{name} is missing: set it to {first[0].lower()}{first[1:]}")
             continue
         try:
-            values[name] = _adapters()[name].validate_python(given.get(name, field.default))
+            values[name] = _adapters()[name].validate_python(variables.get(name, field.default))
         except ValidationError as exc:  # a ValueError from here or from `bridge.setting_types`
             problems.append(f"{name} {exc.errors(include_url=False, include_input=False)[0]['ctx']['error']}")
     return values, problems
@@ -364,30 +364,30 @@ def environment(
     mustn't go unnoticed.
     Raises `ConfigurationError` with them, or adds them to *slips*.
     """
-    found: list[str] = []
+    problems: list[str] = []
     pairs: dict[str, str] = {}
     for binding, number in _bindings(env_file):
-        found += _slips_in(binding, f"{env_file} line {number}")
+        problems += _slips_in(binding, f"{env_file} line {number}")
         if binding.key is not None and binding.value is not None:
             pairs[binding.key] = binding.value
     for name in process:
         meant = _meant(name)
         if meant in _ACCESS and (name.upper().startswith("BRIDGE") or _ID.search(process[name])):
-            found.append(f"{name} isn't a setting: did you mean {meant}?")
-    if found and slips is None:
-        raise ConfigurationError(found)
+            problems.append(f"{name} isn't a setting: did you mean {meant}?")
+    if problems and slips is None:
+        raise ConfigurationError(problems)
     if slips is not None:
-        slips += found
+        slips += problems
     services = {name: value for name, value in process.items() if _is_of_service(name, value)}
     own = {
         name: value for name, value in process.items() if (value.strip() or name in _ACCESS) and name not in services
     }
     hidden = {*own, *(f"{name}_FILE" for name in own), *(name.removesuffix("_FILE") for name in own)}
     from_file = {name: value for name, value in pairs.items() if (value or name in _ACCESS) and name not in hidden}
-    given = services | from_file | own
-    if embedded_redis and not given.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
-        given["REDIS_URL"] = EMBEDDED
-    return given
+    variables = services | from_file | own
+    if embedded_redis and not variables.keys() & {"REDIS_URL", "REDIS_URL_FILE"}:
+        variables["REDIS_URL"] = EMBEDDED
+    return variables
 
 
 def origins(process: Mapping[str, str], env_file: Path) -> dict[str, str]:
@@ -471,17 +471,17 @@ def _read(environ: Mapping[str, str]) -> dict[str, Any]:
             folder = f"{environ.get('LOCALAPPDATA', '~')}/bridge"
         case _:
             folder = f"{environ.get('XDG_DATA_HOME') or '~/.local/share'}/bridge"
-    given = Variables(environ)()
-    if not given.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
-        given["SLACK_APP_TOKEN"] = ValueError(
+    variables = Variables(environ)()
+    if not variables.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
+        variables["SLACK_APP_TOKEN"] = ValueError(
             "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
         )
-    if "REDIS_URL" not in given:
-        given["REDIS_URL"] = ValueError(
+    if "REDIS_URL" not in variables:
+        variables["REDIS_URL"] = ValueError(
             "is missing: set it to an address such as redis://localhost:6379/0, or to embedded (one machine only)"
         )
-    host = {"BRIDGE_HOST": "127.0.0.1"} if isinstance(given.get("SLACK_APP_TOKEN"), str) else {}
-    return {"BRIDGE_DATA_DIR": folder, **host, **given}
+    host = {"BRIDGE_HOST": "127.0.0.1"} if isinstance(variables.get("SLACK_APP_TOKEN"), str) else {}
+    return {"BRIDGE_DATA_DIR": folder, **host, **variables}
 
 
 def env_example() -> str:

@@ -42,14 +42,14 @@ def is_blank(text: str) -> bool:
 
 def escaped(text: str) -> str:
     """Write what can't be seen of *text* as JSON does, by its number in Unicode; blanks and line breaks stay."""
-    return str(_DOUBTFUL.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], text))
+    return str(_DOUBTFUL.sub(lambda match: match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1], text))
 
 
 def as_on_a_terminal(text: str) -> str:
     """Return what a terminal shows of *text*: without colors, and with lines and letters that were written over."""
     text = text.replace("\r\n", "\n")
     if "\r" in text or "\b" in text:
-        text = _ERASE.sub(lambda found: _ALL if found[1] in {"1", "2"} else _TO_THE_END, text)
+        text = _ERASE.sub(lambda match: _ALL if match[1] in {"1", "2"} else _TO_THE_END, text)
         text = "\n".join(_last_written(_CODES.sub("", line)) for line in text.split("\n"))
     return _CODES.sub("", text) if "\x1b" in text or not text.isascii() else text
 

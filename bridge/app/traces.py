@@ -125,8 +125,8 @@ class TraceContext(NamedTuple):
     @classmethod
     def stored(cls, traceparent: str) -> TraceContext | None:
         """Read what `str` wrote into a record; None if there's none, as of another release."""
-        found = _STORED.fullmatch(traceparent)
-        return cls(int(found[1], 16), int(found[2], 16), found[3] == "1") if found else None
+        match = _STORED.fullmatch(traceparent)
+        return cls(int(match[1], 16), int(match[2], 16), match[3] == "1") if match else None
 
 
 @dataclass(slots=True)

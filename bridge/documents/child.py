@@ -243,8 +243,8 @@ def main() -> None:
             _pdf(content, text, pages)
         else:
             _office(content, kind, text, pages)
-    found = "".join(text.pieces).strip()
-    sys.stdout.buffer.write((("+" if text.is_cut else "=") + found).encode(errors="replace"))
+    words = "".join(text.pieces).strip()
+    sys.stdout.buffer.write((("+" if text.is_cut else "=") + words).encode(errors="replace"))
 
 
 if __name__ == "__main__":

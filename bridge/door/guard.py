@@ -158,8 +158,8 @@ class Guard:
         """
         if scope["method"] != "POST":
             raise _Rejected(HTTPStatus.METHOD_NOT_ALLOWED, "method")
-        given = list(scope["headers"])  # as they are before the body: a server may add its trailers
-        headers = dict(given)
+        pairs = list(scope["headers"])  # as they are before the body: a server may add its trailers
+        headers = dict(pairs)
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length[:20]) > LARGEST_BODY:
             raise _Rejected(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
@@ -184,7 +184,7 @@ class Guard:
             self._held -= len(collected)
         body = bytes(collected)
 
-        names = [name for name, _ in given]
+        names = [name for name, _ in pairs]
         if names.count(_SIGNATURE) != 1 or names.count(_TIMESTAMP) != 1:
             raise _Rejected(HTTPStatus.UNAUTHORIZED, "unsigned")
         stamp = headers[_TIMESTAMP]
@@ -225,7 +225,7 @@ class Guard:
         self._unauthorized.append((self._monotonic(), reason))
         if self._monotonic() < self._log_again_at:
             return
-        worst = next(one for one in _LIKELY if one in self._unlogged)
+        worst = next(likely for likely in _LIKELY if likely in self._unlogged)
         off = {"seconds_off": round(self._off)} if worst in {"clock", "too_old"} else {}
         log.warning("refused requests with 401", extra={**self._unlogged, **off, "likely": _LIKELY[worst]})
         self._unlogged.clear()

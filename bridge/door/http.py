@@ -281,14 +281,14 @@ class _Server(uvicorn.Server):
 async def _listen(host: str, port: int) -> socket.socket:
     """Open the listening socket. uvicorn would exit the process if that failed. Raises `ConfigurationError`."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(
+        addresses = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except OSError as exc:
         raise ConfigurationError(
             [f"BRIDGE_HOST: {host} isn't an address of this machine: use one such as 0.0.0.0"]
         ) from exc
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, _, address = addresses[0]
     # asyncio sets TCP_NODELAY only if the protocol is given; without it, small answers take 40 ms.
     listener = socket.socket(family, kind, protocol)
     try:

@@ -212,10 +212,10 @@ class Reason(StrEnum):
     @classmethod
     def of(cls, said: str) -> Reason | None:
         """Return the reason that was stored, perhaps with a fact; None for one from another version."""
-        for one in cls:
-            begins, has_fact, _ = one.partition("{}")
-            if said == one or (has_fact and said.startswith(begins)):
-                return one
+        for reason in cls:
+            begins, has_fact, _ = reason.partition("{}")
+            if said == reason or (has_fact and said.startswith(begins)):
+                return reason
         return None
 
 

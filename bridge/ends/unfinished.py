@@ -55,29 +55,29 @@ def notice_left(
     A notice that can't be shown in its place is repeated once, as a direct message; so is one about a post that Slack
     rejects with *error*. *body* has the fields of the input, as far as they can be read.
     """
-    given = {name: value for name, value in body.items() if isinstance(value, str)}
-    team, channel, kind = (given.get(name, "") for name in ("team", "channel", "kind"))
-    user = given.get("owner", "") if given.get("app") else given.get("user", "")
+    facts = {name: value for name, value in body.items() if isinstance(value, str)}
+    team, channel, kind = (facts.get(name, "") for name in ("team", "channel", "kind"))
+    user = facts.get("owner", "") if facts.get("app") else facts.get("user", "")
     known = KINDS.get(kind, InboundMessage)  # a later version may have more
     if known.is_unrequested or not (team and (channel or user)):
         return None
-    of = given.get("of", "answer")
+    of = facts.get("of", "answer")
     if kind == "notice":
-        what, shown = given.get("what", ""), body.get("reply") or {}
+        what, shown = facts.get("what", ""), body.get("reply") or {}
         return Notice.direct(team, user, what, shown, of=of) if what and user and channel != user else None
     if error and step is Step.POSTING:
         what, reply = "not_posted", notices.not_posted(error, channel)
     else:
-        command = given.get("command", "")
+        command = facts.get("command", "")
         reply = unfinished(turn, kind, step, command=command, is_readable=is_readable, error=error)
         what = "unfinished"
     directly = Notice.direct(team, user, what, reply.stored(), of=of)
     if known.is_of_owner or error:
         return directly if user else None
     place = {
-        "channel": given.get("opened_in") or channel or user,
-        "thread_ts": given.get("thread_ts") or (given.get("ts", "") if kind == "message" else ""),
-        "response_url": given.get("response_url", ""),
+        "channel": facts.get("opened_in") or channel or user,
+        "thread_ts": facts.get("thread_ts") or (facts.get("ts", "") if kind == "message" else ""),
+        "response_url": facts.get("response_url", ""),
     }
     return directly.model_copy(update=place)
 

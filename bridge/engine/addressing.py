@@ -65,14 +65,14 @@ def named_first(
         return None
     head = mentions + folded.until(begin)
     if at is not None and (label := at["label"]):  # Slack made a mention of it
-        found = projects.find(label)
-        return NamedProject(found, head + folded.after(at.end())) if found else None
+        project = projects.find(label)
+        return NamedProject(project, head + folded.after(at.end())) if project else None
     begin = at.end() if at else begin
     words = list(re.finditer(r"\S+", folded.text[begin:]))[:_MOST_WORDS]
     for end in (begin + word.end() for word in reversed(words)):
-        found = projects.find(folded.between(begin, end).rstrip(":,"))
-        if found:
-            return NamedProject(found, head + folded.after(end))
+        project = projects.find(folded.between(begin, end).rstrip(":,"))
+        if project:
+            return NamedProject(project, head + folded.after(end))
     return None
 
 
@@ -84,15 +84,15 @@ def misspelled_first(text: str, projects: ServedProjects, *, bot_user: str) -> N
     if at is None or at["label"]:
         return None
     ends = [at.end() + word.end() for word in re.finditer(r"\S+", folded.text[at.end() :])][:_MOST_WORDS]
-    best, found = 0.0, None
+    best, named = 0.0, None
     for project in projects:
         for name in {name_key(project.id), name_key(project.name)}:
             end = ends[min(name.count(" "), len(ends) - 1)]
             typed = folded.text[at.end() : end].rstrip(":,")
             likely = likeness(typed, name) if _PLAIN.fullmatch(typed) else 0.0
             if likely > best and not _ABOVE_CODE.match(folded.text, end):
-                best, found = likely, NamedProject(project, mentions + folded.after(end))
-    return found
+                best, named = likely, NamedProject(project, mentions + folded.after(end))
+    return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ class Addressing:
 
         Raises `StoreUnavailable`, and `SlackError` if it's unknown who has which key.
         """
-        found: Inbound = inbound
+        placed: Inbound = inbound
         if self.projects.is_several and inbound.is_placed and not inbound.names_project:
-            found = await self._of_several(inbound)
-        may_have_key = self.projects.has_keys and found.is_placed and found.project != ASK
-        if may_have_key and found.user and not getattr(found, "app", ""):
-            key = await self.projects.key_for(self.policy, found.project, found.user)
-            found = found.model_copy(update={"project": key})
-        return found  # type: ignore[return-value] # a copy is of the same type
+            placed = await self._of_several(inbound)
+        may_have_key = self.projects.has_keys and placed.is_placed and placed.project != ASK
+        if may_have_key and placed.user and not getattr(placed, "app", ""):
+            key = await self.projects.key_for(self.policy, placed.project, placed.user)
+            placed = placed.model_copy(update={"project": key})
+        return placed  # type: ignore[return-value] # a copy is of the same type
 
     async def _of_several(self, inbound: I) -> I:
         named: NamedProject | None = None
@@ -140,10 +140,10 @@ class Addressing:
         key = await self._usual(inbound, person)
         if key or changed:
             changed |= {"project": key or ""}
-        found: Inbound = inbound.model_copy(update=changed) if changed else inbound
-        if key is None and self._is_command(found):
-            return found.model_copy(update={"project": ASK})  # type: ignore[return-value] # as above
-        return found  # type: ignore[return-value] # as above
+        placed: Inbound = inbound.model_copy(update=changed) if changed else inbound
+        if key is None and self._is_command(placed):
+            return placed.model_copy(update={"project": ASK})  # type: ignore[return-value] # as above
+        return placed  # type: ignore[return-value] # as above
 
     def _is_command(self, inbound: Inbound) -> bool:
         match inbound:

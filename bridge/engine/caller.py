@@ -29,7 +29,7 @@ def caller_headers(turn: Turn, request: str = "") -> Mapping[str, str]:
     if turn.causer != person:
         cause = f"{cause or 'person'}; by {turn.causer}"
     thread = turn.thread.root if turn.thread else getattr(turn.body, "thread_ts", "")
-    found = {
+    headers = {
         "X-Slack-Team": turn.team,
         "X-Slack-User": person,
         "X-Slack-Channel": turn.channel,
@@ -37,4 +37,4 @@ def caller_headers(turn: Turn, request: str = "") -> Mapping[str, str]:
         "X-Slack-Cause": cause,
         "Idempotency-Key": f"{turn.id}.{request}" if request else turn.id,
     }
-    return {name: value for name, value in found.items() if _PLAIN.fullmatch(value)}
+    return {name: value for name, value in headers.items() if _PLAIN.fullmatch(value)}

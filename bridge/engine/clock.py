@@ -52,13 +52,13 @@ class Clock:
         try:
             while True:
                 try:
-                    found, was_away = await self.claim_slots(), False
+                    claimed, was_away = await self.claim_slots(), False
                 except StoreUnavailable as exc:
-                    found = 0
+                    claimed = 0
                     if not was_away:
                         log.warning("Redis is unavailable, schedules are waiting", extra={"reason": exc.reason})
                     was_away = True
-                if found < _MOST:
+                if claimed < _MOST:
                     await self._patience.pause(_EVERY)
         except Draining:
             return

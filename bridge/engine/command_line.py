@@ -131,7 +131,8 @@ class CommandLine:
         self.with_one_project = CommandLine(usual) if len(usual) < len(self.commands) else self
         self.of_projects = {command.path[0] for command in self.commands if command.of_project}
         self._longest_first = sorted(self.commands, key=lambda command: -len(command.path))
-        self._needs = {one.form["action_id"]: one.needs for one in self.commands if one.form and one.needs}
+        forms = [(command.form, command.needs) for command in self.commands]
+        self._needs = {form["action_id"]: needs for form, needs in forms if form and needs}
 
     async def answer(self, line: str, deps: EngineDeps, turn: Turn, *, item: int | None = None) -> Result:
         """Carry out a *line* such as ``/workflows show 3``; if it leaves out the workflow or agent, that's *item*.
@@ -200,11 +201,11 @@ class CommandLine:
         start = _start(deps, turn)
         names: dict[str, str] = {}
         if "<" in line:  # mentions become names; unknown IDs stay
-            found = await deps.directory.names(mentions_in(line))
-            names = {id_: name for id_, name in found.items() if name != id_}
+            known = await deps.directory.names(mentions_in(line))
+            names = {id_: name for id_, name in known.items() if name != id_}
         typed = plain_command_text(line, names).strip()
-        unshared, given = _without(typed, ("share",))
-        match = self._match(unshared) if given else None
+        unshared, options = _without(typed, ("share",))
+        match = self._match(unshared) if options else None
         is_shared = match is not None and match[0].is_read_only
         if not is_shared:
             said = _words(typed)
@@ -217,7 +218,7 @@ class CommandLine:
                 return reply
             match = self._match(typed)
         if match is None and (named_item := await self._item(unshared, turn)):
-            match, is_shared = named_item, bool(given)
+            match, is_shared = named_item, bool(options)
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
@@ -229,7 +230,8 @@ class CommandLine:
         except CommandError as exc:
             exc.form = match[0].form
             if isinstance(exc, NoSuch):
-                exc.lists = next((f"{start}{one.path[0]}" for one in self._named(f"{exc.kind}s") if one.is_default), "")
+                lists = (f"{start}{other.path[0]}" for other in self._named(f"{exc.kind}s") if other.is_default)
+                exc.lists = next(lists, "")
             raise
 
     async def _values(
@@ -246,8 +248,8 @@ class CommandLine:
 
         *item* is the ID of the workflow or agent that comes first, if *rest* doesn't name it.
         """
-        rest, given = _without(rest, command.options)
-        values: dict[str, Any] = {name: name in given for name in command.options}
+        rest, options = _without(rest, command.options)
+        values: dict[str, Any] = {name: name in options for name in command.options}
         values |= {"share": is_shared} if "share" in values else {}
         about = guessed = ""  # never the text
         for place, parameter in enumerate(command.parameters):
@@ -258,20 +260,20 @@ class CommandLine:
                 break
             if name in {"workflow", "agent"}:
                 if item is not None and place == 0:
-                    one = await turn.project.catalog.item(name, item)
-                    if one is None:
+                    thing = await turn.project.catalog.item(name, item)
+                    if thing is None:
                         raise NoSuch(name, str(item))
                 else:
                     known = await turn.project.catalog.candidates(name, rest)
                     picked = pick(name, rest, known, takes_rest=not is_last, acts=not command.is_read_only)
                     guessed = "" if picked.is_whole else rest
-                    one, rest = picked.item, picked.rest
-                values[name], about = one, about or named(name, one.id, one.name)
+                    thing, rest = picked.item, picked.rest
+                values[name], about = thing, about or named(name, thing.id, thing.name)
             elif name == "project":
-                found = turn.projects.find(rest)
-                if found is None:
+                project = turn.projects.find(rest)
+                if project is None:
                     raise _no_such_project(rest, turn, start)
-                values[name], about, rest = found, about or named(name, found.id, found.name), ""
+                values[name], about, rest = project, about or named(name, project.id, project.name), ""
             elif parameter.choices and name_key(rest) not in parameter.choices:
                 raise command.usage_error(start, rest)
             elif is_last:
@@ -288,13 +290,13 @@ class CommandLine:
         """
         folded = fold(typed, _MOST_TYPED)
         allowed = match[0].options if match else ()
-        option = next((one for one in _OPTION.finditer(folded.text) if one[1] not in allowed), None)
+        option = next((word for word in _OPTION.finditer(folded.text) if word[1] not in allowed), None)
         if option is None:
             return None
-        found = match or self._match(_OPTION.sub("", folded.text)) or self._match(folded.text[: option.start()])
-        if found is None or (match and not match[0].is_read_only):
+        meant = match or self._match(_OPTION.sub("", folded.text)) or self._match(folded.text[: option.start()])
+        if meant is None or (match and not match[0].is_read_only):
             return None
-        command = found[0]
+        command = meant[0]
         near = nearest(option[1], ["share"]) if command.is_read_only else []
         return UnknownOption(
             f"--{folded.between(*option.span(1))}", command.shown(start).split(" ")[0], "--share" if near else ""
@@ -317,16 +319,16 @@ class CommandLine:
         if line is None and message.is_mention and not message.parts and len(message.text) <= LONGEST_BANG:
             # A mention alone, or with one of two words
             word = name_key(alone).strip("!?.,:;-*_~` ")
-            is_stop = [one for one in re.findall(r"\w+", word) if one not in PLEASE] == ["stop"]
+            is_stop = [part for part in re.findall(r"\w+", word) if part not in PLEASE] == ["stop"]
             line = STOP if is_stop else f"/{word or HELP}" if word in {"", HELP} else None
         return line or (f"@{message.meant}" if message.meant else None)
 
     def _slash_line(self, text: str) -> str | None:
         """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""
         folded = fold(undecorated(text), LONGEST_BANG)
-        found = _SLASH.match(folded.text)
-        known = [name for name in self._names() if found and f"-{found[1]}".endswith(f"-{name}")]
-        return f"/{known[0]} {folded.after(found.end())}".rstrip() if found and known else None
+        match = _SLASH.match(folded.text)
+        known = [name for name in self._names() if match and f"-{match[1]}".endswith(f"-{name}")]
+        return f"/{known[0]} {folded.after(match.end())}".rstrip() if match and known else None
 
     def bang_line(self, text: str) -> str | None:
         """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
@@ -383,7 +385,8 @@ class CommandLine:
     async def _item(self, typed: str, turn: Turn) -> tuple[Command, str] | None:
         """Return the command that shows the workflow or agent named right after ``/workflows`` or ``/agents``."""
         said, rest = _words(typed), _after_words(typed, 1)
-        show = next((one for one in self._named(said[0] if said else "") if one.path[1:] == ("show",)), None)
+        named = self._named(said[0] if said else "")
+        show = next((command for command in named if command.path[1:] == ("show",)), None)
         if show is None or not rest:
             return None
         kind = show.parameters[0].name
@@ -402,11 +405,12 @@ class CommandLine:
     def _overview(self, start: str, *, may_run: bool, is_direct: bool = False) -> Reply:
         """Return an overview of everything that can be typed, with buttons for those who *may_run* workflows."""
         own = [command for command in self.commands if command.is_for_threads]
-        own = [one for one in own if not any(f"{one.usage}." in other.sentence for other in own)]  # !mute names !unmute
+        told = [command.sentence for command in own]  # !mute names !unmute
+        own = [command for command in own if not any(f"{command.usage}." in sentence for sentence in told)]
         others = []
         for name in dict.fromkeys(command.path[0] for command in self.commands if not command.is_for_threads):
             known = self._named(name)
-            words = list(dict.fromkeys(one.path[1] for one in known[1:] if one.path[1:]))
+            words = list(dict.fromkeys(command.path[1] for command in known[1:] if command.path[1:]))
             also = f" Also: {', '.join(words)}." if words else ""
             others.append((_first_word(known[0], start), f"{known[0].sentence}{also}"))
         offered = [
@@ -414,8 +418,8 @@ class CommandLine:
             for command in self.commands
             if command.form and command.is_offered and (may_run or not command.needs)
         ]
-        offered.sort(key=lambda one: bool(one.needs))
-        buttons = kit.actions(*(one.form for one in offered if one.form)) if offered else None
+        offered.sort(key=lambda command: bool(command.needs))
+        buttons = kit.actions(*(command.form for command in offered if command.form)) if offered else None
         return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
 
     def _help(self, said: list[str], start: str) -> Reply | None:
@@ -433,7 +437,7 @@ class CommandLine:
             typed = f"{start}{''.join(as_typed[:1]).lstrip('/!')}"
             near = nearest(typed, names, most=2)
             ordered = sorted(self.commands, key=lambda command: command.is_for_threads)
-            first = _explained([one for one in ordered if one.is_for_threads or start != "!"], start)
+            first = _explained([command for command in ordered if command.is_for_threads or start != "!"], start)
             return UnknownCommand(typed, near, () if near else first)
         depth = max(_common_prefix(command.path, said) for command in known)
         fitting = [command for command in known if _common_prefix(command.path, said) == depth]
@@ -451,8 +455,8 @@ class CommandLine:
 
 def _no_such_project(name: str, turn: Turn, start: str) -> NoSuch:
     names = [project.name for project in turn.projects]
-    near = nearest(name_key(name), [name_key(one) for one in names], least=_ALIKE)
-    return NoSuch("project", name, [one for one in names if name_key(one) in near], lists=f"{start}project")
+    near = nearest(name_key(name), [name_key(other) for other in names], least=_ALIKE)
+    return NoSuch("project", name, [other for other in names if name_key(other) in near], lists=f"{start}project")
 
 
 def _start(deps: EngineDeps, turn: Turn) -> str:
@@ -486,11 +490,11 @@ def _words(typed: str) -> list[str]:
 
 def _without(typed: str, names: Collection[str]) -> tuple[str, set[str]]:
     """Return what was *typed* without the options of these *names*, and which of them were given."""
-    folded, left, at, given = fold(typed, _MOST_TYPED), "", 0, set[str]()
+    folded, left, at, options = fold(typed, _MOST_TYPED), "", 0, set[str]()
     for option in (match for match in _SWITCH.finditer(folded.text) if match[1] in names):
         left, at = left + folded.between(at, option.start()), option.end()
-        given.add(option[1])
-    return " ".join(f"{left} {folded.after(at)}".split()) if given else typed, given
+        options.add(option[1])
+    return " ".join(f"{left} {folded.after(at)}".split()) if options else typed, options
 
 
 def _after_words(typed: str, count: int) -> str:

@@ -155,11 +155,11 @@ class Features:
     async def _slip(self, message: InboundMessage, line: str, deps: EngineDeps, turn: Turn) -> Outcome | None:
         """Ask what was meant if a command's *line*, or the name of a project before it, seems to be misspelled."""
         if message.meant:
-            found = misspelled_first(message.text, deps.projects, bot_user=deps.bot_user)
-            if found is None or found.project.id != message.meant:
+            named = misspelled_first(message.text, deps.projects, bot_user=deps.bot_user)
+            if named is None or named.project.id != message.meant:
                 raise ProjectRemoved(message.meant)
             word = f"@{message.meant}"
-            changed = {"text": found.rest, "project": found.project.key, "names_project": True, "meant": "", "line": ""}
+            changed = {"text": named.rest, "project": named.project.key, "names_project": True, "meant": "", "line": ""}
         elif command := self.commands.meant_by(line):
             word = f"!{command}"
             changed = {"text": word, "line": ""}
@@ -274,9 +274,9 @@ async def _check_place(deps: EngineDeps, submission: Submission) -> None:
 
 
 def _merge(tables: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
+    merged: dict[Any, Any] = {}
     for table in tables:
-        if twice := found.keys() & table.keys():
+        if twice := merged.keys() & table.keys():
             raise TypeError(f"{twice}: registered by two features")
-        found |= table
-    return found
+        merged |= table
+    return merged

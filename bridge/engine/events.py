@@ -92,7 +92,7 @@ class Entries:
             more |= {name: value for name, value in outcome.facts.items() if name in FACTS}
             more |= _ended(what, outcome, is_message="ts" in more)
             more["card"] = f"{posted.channel} {posted.ts}" if posted and "name" in more else ""  # a run's
-            began = [one.agent for one in outcome.after if isinstance(one, NewThread)]
+            began = [effect.agent for effect in outcome.after if isinstance(effect, NewThread)]
             of = began[0] if began else outcome.agent
             entry["about"] = outcome.concerns
             if not outcome.concerns and outcome.workflow is not None:

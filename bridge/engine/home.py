@@ -100,8 +100,8 @@ class Homes:
         Raises `StoreUnavailable`.
         """
         since = epoch_ms(self._now() - LOOKING)
-        found = await self._redis.zrangebyscore(self._keys.lookers(), since, "+inf")
-        people = [PersonKey.parse(str(one)) for one in found]
+        looking = await self._redis.zrangebyscore(self._keys.lookers(), since, "+inf")
+        people = [PersonKey.parse(str(person)) for person in looking]
         return tuple([write for person in people for write in self.redraws(person.team, person.user, project)])
 
     def redraws(self, team: str, user: str, project: str | None = None) -> tuple[Write, ...]:

@@ -133,8 +133,8 @@ class ServedProjects:
 async def last_project(scripts: Scripts, person: PersonKey, projects: ServedProjects) -> str | None:
     """Return the project of a person's direct messages, if it's known and still served. Raises `StoreUnavailable`."""
     stored = await scripts.redis.get(scripts.keys.last_project(person))
-    found = projects.find(str(stored)) if stored else None
-    return found.key if found else None
+    project = projects.find(str(stored)) if stored else None
+    return project.key if project else None
 
 
 async def remember(scripts: Scripts, person: PersonKey, project: str) -> None:

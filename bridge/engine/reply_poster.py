@@ -257,11 +257,11 @@ class ReplyPoster:
         turn, place = posting.turn, posting.to.place
         look = partial(self._slack.history().find, place, posting.mark.turn, turn.record.accepted_at - CLOCK_SKEW)
         try:
-            found = await look()
-            is_new = found.keys() - posting.existing.keys()
+            posted = await look()
+            is_new = posted.keys() - posting.existing.keys()
             if not is_new and (left := posting.over_at - turn.lease.monotonic()) > 0:
                 await self._patience.wait_out(left)
-                found = await look()
+                posted = await look()
         except SlackRefused as exc:
             if place.thread_ts and exc.error == THREAD_GONE:
                 await self.remove(turn)
@@ -270,7 +270,7 @@ class ReplyPoster:
             if not posting.may_be_posted or is_stranger or posting.outcome.mark == MENU_MARK:  # a second does no harm
                 return None
             return _IN_DOUBT
-        posting.existing |= found
+        posting.existing |= posted
         return None
 
     async def _ensure(self, posting: _Posting, needs: timedelta) -> None:
@@ -291,11 +291,11 @@ class ReplyPoster:
         place = turn.destination.place
         for where in (place, Place(place.channel)):  # where the thread is gone, Slack shows replies outside
             try:
-                found = await self._slack.history().find(where, turn.id, turn.record.accepted_at - CLOCK_SKEW)
+                posted = await self._slack.history().find(where, turn.id, turn.record.accepted_at - CLOCK_SKEW)
             except SlackError as exc:
                 log.info("can't look for posts to delete", extra={"detail": exc.detail})
                 continue
-            for ts in filter(None, found.values()):
+            for ts in filter(None, posted.values()):
                 await self._slack.delete(place.channel, ts)
             return
 

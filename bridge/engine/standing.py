@@ -38,9 +38,9 @@ class ExportedLine(BaseModel, frozen=True, extra="forbid"):
     state: dict[str, str] = {}
 
 
-def check_fields(given: Iterable[str], of: type[BaseModel]) -> None:
-    """Raise ValueError if one of the names *given* isn't a field *of* what's imported."""
-    for name in given:
+def check_fields(fields: Iterable[str], of: type[BaseModel]) -> None:
+    """Raise ValueError if one of these *fields* isn't one *of* what's imported."""
+    for name in fields:
         if name not in of.model_fields:
             raise ValueError(f"{name} isn't a field: check its spelling")
 
@@ -91,8 +91,8 @@ def size(line: str) -> Callable[[Scripts], Awaitable[int]]:
 
     async def count(scripts: Scripts) -> int:
         key: str = getattr(scripts.keys, line)()
-        found: Any = await (scripts.redis.hlen(key) if is_hash else scripts.redis.zcard(key))
-        return int(found)
+        number: Any = await (scripts.redis.hlen(key) if is_hash else scripts.redis.zcard(key))
+        return int(number)
 
     return count
 

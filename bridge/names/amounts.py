@@ -63,10 +63,10 @@ def read_time(text: str) -> tuple[int, int] | None:
     """Parse a time of day: ``9``, ``9:30``, ``8.30``, ``0930``, ``5pm`` or ``noon``; None for anything else."""
     if text in NAMED_TIMES:
         return NAMED_TIMES[text]
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return None
-    hour, minute, half = int(found[1] or found[4]), int(found[2] or found[5] or 0), (found[3] or "h").casefold()
+    hour, minute, half = int(match[1] or match[4]), int(match[2] or match[5] or 0), (match[3] or "h").casefold()
     if half != "h":
         if not 1 <= hour <= NOON:
             return None

@@ -117,8 +117,8 @@ def looks_like(name: str) -> str:
 
 def emoji_of(code: str) -> str:
     """Return the emoji of a shortcode such as ``:fox_face:``; ``""`` for a workspace's own emoji and other texts."""
-    found = _SHORTCODE.fullmatch(code)
-    return _emoji(found[1].lower(), found[2]) if found else ""
+    match = _SHORTCODE.fullmatch(code)
+    return _emoji(match[1].lower(), match[2]) if match else ""
 
 
 def shortcode_of(typed: str) -> str:
@@ -141,8 +141,8 @@ def shortcode_of(typed: str) -> str:
 
 def id_key(text: str) -> str:
     """Return the ID that *text* is, as the service writes it: ``*#007*`` is ``7``; ``""`` for any other text."""
-    found = _ID.fullmatch(name_key(text))
-    return f"{found[1]}{found[2].lstrip('0') or '0'}" if found else ""
+    match = _ID.fullmatch(name_key(text))
+    return f"{match[1]}{match[2].lstrip('0') or '0'}" if match else ""
 
 
 def split(text: str, most: int | None = None) -> list[tuple[str, str]]:
@@ -232,9 +232,9 @@ def _emoji(name: str, tone: str) -> str:
         if known := _slacks()[0].get(spelled):
             varied = known.skin_variations.get(f"{ord(modifier):X}") if modifier else None
             return str(varied.char) if varied else f"{known.char}{modifier}"
-        found = emoji.emojize(f":{spelled}:", language="alias")  # newer ones
-        if found != f":{spelled}:":
-            return found + modifier
+        glyph = emoji.emojize(f":{spelled}:", language="alias")  # newer ones
+        if glyph != f":{spelled}:":
+            return glyph + modifier
     return ""
 
 

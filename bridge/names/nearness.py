@@ -13,8 +13,8 @@ _LONGEST_WORD = 100  # characters; one that is longer has no typos
 
 def nearest(typed: str, known: Iterable[str], *, most: int = 1, least: float = 0.6) -> list[str]:
     """Return those of the *known* words that are most like what was *typed*, the nearest first: 1 is the same."""
-    found = process.extract(typed, list(known), scorer=fuzz.ratio, limit=most, score_cutoff=100 * least)
-    return [word for word, _score, _at in found]
+    matches = process.extract(typed, list(known), scorer=fuzz.ratio, limit=most, score_cutoff=100 * least)
+    return [word for word, _score, _at in matches]
 
 
 def ratio(typed: str, known: str, *, least: float = 0.0) -> float:

@@ -62,11 +62,11 @@ class Limit:
         id_, is_own = hashlib.sha256(facts.encode()).hexdigest()[:32], self.unit == ARRIVALS and self.per != "thread"
         return Quota(id_, self.most, _WINDOWS[self.every], amount, self.words, self.called, in_project=is_own)
 
-    def amount(self, given: Any) -> int:
+    def amount(self, content: Any) -> int:
         """Return what a request with this input, any JSON value, counts as."""
         if self.unit != "characters":
             return 1
-        return len(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
+        return len(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
 
     def subject(self, asked: Asked) -> str:
         """Return what the request that's *asked* counts for: a channel, an agent, …; ``""`` if it isn't about them.

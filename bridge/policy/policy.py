@@ -200,7 +200,7 @@ class Policy:
             id_: needs_of(verdict.approval, confirm=verdict.confirm, names=names) for id_, verdict in allowed.items()
         }
 
-    async def quotas(self, asked: Asked, given: Any, *, team: str = "") -> tuple[Quota, ...]:
+    async def quotas(self, asked: Asked, content: Any, *, team: str = "") -> tuple[Quota, ...]:
         """Return what a request with this input counts for once it's sent: a question, or a run in a *team*.
 
         Limits on the same thing share a counter, which counts once, for the strictest.
@@ -212,10 +212,10 @@ class Policy:
                 counted = [limit.quota(1, team, asked.person, project)]
             elif limit.per in {"person", "group"}:
                 counted = [
-                    limit.quota(limit.amount(given), subject) for subject in await self._people(limit, asked.person)
+                    limit.quota(limit.amount(content), subject) for subject in await self._people(limit, asked.person)
                 ]
             else:
-                counted = [limit.quota(limit.amount(given), subject) for subject in [limit.subject(asked)] if subject]
+                counted = [limit.quota(limit.amount(content), subject) for subject in [limit.subject(asked)] if subject]
             for quota in counted:
                 quotas[quota.id] = min(quotas.get(quota.id, quota), quota, key=attrgetter("most"))
         return tuple(quotas.values())

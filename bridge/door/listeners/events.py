@@ -52,7 +52,7 @@ class EventListeners:
         name = text(event, "type")
         identity = text(body, "event_id") or f"{name}:{text(event, 'user')}:{text(event, 'event_ts')}"
         read = [reader(event, self.identity.team) for reader in features.events[name][1]]
-        for inbound in (one for one in read if one is not None):
+        for inbound in (inbound for inbound in read if inbound is not None):
             with suppress(NotStored) if inbound.is_greeting else nullcontext():
                 await self.intake.accept(inbound, identity=identity)
         if not any(read):
@@ -75,19 +75,19 @@ class EventListeners:
     async def _stop(self, body: Json, channel: str, *, thread_ts: str = "", message_ts: str = "") -> None:
         """Request a stop, if its place, person and time are known."""
         event = mapping(body.get("event"))
-        user, given = text(event, "user"), timestamp(event, "event_ts")
+        user, event_ts = text(event, "user"), timestamp(event, "event_ts")
         decision = "ignored"
-        if channel and user and given and user not in SLACK_ITSELF:
+        if channel and user and event_ts and user not in SLACK_ITSELF:
             request = StopRequest(
                 team=self.identity.team,
                 channel=channel,
                 user=user,
                 is_shared=body.get("is_ext_shared_channel") is not False,  # if Slack doesn't say, it may be
-                given=given,
+                given=event_ts,
                 thread_ts=thread_ts,
                 message_ts=message_ts,
             )
-            identity = text(body, "event_id") or f"stop:{channel}:{thread_ts}:{message_ts}:{given}"
+            identity = text(body, "event_id") or f"stop:{channel}:{thread_ts}:{message_ts}:{event_ts}"
             async with in_time("stop", self.intake.metrics):
                 decision = await self.stop(request, event=identity)
         self.intake.metrics.event("stop", decision)

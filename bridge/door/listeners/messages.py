@@ -79,8 +79,8 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
         case "message_deleted":
             return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
     if event.get("subtype") == _IN_A_CANVAS:
-        found = _parse_message(body, event, {**event, "subtype": None}, identity)
-        return found if isinstance(found, Ignored) else CanvasMention(found)
+        mention = _parse_message(body, event, {**event, "subtype": None}, identity)
+        return mention if isinstance(mention, Ignored) else CanvasMention(mention)
     parsed = _parse_message(body, event, event, identity)
     # After any edit that adds or retains a mention, Slack sends another ``app_mention``, with the old ts:
     # https://github.com/slackapi/bolt-js/issues/960

@@ -31,20 +31,20 @@ _LOOK: Final = 1  # second between reads of the file, which are more frequent th
 class TokenWatch:
     """Waits for a valid token, and handles the events of revoked ones.
 
-    *given* returns the configured token. It must be *identity*'s: the namespace belongs to one bot.
+    *configured* returns the configured token. It must be *identity*'s: the namespace belongs to one bot.
     """
 
     def __init__(
         self,
         web: SlackWeb,
         identity: Identity,
-        given: Callable[[], str],
+        configured: Callable[[], str],
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._web = web
         self._identity = identity
-        self._given = given
+        self._configured = configured
         self._sleep = sleep
 
     def register(self, app: AsyncApp) -> None:
@@ -71,30 +71,30 @@ class TokenWatch:
         while not self._web.token.accepted.is_set():
             await self._sleep(_LOOK)
             due -= _LOOK
-            given = self._given()
-            if given != tried or due <= 0:
+            token = self._configured()
+            if token != tried or due <= 0:
                 due = next(probes, _PROBES[-1])
-                await self._try(given, is_new=given != tried)
-                tried = given
+                await self._try(token, is_new=token != tried)
+                tried = token
 
     async def _try(self, value: str, *, is_new: bool) -> None:
         try:
-            found = (await self._web.hello(value)).identity
+            identity = (await self._web.hello(value)).identity
         except SlackError as exc:
             log.log(
                 logging.WARNING if is_new else logging.DEBUG, "no valid bot token yet", extra={"detail": exc.detail}
             )
             return
         ours = self._identity
-        if (found.team, found.bot_user) != (ours.team, ours.bot_user):
+        if (identity.team, identity.bot_user) != (ours.team, ours.bot_user):
             if is_new:
                 log.error(
                     "ignoring the token in the file, which is another bot's: "
                     "run that bot in a bridge of its own, with another BRIDGE_NAMESPACE",
-                    extra={"found": f"{found.team}/{found.bot_user}", "ours": f"{ours.team}/{ours.bot_user}"},
+                    extra={"found": f"{identity.team}/{identity.bot_user}", "ours": f"{ours.team}/{ours.bot_user}"},
                 )
             return
         self._web.use(value)
         log.info("Slack accepts the bot token again")
-        if found.scopes and found.scopes != ours.scopes:
+        if identity.scopes and identity.scopes != ours.scopes:
             log.warning("the app's scopes changed, restart the bridge to use them")

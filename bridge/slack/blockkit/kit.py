@@ -193,7 +193,7 @@ def quiet(text: str) -> str:
     """Change ``@channel``, ``@here`` and ``@everyone``, invisibly, so that they notify no one."""
     if "@" not in text and "&" not in text:  # most texts
         return text
-    return BARE_BROADCAST.sub(lambda found: found["at"] + WORD_JOINER, text)
+    return BARE_BROADCAST.sub(lambda match: match["at"] + WORD_JOINER, text)
 
 
 def fallback(text: str, limit: int = FALLBACK_TEXT) -> str:

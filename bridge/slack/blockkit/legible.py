@@ -57,20 +57,20 @@ def legible_value(value: Any) -> Any:
     return value
 
 
-def _named(found: re.Match[str]) -> str:
-    coded = found["coded"] or found["bare"] or ""
+def _named(match: re.Match[str]) -> str:
+    coded = match["coded"] or match["bare"] or ""
     letters = _NO_LETTER.sub("", coded)
-    is_hex = found["bare"] is not None and len(letters) % 2 == 0 and _HEX.fullmatch(letters) is not None
-    if found["bare"] is not None:
-        before = found.string[max(0, found.start() - _AROUND) : found.start()]
+    is_hex = match["bare"] is not None and len(letters) % 2 == 0 and _HEX.fullmatch(letters) is not None
+    if match["bare"] is not None:
+        before = match.string[max(0, match.start() - _AROUND) : match.start()]
         if len(letters) < _LEAST or before.rstrip().endswith(_PEM) or not (is_hex or _MIXED.match(letters)):
-            return found[0]
-    elif not found["label"] and len(coded or found["plain"] or "") < _LEAST_ADDRESS:
-        return found[0]
+            return match[0]
+    elif not match["label"] and len(coded or match["plain"] or "") < _LEAST_ADDRESS:
+        return match[0]
     if is_hex:
         letters = urlsafe_b64encode(bytes.fromhex(letters)).decode().rstrip("=")
-    count = len(letters) * 3 // 4 if coded else len(unquote_to_bytes(found["plain"] or ""))
-    kind = (found["type"] or "").lower().partition("/")[0]
+    count = len(letters) * 3 // 4 if coded else len(unquote_to_bytes(match["plain"] or ""))
+    kind = (match["type"] or "").lower().partition("/")[0]
     if kind not in {"image", "audio", "video"}:
         begins = urlsafe_b64decode(letters[:16].translate(_SAFE).ljust(16, "A"))
         kind = next((name for begin, name in _KINDS.items() if begins.startswith(begin)), "file")

@@ -104,7 +104,7 @@ def page_buttons(
 def list_reply(
     noun: str,
     items: Sequence[T],
-    found: Sequence[T],
+    hits: Sequence[T],
     line: Callable[[T], Block],
     spot: ListPage,
     *,
@@ -113,26 +113,24 @@ def list_reply(
     controls: Iterable[Block] = (),
     project: str = "",
 ) -> Reply:
-    """Show the page *spot* of those *found* among *items*, with *controls* below; for *turns*, see `page_buttons`.
+    """Show the page *spot* of the *hits* among *items*, with *controls* below; for *turns*, see `page_buttons`.
 
     *nothing* is said if there are none at all.
     """
     quoted = kit.quoted(spot.words, 60)
-    if not found and spot.words:
+    if not hits and spot.words:
         every = kit.button(f"Show all {noun}s", turns[0], ListPage().model_dump_json())
         return card(f"No {noun} matches {quoted}.", part_note(items, noun), buttons=[every])
-    if not found:
+    if not hits:
         return kit.reply(nothing)
-    shown, words = shown_on(spot.page, len(found), PAGE), spot.words[:_MOST_CHARACTERS]
+    shown, words = shown_on(spot.page, len(hits), PAGE), spot.words[:_MOST_CHARACTERS]
     page = shown.start // PAGE
     title = f"{kit.capitalized(noun)}s matching {quoted}" if spot.words else f"{kit.capitalized(noun)}s"
     return card(
         kit.header(kit.titled(title, project)),
-        kit.rich(kit.bullets([line(item) for item in found[shown.start : shown.stop]])),
+        kit.rich(kit.bullets([line(item) for item in hits[shown.start : shown.stop]])),
         part_note(items, noun),
         *kit.rows_of(controls),
-        place_note(page, len(found), PAGE),
-        buttons=page_buttons(
-            page, len(found), PAGE, turns, lambda to: ListPage(page=to, words=words).model_dump_json()
-        ),
+        place_note(page, len(hits), PAGE),
+        buttons=page_buttons(page, len(hits), PAGE, turns, lambda to: ListPage(page=to, words=words).model_dump_json()),
     )

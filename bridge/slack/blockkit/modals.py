@@ -101,17 +101,15 @@ def page(title: str, blocks: Sequence[Block], origin: Origin) -> View:
 
 def form_values(state: Mapping[str, Any]) -> dict[str, str]:
     """Read the ``state.values`` of a submitted view, by field name."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     fields = (field for field in state.values() if isinstance(field, Mapping))
     for name, element in ((name, element) for field in fields for name, element in field.items()):
         if isinstance(element, Mapping):
-            values = [
-                element.get(key) for key in ("value", "selected_conversation", "selected_channel", "selected_time")
-            ]
-            value = next(filter(None, values), None)
+            kinds = ("value", "selected_conversation", "selected_channel", "selected_time")
+            value = next(filter(None, map(element.get, kinds)), None)
             if isinstance(option := element.get("selected_option"), Mapping):
                 value = option.get("value")
             if isinstance(ticked := element.get("selected_options"), list) and ticked:
                 value = ",".join(str(option.get("value")) for option in ticked if isinstance(option, Mapping))
-            found[name] = value if isinstance(value, str) else ""
-    return found
+            values[name] = value if isinstance(value, str) else ""
+    return values

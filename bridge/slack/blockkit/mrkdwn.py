@@ -88,11 +88,11 @@ def bang(text: str) -> tuple[str, str] | None:
     if not _BANG.match(folded.text):
         return None
     folded = fold(undecorated(text), LONGEST_BANG)
-    found = _BANG.match(folded.text)
-    if found is None:
+    match = _BANG.match(folded.text)
+    if match is None:
         return None
-    rest = folded.after(found.end())
-    return found[1], rest if fold(rest, LONGEST_BANG).text.strip() else ""
+    rest = folded.after(match.end())
+    return match[1], rest if fold(rest, LONGEST_BANG).text.strip() else ""
 
 
 @cache
@@ -125,7 +125,7 @@ def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -
             return _ENTITIES[token["entity"]]
         target, _, label = token["inside"].partition("|")
         if "&" in token["inside"]:
-            target, label = (_ENTITY.sub(lambda found: _ENTITIES[found[1]], part) for part in (target, label))
+            target, label = (_ENTITY.sub(lambda entity: _ENTITIES[entity[1]], part) for part in (target, label))
         sigil, key = target[0], target[1:]
         if sigil in "@#":
             return sigil + (names.get(key) or label.removeprefix(sigil) or key)
