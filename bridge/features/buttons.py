@@ -126,13 +126,13 @@ def channel_choice() -> Block:
 
 def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[int, str] = NO_FACES) -> list[Block]:
     """Return options for the agents that match *query*, best match first, with their *faces*."""
-    found = search(query, by_name(agents))
+    hits = search(query, by_name(agents))
     shared = _shared_names(agents)
     options = [
         agent_option(agent, faces.get(agent.id, ""), has_namesake=name_key(agent.name) in shared)
-        for agent in found[: kit.OPTIONS]
+        for agent in hits[: kit.OPTIONS]
     ]
-    return MenuChoices(options, agents, "agent", len(found))
+    return MenuChoices(options, agents, "agent", len(hits))
 
 
 def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) -> Block:
@@ -149,8 +149,8 @@ def _shared_names(items: Sequence[Agent] | Sequence[Workflow]) -> set[str]:
 
 async def agents_to_choose(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match what a menu is asked for."""
-    found = await menu.catalog.candidates("agent", menu.text)
-    return agent_options(found, menu.text, faces=menu.faces(found))
+    agents = await menu.catalog.candidates("agent", menu.text)
+    return agent_options(agents, menu.text, faces=menu.faces(agents))
 
 
 def agent_menu(act: Act | None = None) -> Menu[Agent]:
@@ -178,12 +178,12 @@ def chosen_for(value: str) -> tuple[int, ThreadKey]:
 
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Return options for the workflows that match *query*, best match first."""
-    found = search(query, active_first(workflows))
+    hits = search(query, active_first(workflows))
     shared = _shared_names(workflows)
     options = [
-        workflow_option(workflow, has_namesake=name_key(workflow.name) in shared) for workflow in found[: kit.OPTIONS]
+        workflow_option(workflow, has_namesake=name_key(workflow.name) in shared) for workflow in hits[: kit.OPTIONS]
     ]
-    return MenuChoices(options, workflows, "workflow", len(found))
+    return MenuChoices(options, workflows, "workflow", len(hits))
 
 
 def workflow_option(workflow: Workflow, *, has_namesake: bool = False) -> Block:

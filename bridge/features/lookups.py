@@ -59,16 +59,16 @@ async def before_each_run(
     It runs *by* what *turn*'s person sets up in *channel*.
     """
     try:
-        found = None if workflow is None else await workflow_by_id(turn, workflow)
+        known = None if workflow is None else await workflow_by_id(turn, workflow)
     except (NoSuch, ProjectError):
         return ""
-    if found is None:
+    if known is None:
         return ""
-    if not found.is_active:
-        return f"⚠️ {kit.named(found.name, 80)} is inactive, so I'll ask each time before it runs."
+    if not known.is_active:
+        return f"⚠️ {kit.named(known.name, 80)} is inactive, so I'll ask each time before it runs."
     asked = deps.projects.asked("run", turn.user, channel, turn.project_key, by=by, app=app)
-    needs = (await deps.policy.offered(asked, [found])).get(found.id)
-    return f"⚠️ {kit.named(found.name, 80)} {needs} each time before it runs." if needs else ""
+    needs = (await deps.policy.offered(asked, [known])).get(known.id)
+    return f"⚠️ {kit.named(known.name, 80)} {needs} each time before it runs." if needs else ""
 
 
 async def rights(

@@ -79,7 +79,7 @@ async def set_handle(deps: Deps, turn: Turn, *, agent: Agent, handle: str) -> Re
     about = named("agent", agent.id, agent.name)
     if name_key(handle) in _NONE:
         known = (await deps.handles.all()).items()
-        for group in [id_ for id_, one in known if (one.project, one.agent) == (turn.project_key, agent.id)]:
+        for group in [id_ for id_, other in known if (other.project, other.agent) == (turn.project_key, agent.id)]:
             try:
                 await deps.handles.remove(group)
             except SlackError as exc:
@@ -231,14 +231,14 @@ async def ask_about_message(deps: Deps, turn: Turn, shortcut: Shortcut) -> Resul
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
     default = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key).agent
-    found = await turn.project.catalog.get_agents()
-    offered = await deps.policy.offered(turn.asked("ask"), found)
-    are_hidden = len(offered) < len(found)
-    found = found.only(one for one in found if one.id in offered)
-    faces, handles = deps.faces.of(turn.project, found), await deps.handles.of(turn.project_key)
-    shown_as = {agent: layout.written(one.handle, one.trouble) for agent, one in handles.items()}
+    agents = await turn.project.catalog.get_agents()
+    offered = await deps.policy.offered(turn.asked("ask"), agents)
+    are_hidden = len(offered) < len(agents)
+    agents = agents.only(agent for agent in agents if agent.id in offered)
+    faces, handles = deps.faces.of(turn.project, agents), await deps.handles.of(turn.project_key)
+    shown_as = {agent: layout.written(known.handle, known.trouble) for agent, known in handles.items()}
     return layout.agent_list(
-        found, page.words, default, page.page, faces=faces, handles=shown_as, are_hidden=are_hidden,
+        agents, page.words, default, page.page, faces=faces, handles=shown_as, are_hidden=are_hidden,
         project=turn.project_name,
     )  # fmt: skip
 

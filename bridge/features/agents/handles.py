@@ -71,26 +71,27 @@ class HandleTaken(Exception):
 
 def read_handle(typed: str) -> str:
     """Return the handle that was *typed*, without ``@``; ``""`` if it can't be one."""
-    found = _HANDLE.fullmatch(fold(typed.strip(), _LONGEST).text)
-    return found[1] if found else ""
+    match = _HANDLE.fullmatch(fold(typed.strip(), _LONGEST).text)
+    return match[1] if match else ""
 
 
 def state_of(group: str, known: Handle, groups: Mapping[str, UserGroup]) -> Handle:
     """Return a handle with what's wrong with its *group*; a renamed one has its new name."""
-    found = groups.get(group)
-    is_taken = any(one.handle == known.handle and one.id != group and not one.is_disabled for one in groups.values())
-    if found is None or found.is_disabled:
-        trouble = TAKEN if is_taken else REMOVED if found is None else DISABLED
+    there = groups.get(group)
+    others = [other for id_, other in groups.items() if id_ != group and other.handle == known.handle]
+    is_taken = not all(other.is_disabled for other in others)
+    if there is None or there.is_disabled:
+        trouble = TAKEN if is_taken else REMOVED if there is None else DISABLED
         return known.model_copy(update={"trouble": trouble})
-    if found.handle and found.handle != known.handle:
-        return known.model_copy(update={"trouble": TAKEN if is_taken else RENAMED, "handle": found.handle})
+    if there.handle and there.handle != known.handle:
+        return known.model_copy(update={"trouble": TAKEN if is_taken else RENAMED, "handle": there.handle})
     return known.model_copy(update={"trouble": ""})
 
 
 async def stored_handles(redis: Any, namespace: str) -> Mapping[str, str]:
     """Return the handles that are stored in a *namespace*, by user group. Raises `StoreUnavailable`."""
-    found: Mapping[str, str] = await redis.hgetall(Keys(namespace).handles())
-    return found
+    handles: Mapping[str, str] = await redis.hgetall(Keys(namespace).handles())
+    return handles
 
 
 class Handles:
@@ -109,26 +110,25 @@ class Handles:
 
     async def of(self, project: str) -> dict[int, Handle]:
         """Return the handles of a project's agents, by agent."""
-        return {one.agent: one for one in (await self.all()).values() if base_of(one.project) == base_of(project)}
+        handles = (await self.all()).values()
+        return {handle.agent: handle for handle in handles if base_of(handle.project) == base_of(project)}
 
     async def mentioned(self, text: str) -> tuple[str, Handle] | None:
         """Return *text* with a mention of the bot in place of the first handle in it, and that handle; None without."""
         known = await self.all()
         for mention in _MENTION.finditer(text):
-            if found := known.get(mention[1]):
-                return f"{text[: mention.start()]}<@{self._bot_user}>{text[mention.end() :]}", found
+            if handle := known.get(mention[1]):
+                return f"{text[: mention.start()]}<@{self._bot_user}>{text[mention.end() :]}", handle
         return None
 
     async def give(self, handle: Handle, agent: Agent) -> None:
         """Give an agent its handle, or another one. Repeatable. Raises `HandleTaken` and `SlackError`."""
         groups = await self._groups.all()
         name = f"{kit.one_line(agent.name, _NAME)} (agent {agent.id}{handle.project and f' of {handle.project}'})"
-        own = [
-            group for group, one in (await self.all()).items() if (one.project, one.agent) == (handle.project, agent.id)
-        ]
-        own += [one.id for one in groups.values() if one.name == name and one.creator == self._bot_user]
-        group = next((groups[one] for one in own if one in groups), None)
-        if any(one.handle == handle.handle and one is not group for one in groups.values()):
+        own = [id_ for id_, own in (await self.all()).items() if (own.project, own.agent) == (handle.project, agent.id)]
+        own += [group.id for group in groups.values() if group.name == name and group.creator == self._bot_user]
+        group = next((groups[id_] for id_ in own if id_ in groups), None)
+        if any(other.handle == handle.handle and other is not group for other in groups.values()):
             raise HandleTaken
         if group is None:
             group = UserGroup(await self._groups.create(name, handle.handle, _DESCRIPTION), handle=handle.handle)
@@ -136,18 +136,18 @@ class Handles:
             await self._groups.enable(group.id)
         if group.handle != handle.handle:
             await self._groups.rename(group.id, handle.handle)
-        await self._store({group.id: handle}, forget={one for one in own if one != group.id})
+        await self._store({group.id: handle}, forget={id_ for id_ in own if id_ != group.id})
 
     async def remove(self, group: str) -> None:
         """Take an agent's handle away. Repeatable. Raises `SlackError`, unless the group is gone already."""
-        found = (await self._groups.all()).get(group)
-        if found is not None and not found.is_disabled:
+        known = (await self._groups.all()).get(group)
+        if known is not None and not known.is_disabled:
             await self._groups.disable(group)
         await self._store({}, forget={group})
 
     async def is_about(self, group: str, handle: str) -> bool:
         """Whether a user *group* that has this *handle* is, or may be in the way of, an agent's."""
-        return any(one == group or known.handle == handle for one, known in (await self.all()).items())
+        return any(id_ == group or known.handle == handle for id_, known in (await self.all()).items())
 
     async def check(self) -> list[HandleChange]:
         """Look at all groups; return the handles whose state has changed. Raises `SlackError`."""

@@ -71,10 +71,10 @@ def agent_list(
         facts = " · ".join(filter(None, (f" · ID {agent.id}", model, handle)))
         return kit.paragraph(*face, name, facts, *mark, f"\n{about}" if about else "")
 
-    found = by_name(matching(agents, wanted))
+    hits = by_name(matching(agents, wanted))
     spot, ask = ListPage(page=page, words=wanted), ask_button(None, "Ask an agent…")
     nothing = NOTHING_ALLOWED if are_hidden else "This project has no agents yet."
-    return list_reply("agent", agents, found, line, spot, turns=TURNS, nothing=nothing, controls=[ask], project=project)
+    return list_reply("agent", agents, hits, line, spot, turns=TURNS, nothing=nothing, controls=[ask], project=project)
 
 
 def agent_card(

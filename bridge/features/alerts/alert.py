@@ -122,16 +122,16 @@ def preview(spec: AlertSpec, snapshots: Sequence[Snapshot], readings: Readings) 
     shown = [*(snapshot for snapshot in past.snapshots if snapshot.at >= readings.now - PREVIEWED)]
     shown += [readings.current] if readings.current else []
     alert, periods, points = StoredAlert("preview", spec), list[Period](), list[tuple[datetime, float]]()
-    for one in shown:
-        then = Readings(one.at, one, past, readings.since, project=readings.project)
+    for snapshot in shown:
+        then = Readings(snapshot.at, snapshot, past, readings.since, project=readings.project)
         verdict = then.evaluate(condition, zone=zone, target=spec.target)
-        points += [(one.at, verdict.number)] if verdict.number is not None else []
-        match step(alert, verdict.found(one.at), one.at):
+        points += [(snapshot.at, verdict.number)] if verdict.number is not None else []
+        match step(alert, verdict.found(snapshot.at), snapshot.at):
             case EpisodeStep("begins"):
-                alert = replace(alert, since=one.at, post="preview")
-                periods.append(Period(one.at, None))
+                alert = replace(alert, since=snapshot.at, post="preview")
+                periods.append(Period(snapshot.at, None))
             case EpisodeStep("ends"):
-                alert = replace(alert, since=None, quiet=one.at + COOLING)
-                periods[-1] = Period(periods[-1].begin, one.at)
+                alert = replace(alert, since=None, quiet=snapshot.at + COOLING)
+                periods[-1] = Period(periods[-1].begin, snapshot.at)
     is_of_few = condition.sign in {"<", "<=", "falls"}
     return Preview(points[0][0] if points else None, periods, points, is_of_few=is_of_few)

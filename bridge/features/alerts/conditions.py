@@ -136,8 +136,8 @@ class AlertCondition:
             case "number" if not self.is_usual and self.sign in {"falls", "rises"}:
                 return f"{self.of} {self.sign}{within}"
             case "count":
-                one = next(group.one for group in GROUPS if group.name == self.of)
-                return f"{one} {_quoted(self.name)} {self.sign} {as_typed(self.value)}{'%' if self.is_share else ''}"
+                called = next(group.one for group in GROUPS if group.name == self.of)
+                return f"{called} {_quoted(self.name)} {self.sign} {as_typed(self.value)}{'%' if self.is_share else ''}"
             case _:
                 what = self.of if self.subject == "number" else self.subject
                 usual = "x usual" if self.is_usual else ""
@@ -183,9 +183,9 @@ class _Reader:
     def take(self, pattern: str) -> re.Match[str] | None:
         """Go on after what comes here, if it's like *pattern*."""
         rest = self.text[self.at :]
-        found = _compiled(pattern).match(self.text, self.at + len(rest) - len(rest.lstrip(" \n,;:.")))
-        self.at = found.end() if found else self.at
-        return found
+        match = _compiled(pattern).match(self.text, self.at + len(rest) - len(rest.lstrip(" \n,;:.")))
+        self.at = match.end() if match else self.at
+        return match
 
     def left(self) -> str:
         """Return what's left, or everything if nothing is."""
@@ -194,13 +194,13 @@ class _Reader:
     def condition(self) -> AlertCondition:
         """Parse a condition. Raises `BadAlert`."""
         self.take(_FILLERS)
-        if found := self.take(_INVERTED):
-            subject, compared = (self.folded.between(*found.span(name)) for name in ("subject", "compared"))
-            words = f"{subject} {'< 1' if found['none'] else compared}, {self.folded.after(self.at)}"
+        if match := self.take(_INVERTED):
+            subject, compared = (self.folded.between(*match.span(name)) for name in ("subject", "compared"))
+            words = f"{subject} {'< 1' if match['none'] else compared}, {self.folded.after(self.at)}"
             return _Reader(words, self.typed).condition()
         for row in ROWS:
-            if found := self.take(rf"(?:{row.pattern})(?!\w)"):
-                about = self._about(row.about, found)
+            if match := self.take(rf"(?:{row.pattern})(?!\w)"):
+                about = self._about(row.about, match)
                 condition = self.within(row.follows(self, about) if row.follows else about)
                 break
         else:
@@ -211,9 +211,9 @@ class _Reader:
             raise BadAlert("usual", condition.sign)
         return condition
 
-    def _about(self, about: AlertCondition, found: re.Match[str]) -> AlertCondition:
-        """Return what a row is about, with what its pattern *found*. Raises `BadAlert`."""
-        fields = found.groupdict()
+    def _about(self, about: AlertCondition, match: re.Match[str]) -> AlertCondition:
+        """Return what a row is about, with its pattern's *match*. Raises `BadAlert`."""
+        fields = match.groupdict()
         of, typed, percentile = (
             fields.get("of", ""),
             fields.get("name"),
@@ -222,7 +222,7 @@ class _Reader:
         about = replace(about, of=_NUMBERS.get(of) or _GROUP_OF.get(of) or of, percentile=percentile)
         if typed is None:
             return about
-        begin, end = found.span("name")
+        begin, end = match.span("name")
         is_quoted = re.fullmatch(_QUOTED, typed) is not None
         name = " ".join(self.folded.between(begin + is_quoted, end - is_quoted).split())
         if not name_key(name):
@@ -273,10 +273,10 @@ class _Reader:
 
     def duration(self, pattern: str) -> timedelta:
         """Parse a duration. Raises `BadAlert`."""
-        found = self.take(pattern) or self.take(_AMOUNT)
-        span = read_duration(found[0]) if found else None
+        match = self.take(pattern) or self.take(_AMOUNT)
+        span = read_duration(match[0]) if match else None
         if not span or span > _LONGEST_DURATION:
-            raise BadAlert("duration", self.folded.between(*found.span()) if found else self.left())
+            raise BadAlert("duration", self.folded.between(*match.span()) if match else self.left())
         return span
 
     def signed(self, about: AlertCondition, example: AlertCondition) -> AlertCondition:
@@ -295,10 +295,10 @@ class _Reader:
         about = self.signed(about, example)
         if may_be_usual and self.take(_USUAL):
             return replace(about, value=1, is_usual=True, span=AN_HOUR)
-        found = self.take(_AMOUNT)
-        if found is None:
+        match = self.take(_AMOUNT)
+        if match is None:
             raise BadAlert("amount", self.left())
-        number, unit = found["number"], _UNITS_OF_AMOUNTS.get(found["unit"], found["unit"] or "")
+        number, unit = match["number"], _UNITS_OF_AMOUNTS.get(match["unit"], match["unit"] or "")
         is_multiple = number in _TIMES_USUAL
         value = _TIMES_USUAL[number] if is_multiple else read_number(number)
         is_usual = self.take(_USUAL) is not None
@@ -432,25 +432,25 @@ def _unquoted(text: str) -> str:
 def _without_channel(typed: str) -> tuple[str, str]:
     """Split off the channel, and the ``in`` before it."""
     folded = fold(typed)
-    found = _CHANNEL.search(_masked(folded.text))
-    if found is None:
+    match = _CHANNEL.search(_masked(folded.text))
+    if match is None:
         return typed, ""
-    channel = without_end(folded.between(*found.span("channel")), ",;:.")
-    return f"{folded.until(found.start())} {folded.after(found.end())}", channel
+    channel = without_end(folded.between(*match.span("channel")), ",;:.")
+    return f"{folded.until(match.start())} {folded.after(match.end())}", channel
 
 
 def _without_run(typed: str) -> tuple[str, str]:
     """Split off the workflow to run. Raises `BadAlert`."""
     folded = fold(typed)
-    found = _RUN.search(_masked(folded.text))
-    if found is None:
+    match = _RUN.search(_masked(folded.text))
+    if match is None:
         return typed, ""
-    begin, end = found.span("name")
-    is_quoted = re.fullmatch(_QUOTED, found["name"].strip()) is not None
+    begin, end = match.span("name")
+    is_quoted = re.fullmatch(_QUOTED, match["name"].strip()) is not None
     name = " ".join(folded.between(begin + is_quoted, len(folded.text[:end].rstrip()) - is_quoted).split())
     if not name:
         raise BadAlert("run", "")
-    return folded.until(found.start()), name
+    return folded.until(match.start()), name
 
 
 @lru_cache(maxsize=256)

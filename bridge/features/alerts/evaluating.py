@@ -101,8 +101,8 @@ async def read(
     for condition, zone in conditions:
         needed = wanted if condition.subject == "names" else of_numbers
         needed |= hours_for(condition, hours, now, zone)
-    found = await statistics.store.numbers(of_numbers - wanted) | await statistics.store.read(wanted, or_numbers=True)
-    past = Past(found.values())
+    known = await statistics.store.numbers(of_numbers - wanted) | await statistics.store.read(wanted, or_numbers=True)
+    past = Past(known.values())
     current: Snapshot | None = None
     down_since: datetime | None = None
     if any(condition.is_of_statistics or condition.subject == "down" for condition, _zone in conditions):
@@ -136,7 +136,8 @@ def in_words(readings: Readings) -> str:
     if readings.current is None:
         return ""
     known = readings.current.numbers
-    numbers = ", ".join(f"{known[one.name]:,} {one.noun(known[one.name])}" for one in NUMBERS if one.name in known)
+    shown = [(known[number.name], number) for number in NUMBERS if number.name in known]
+    numbers = ", ".join(f"{value:,} {number.noun(value)}" for value, number in shown)
     return f"Statistics at {readings.now.astimezone(UTC):%Y-%m-%d %H:%M} UTC: {numbers}."
 
 

@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _A_DAY: Final = timedelta(days=1)
 _MOST_NAMES: Final = 5
-_TITLES: Final = {one.name: one for one in NUMBERS}
+_TITLES: Final = {number.name: number for number in NUMBERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Readings:
             took = self._once(
                 key,
                 lambda: percentile(
-                    [one.took for one in self._ended(of, span) if condition.of == "workflow" or one.end == "good"],
+                    [turn.took for turn in self._ended(of, span) if condition.of == "workflow" or turn.end == "good"],
                     condition.percentile,
                 ),
             )
@@ -144,7 +144,7 @@ class Readings:
         kind, noun = ("agent", "answer") if condition.of == "agent" else ("workflow", "run")
         ends = self._once(
             ("ends", of, span),
-            lambda: Counter(one.end for one in self._ended(of, span) if one.of.startswith(f"{kind} ")),
+            lambda: Counter(turn.end for turn in self._ended(of, span) if turn.of.startswith(f"{kind} ")),
         )
         if not ends["failed"] + ends["good"]:
             return Evaluation(None, f"there were no {noun}s {lately}", is_quiet=True)
@@ -153,16 +153,16 @@ class Readings:
 
     def _ended(self, of: str, span: timedelta) -> list[EndedTurn]:
         """Return what ended in the last *span*, of an agent or a workflow (``""``: of all)."""
-        return [one for one in self._once(("ended",), self._all_ended).get(of, ()) if one.at >= self.now - span]
+        return [turn for turn in self._once(("ended",), self._all_ended).get(of, ()) if turn.at >= self.now - span]
 
     def _all_ended(self) -> dict[str, list[EndedTurn]]:
         """Return what has ended in this project, by agent and workflow, and all of it."""
-        found: dict[str, list[EndedTurn]] = {"": []}
-        for one in self.own.ended:
-            if one.project == self.project and one.at <= self.now:
-                found.setdefault(one.of, []).append(one)
-                found[""].append(one)
-        return found
+        ended: dict[str, list[EndedTurn]] = {"": []}
+        for turn in self.own.ended:
+            if turn.project == self.project and turn.at <= self.now:
+                ended.setdefault(turn.of, []).append(turn)
+                ended[""].append(turn)
+        return ended
 
     def _once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         """Return what *make* returns, which many alerts share."""
@@ -228,21 +228,21 @@ class Readings:
         if condition.sign in {">", ">="}:  # no more than the span, if there may be too much
             between = self.past.total(condition.of, self.now - span, current)
             begin, first = (self.now - span, between) if between is not None else (begin, first)
-        found = self.past.added(condition.of, begin, first, self.now, total)
-        growth = int(found.least)  # whole ones
-        if found.is_known:
+        added = self.past.added(condition.of, begin, first, self.now, total)
+        growth = int(added.least)  # whole ones
+        if added.is_known:
             return Evaluation(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
-        return self._after_a_fall(condition, found, condition.holds_for)
+        return self._after_a_fall(condition, added, condition.holds_for)
 
-    def _after_a_fall(self, condition: AlertCondition, found: Added, holds: Callable[[float], bool]) -> Evaluation:
+    def _after_a_fall(self, condition: AlertCondition, added: Added, holds: Callable[[float], bool]) -> Evaluation:
         """Evaluate what was added if the total fell meanwhile: what has come since may decide it alone."""
-        noun, lately = _TITLES[condition.of].noun(round(found.least)), _lately(condition.span or _A_DAY)
+        noun, lately = _TITLES[condition.of].noun(round(added.least)), _lately(condition.span or _A_DAY)
         is_over = condition.sign in {">", ">="}
-        at_least = found.least > condition.value if condition.sign == "=" else holds(found.least) is is_over
+        at_least = added.least > condition.value if condition.sign == "=" else holds(added.least) is is_over
         if not at_least:  # more of them may change that
             return Evaluation(None, f"it's unknown how many {condition.of} there were {lately}: their total fell")
-        said = f"at least {shown(found.least)} {noun} {lately} (their total fell meanwhile)"
-        return Evaluation(is_over, said, found.least)
+        said = f"at least {shown(added.least)} {noun} {lately} (their total fell meanwhile)"
+        return Evaluation(is_over, said, added.least)
 
     def _unusual(
         self, condition: AlertCondition, current: Snapshot, total: int, span: timedelta, zone: ZoneInfo
@@ -258,17 +258,17 @@ class Readings:
             moment, begin = then.at, then.numbers[condition.of]
         if begin is None:
             return self._not_recorded(span)
-        found = self.past.added(condition.of, moment, begin, self.now, total)
-        if found.is_known and not is_between:
+        added = self.past.added(condition.of, moment, begin, self.now, total)
+        if added.is_known and not is_between:
             return self._not_recorded(span)
         usual = self._once(
             ("usual", condition.of, span, zone.key), lambda: self.past.usual(condition.of, self.now, span, zone)
         )
         if usual is None:
             return Evaluation(None, f"what's usual isn't known: too few {condition.of} were recorded at this hour")
-        if not found.is_known:
-            return self._after_a_fall(condition, found, lambda growth: is_unusual(growth, usual, condition))
-        growth = found.least
+        if not added.is_known:
+            return self._after_a_fall(condition, added, lambda growth: is_unusual(growth, usual, condition))
+        growth = added.least
         said = f"{shown(growth)} {noun(round(growth))} {_lately(span)}"
         said = f"{said}, usually {shown(usual.median)} ± {shown(usual.spread)}"
         return Evaluation(is_unusual(growth, usual, condition), said, growth)
@@ -296,10 +296,10 @@ def hours_for(condition: AlertCondition, hours: Sequence[int], now: datetime, zo
 
 def counts_by_key(current: Snapshot, group: str) -> dict[str, int]:
     """Return the counts of a group by what all spellings of a name have in common."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name, count in (current.groups[group].named if group in current.groups else {}).items():
-        found[name_key(name)] = found.get(name_key(name), 0) + count
-    return found
+        counts[name_key(name)] = counts.get(name_key(name), 0) + count
+    return counts
 
 
 def percentile(numbers: Sequence[float], of: int) -> float | None:

@@ -72,19 +72,19 @@ async def list_requests(deps: Deps, turn: Turn) -> Result:
 @approvals.needs_you
 async def waiting_for_me(deps: Deps, turn: Turn, reads: Reads) -> list[Need]:
     """Return the requests that a person may decide about, or has asked for, for Home."""
-    found = await _of_person(deps, turn.user, await ApprovalStore(deps.scripts).waiting(reads))
-    return [Need(one.stored.request.asked_at, (layout.line(one),)) for one in found]
+    shown = await _of_person(deps, turn.user, await ApprovalStore(deps.scripts).waiting(reads))
+    return [Need(card.stored.request.asked_at, (layout.line(card),)) for card in shown]
 
 
 async def _of_person(deps: Deps, user: str, waiting: Sequence[StoredRequest]) -> list[layout.Shown]:
-    found = []
+    shown = []
     for stored in waiting:
         request = stored.request
         is_over = deps.now() >= request.until
         is_asked = user == request.asker or user not in stored.approved_by
         if not is_over and is_asked and (user == request.asker or await _is_approver(deps, stored, user)):
-            found.append(await deps.approvals.shown(deps, stored))
-    return found
+            shown.append(await deps.approvals.shown(deps, stored))
+    return shown
 
 
 async def _is_approver(deps: Deps, stored: StoredRequest, user: str) -> bool:
@@ -116,7 +116,7 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
         "deny": may_decide,
         "withdraw": is_asker,
     }
-    choices = [one for one, is_offered in offered.items() if is_offered]
+    choices = [what for what, is_offered in offered.items() if is_offered]
     origin = await origin_of(deps, turn, editing=layout.Pressed.of(stored))
     link = await deps.approvals.link_for(deps, stored, turn.user)
     return layout.review_form(await deps.approvals.shown(deps, stored), link, choices, origin)
@@ -191,9 +191,9 @@ async def _of_button(deps: Deps, value: str) -> StoredRequest | None:
 
     Raises `ControlNotUnderstood`.
     """
-    given = layout.pressed(value)
-    stored = await ApprovalStore(deps.scripts).get(given.a)
-    if stored is None or stored.state.startswith(DRAFT) or not stored.request.digest.startswith(given.h):
+    pressed = layout.pressed(value)
+    stored = await ApprovalStore(deps.scripts).get(pressed.a)
+    if stored is None or stored.state.startswith(DRAFT) or not stored.request.digest.startswith(pressed.h):
         return None
     return stored
 
@@ -354,10 +354,10 @@ async def approver_asked(deps: Deps, turn: Turn, asked: ApproverAsked, ts: str) 
 @approvals.slots
 async def due(deps: Deps, most: int) -> list[Slot]:
     """Return the reminders and the ends that are due; both are claimed only while their request waits."""
-    store, now, found = ApprovalStore(deps.scripts), deps.now(), []
+    store, now, slots = ApprovalStore(deps.scripts), deps.now(), []
     for id_, stored in await store.due(now, most):
         if stored is None or stored.state != WAITING:
-            found.append(Slot(id_, None, (store.forget(id_),)))
+            slots.append(Slot(id_, None, (store.forget(id_),)))
             continue
         request, what = stored.request, "end" if now >= stored.request.until else "reminder"
         body = ApprovalDue(
@@ -368,8 +368,8 @@ async def due(deps: Deps, most: int) -> list[Slot]:
         if what == "end":
             told = deps.approvals.tells_asker(deps, stored, EXPIRED)
             writes = store.ends(id_, EXPIRED, *told, *await deps.approvals.redraws(deps, request))
-        found.append(Slot(f"approval:{id_}:{what}", body, writes))
-    return found
+        slots.append(Slot(f"approval:{id_}:{what}", body, writes))
+    return slots
 
 
 @approvals.kind(ApprovalDue)

@@ -22,8 +22,8 @@ _CHANGED: Final = ("body", "decisions", "said", "lost")
 async def _erase(scripts: Scripts, user: str) -> int:
     """Erase a person from all requests, those that ended, too. Returns from how many."""
     keys, count = scripts.keys, 0
-    found = [str(key) async for key in scripts.redis.scan_iter(keys.approval("*"), count=1000)]
-    for key in found:
+    names = [str(key) async for key in scripts.redis.scan_iter(keys.approval("*"), count=1000)]
+    for key in names:
         count += await _erase_from(scripts, key.removeprefix(keys.approval("")), user)
     return count
 

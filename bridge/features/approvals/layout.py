@@ -85,10 +85,10 @@ class Pressed(Carried):
 
 def pressed(value: str) -> Pressed:
     """Read the value of a button. Raises `ControlNotUnderstood`."""
-    found = Pressed.parse(value)
-    if not (found.a and found.h):
+    button = Pressed.parse(value)
+    if not (button.a and button.h):
         raise ControlNotUnderstood(value)
-    return found
+    return button
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,11 @@ def request_card(shown: Shown) -> Reply:
     stored = shown.stored
     is_whole = len(stored.input) <= kit.CODE_TEXT
     text = _as_text(stored.input) if is_whole else ""
-    given = kit.section(f"{_INPUT}{text}") if text else kit.rich(kit.code_block(stored.input))
+    typed = kit.section(f"{_INPUT}{text}") if text else kit.rich(kit.code_block(stored.input))
     note = "" if is_whole else " The whole input is in the file below."
     small = f"{'' if text else 'Input as JSON, '}SHA-256 {stored.request.digest[:_DIGITS]}.{note}"
     files = [] if is_whole else [Attachment(name="input.json", content=stored.input)]
-    lines = [*_facts(shown), given, kit.context(small)]
+    lines = [*_facts(shown), typed, kit.context(small)]
     if stored.state != WAITING:
         return card(*lines, files=files, audience=Audience.CHANNEL)
     if shown.groups:
@@ -199,10 +199,10 @@ class ReasonForm(DenialForm):
 
 def review_form(shown: Shown, card_link: str, choices: Collection[What], origin: Origin) -> Modal:
     """Show a request to one person, whole, with what they may decide; *card_link* leads to its card."""
-    stored, request, given = shown.stored, shown.stored.request, shown.stored.input
+    stored, request, input_ = shown.stored, shown.stored.request, shown.stored.input
     most = _MOST_CODE * kit.CODE_TEXT
-    parts = [given[at : at + kit.CODE_TEXT] for at in range(0, min(len(given), most), kit.CODE_TEXT)]
-    note = "" if len(given) <= most else " Only its beginning fits here: the card has the whole input."
+    parts = [input_[at : at + kit.CODE_TEXT] for at in range(0, min(len(input_), most), kit.CODE_TEXT)]
+    note = "" if len(input_) <= most else " Only its beginning fits here: the card has the whole input."
     more = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
     offered = {what: label for what, label in _CHOICES.items() if what in choices}
     without = {*([] if offered else ["decision"]), *([] if "deny" in offered else ["reason"])}
@@ -414,7 +414,7 @@ class Ended(NamedTuple):
 
 def ended(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> Reply:
     """Tell the asker that their request ended without a run, or an approver that what they approved didn't start."""
-    (state, by, said), given = how, _beginning(stored)
+    (state, by, said), beginning = how, _beginning(stored)
     what = kit.named(stored.request.name, 80) if stored.request.name else "your workflow"
     cure = NEW_REQUEST if by or said in {"", "unknown"} else ASK
     because = f": {kit.quoted(said, _REASON)}" if said else ""
@@ -423,4 +423,4 @@ def ended(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> Reply:
         DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
         CHANGED: f"⚠️ {which} wasn't started, because {_because(said, by)}.{cure}",
     }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
-    return card(text, kit.context(given) if given else None, audience=Audience.CHANNEL)
+    return card(text, kit.context(beginning) if beginning else None, audience=Audience.CHANNEL)

@@ -97,7 +97,7 @@ class Request(Needed, frozen=True):
         return any(self._lacks(needed) for needed in self.needs)
 
     def _lacks(self, needed: Needed) -> bool:
-        if not needed.by or any(one[0] in "SCG" for one in needed.by):
+        if not needed.by or any(id_[0] in "SCG" for id_ in needed.by):
             return False
         return len(set(needed.by) - {ids.ERASED_PERSON, "" if needed.by_asker else self.asker}) < needed.count
 
@@ -108,7 +108,7 @@ class Request(Needed, frozen=True):
 
 
 def _without(user: str, by: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(ids.ERASED_PERSON if one == user else one for one in by))
+    return tuple(dict.fromkeys(ids.ERASED_PERSON if id_ == user else id_ for id_ in by))
 
 
 class Decision(NamedTuple):

@@ -56,15 +56,15 @@ class Approvals:
     workspace: str = ""
 
     async def needed(
-        self, deps: EngineDeps, turn: Turn, workflow: Workflow, given: Any, verdict: Verdict
+        self, deps: EngineDeps, turn: Turn, workflow: Workflow, input_: Any, verdict: Verdict
     ) -> Outcome | Modal | None:
-        """Return the card that asks for approval of a run with *given*, or None if its *verdict* says it needs none.
+        """Return the card that asks for approval of a run with *input_*, or None if its *verdict* says it needs none.
 
         Raises `StoreUnavailable` and `TooManyRequests`.
         """
         if verdict.approval is None:
             return None
-        request, written = self._request(deps, turn, workflow), canonical(given)
+        request, written = self._request(deps, turn, workflow), canonical(input_)
         request = request.model_copy(update={"digest": digest_of(written)})
         request = with_terms(request, verdict.approval, rule_of(verdict))
         if verdict.approval.reason and request.started_by is None:
@@ -115,9 +115,9 @@ class Approvals:
         people = {request.asker, owner, *(decision.user for decision in stored.decisions)} - {"", ERASED_PERSON}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""
         first, *also = [await self._names_of(deps, needed) for needed in request.needs]
-        by = ", and ".join([first, *(f"{kit.counted(request.needs[1].count, 'approval')} by {one}" for one in also)])
+        by = ", and ".join([first, *(f"{kit.counted(request.needs[1].count, 'approval')} by {id_}" for id_ in also)])
         few = await approvers(deps, request)
-        groups = () if few else tuple(one for needed in request.needs for one in needed.by if one.startswith("S"))
+        groups = () if few else tuple(id_ for needed in request.needs for id_ in needed.by if id_.startswith("S"))
         return layout.Shown(
             stored,
             await names(request.asker) if request.asker else "",
@@ -129,7 +129,7 @@ class Approvals:
         )
 
     async def _names_of(self, deps: EngineDeps, needed: Needed) -> str:
-        by = [await self._name(deps, one) for one in needed.by if one != ERASED_PERSON]
+        by = [await self._name(deps, id_) for id_ in needed.by if id_ != ERASED_PERSON]
         return layout.either(by) or (layout.BY_NOBODY_LEFT if needed.by else layout.BY_RULES)
 
     async def _name(self, deps: EngineDeps, id_: str) -> str:
@@ -262,7 +262,7 @@ class Approvals:
 
 def with_terms(request: Request, terms: ApprovalTerms, rule: str) -> Request:
     """Return a request as it is by these *terms*, which a *rule* has."""
-    own, *also = [Needed(by=one.by, count=one.count, by_asker=one.self_) for one in terms.each]
+    own, *also = [Needed(by=term.by, count=term.count, by_asker=term.self_) for term in terms.each]
     changes = dict(own) | {
         "also": also[0] if also else None, "terms": fingerprint(terms), "rule": rule,
         "until": request.asked_at + terms.within,

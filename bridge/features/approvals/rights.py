@@ -150,7 +150,7 @@ async def refusal_of_approver(deps: EngineDeps, request: Request, terms: Approva
 
 async def refusals_of_approver(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> list[str | None]:
     """Return the same for each of the *terms* that have to be met. Raises `TryLater`."""
-    return [await _refusal_by(deps, request, one, user) for one in terms.each]
+    return [await _refusal_by(deps, request, term, user) for term in terms.each]
 
 
 async def _refusal_by(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> str | None:
@@ -174,11 +174,11 @@ async def _judged(deps: EngineDeps, asked: Asked) -> Verdict:
 async def approvers(deps: EngineDeps, request: Request) -> tuple[str, ...]:
     """Return the people who may approve a request, if they're few and all known; else nobody."""
     people = set[str]()
-    for one in (one for needed in request.needs for one in needed.by if one != ERASED_PERSON):
-        found = await deps.directory.people_in(one)
-        if found is None:
+    for id_ in (id_ for needed in request.needs for id_ in needed.by if id_ != ERASED_PERSON):
+        members = await deps.directory.people_in(id_)
+        if members is None:
             return ()
-        people |= found
+        people |= members
     if not request.lets_asker:
         people.discard(request.asker)
     return tuple(sorted(people))

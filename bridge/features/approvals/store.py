@@ -50,16 +50,17 @@ class ApprovalStore(RecordStore[StoredRequest]):
 
     async def waiting(self, reads: Reads | None = None) -> list[StoredRequest]:
         """Return the requests that wait, first those that end first, without those of a newer version."""
-        return sorted((one for one in await self.all(reads) if one.state == WAITING), key=lambda one: one.request.until)
+        waiting = [stored for stored in await self.all(reads) if stored.state == WAITING]
+        return sorted(waiting, key=lambda stored: stored.request.until)
 
     async def due(self, now: datetime, most: int) -> list[tuple[str, StoredRequest | None]]:
         """Return the requests with something due, each with its ID, or None if it's gone."""
         ids: Any = await self._redis.zrangebyscore(self._keys.approvals(), "-inf", epoch_ms(now), start=0, num=most)
-        found = []
+        due = []
         for id_ in map(str, ids):
             with suppress(RecordNotUnderstood):  # a newer version cares for it
-                found.append((id_, await self.get(id_)))
-        return found
+                due.append((id_, await self.get(id_)))
+        return due
 
     async def claim(self, turn: Turn, id_: str, asker: str, now: datetime) -> None:
         """Claim a place for a request that *turn* is about to add. Raises `TooManyRequests` and `LaneLost`."""
@@ -73,14 +74,14 @@ class ApprovalStore(RecordStore[StoredRequest]):
             raise TooManyRequests(str(answer))
 
     def add(
-        self, id_: str, request: Request, given: str, state: str = WAITING, *, after: str = ""
+        self, id_: str, request: Request, input_: str, state: str = WAITING, *, after: str = ""
     ) -> tuple[Write, ...]:
         """Return the writes that store a request with its input, if its state is still *after*."""
         key, lives = self._keys.approval(id_), milliseconds(request.until - request.asked_at + APPROVAL)
         if state == DRAFT:
             lives = milliseconds(TYPED)
         fields = {
-            "v": "1", "body": request.model_dump_json(), "input": given, "digest": request.digest,
+            "v": "1", "body": request.model_dump_json(), "input": input_, "digest": request.digest,
             "terms": request.terms, "state": state, "asker": request.asker,
         }  # fmt: skip
         writes: list[Write] = [("field", key, lives, name, value) for name, value in fields.items()]

@@ -69,7 +69,7 @@ async def _check_fixed(deps: Deps, turn: Turn, rule: AppRule, app: str) -> Done 
     """Return why a rule in the operator's file, which nobody owns, starts nothing, or None if it does."""
     of = ("", turn.channel, turn.project_key)
     wanted = await rights(deps, "settings", *of, workflow=rule.workflow, agent=rule.agent, by="app", app=app)
-    for asked in (one for one in wanted if one.act != "settings"):
+    for asked in (right for right in wanted if right.act != "settings"):
         try:
             await deps.policy.require(asked)
         except NotAllowed as exc:

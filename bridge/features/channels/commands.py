@@ -172,24 +172,24 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     key = await _meant(deps, turn, typed, seen, rules)
     if isinstance(key, Reply):
         return key
-    ids = [one for one in rules if sender_id(one) == key]
+    ids = [id_ for id_ in rules if sender_id(id_) == key]
     if rule is None:
         theirs = [key] if key in rules else ids
-        covering = next((one for one in _covering(rules, seen or (), key) if one not in theirs), None)
+        covering = next((id_ for id_ in _covering(rules, seen or (), key) if id_ not in theirs), None)
         if covering is None or name_key(rules[covering].name) == name_key(typed).removeprefix("@"):
             covers = [covering] if covering else []
             return await change_settings(deps, turn, lambda now: _without(now, [*theirs, *covers]))
         rule = AppRule(ignores=True, owner=turn.user)  # an exception
     if key not in rules and len(rules) >= MOST_APPS:
         return layout.too_many_apps(MOST_APPS)
-    under = [one for one in seen or () if key in one.keys]
-    named = list(dict.fromkeys(one.name for one in under if one.name))
-    bots = {one.bot for one in under if one.bot}
+    under = [sender for sender in seen or () if key in sender.keys]
+    named = list(dict.fromkeys(sender.name for sender in under if sender.name))
+    bots = {sender.bot for sender in under if sender.bot}
     known_name = rules[key].name if key in rules else ""
     name = named[0] if len(named) == 1 or (named and sender_id(key) != key) else known_name
     rule = rule.model_copy(update={"name": name})
     warning = layout.not_told_apart(key, named, bots=len(bots))
-    paused = [one for one in rules if one == sender_id(key) and rules[one].paused]  # it's set up again, for one name
+    paused = [id_ for id_ in rules if id_ == sender_id(key) and rules[id_].paused]  # it's set up again, for one name
     return await change_settings(deps, turn, lambda now: _without(now, paused).with_app(key, rule), warning=warning)
 
 
@@ -198,10 +198,10 @@ async def _meant(
 ) -> str | Reply:
     """Return the key of the sender *typed*, or why it isn't known which one that is. Raises `NoSuch`."""
     wanted = name_key(typed).removeprefix("@")
-    fitting = {one.key for one in await _called(deps, seen or (), wanted)}
+    fitting = {sender.key for sender in await _called(deps, seen or (), wanted)}
     fitting = fitting or {key for key, rule in rules.items() if name_key(rule.name) == wanted}
     if key := read_key(typed):  # or a name in capitals
-        ids = {id_ for one in seen or () for id_ in (one.app, one.bot)} | set(map(sender_id, rules))
+        ids = {id_ for sender in seen or () for id_ in (sender.app, sender.bot)} | set(map(sender_id, rules))
         if sender_id(key) in ids or (not fitting and re.search("[0-9]", sender_id(key))):
             return key
     elif key := await _mentioned(deps, turn, typed):
@@ -211,7 +211,7 @@ async def _meant(
     if not fitting and seen is None:
         return layout.UNREADABLE
     if not fitting:
-        names = (*(one.name for one in seen or ()), *(rule.name for rule in rules.values()))
+        names = (*(sender.name for sender in seen or ()), *(rule.name for rule in rules.values()))
         raise NoSuch("app", typed.strip(), list(dict.fromkeys(filter(None, names)))[:_NAMED])
     return fitting.pop()
 
@@ -221,8 +221,8 @@ async def _senders(deps: Deps, channel: str) -> list[Sender] | None:
     seen = await deps.slack.history().senders_in(channel)
     if not seen:
         return seen
-    are_people = await asyncio.gather(*(_is_person(deps, one) for one in seen))
-    apps = [one for one, is_person in zip(seen, are_people, strict=True) if not is_person]
+    are_people = await asyncio.gather(*(_is_person(deps, sender) for sender in seen))
+    apps = [sender for sender, is_person in zip(seen, are_people, strict=True) if not is_person]
     return list(await asyncio.gather(*map(deps.directory.sender, apps)))
 
 
@@ -236,11 +236,11 @@ async def _is_person(deps: Deps, sender: Sender) -> bool:
 
 async def _called(deps: Deps, seen: Sequence[Sender], wanted: str) -> list[Sender]:
     """Return the senders that post under the name *wanted*, or whose bot user is called that."""
-    found = [one for one in seen if name_key(one.name) == wanted]
-    if found:
-        return found
-    users = {one.user: await deps.directory.user_name(one.user) for one in seen if one.user}
-    return [one for one in seen if name_key(users.get(one.user, "")) == wanted]
+    called = [sender for sender in seen if name_key(sender.name) == wanted]
+    if called:
+        return called
+    users = {sender.user: await deps.directory.user_name(sender.user) for sender in seen if sender.user}
+    return [sender for sender in seen if name_key(users.get(sender.user, "")) == wanted]
 
 
 async def _mentioned(deps: Deps, turn: Turn, typed: str) -> str:
@@ -256,8 +256,8 @@ async def _mentioned(deps: Deps, turn: Turn, typed: str) -> str:
 
 def _covering(rules: Mapping[str, AppRule], seen: Sequence[Sender], key: str) -> list[str]:
     """Return the keys of the rules that answer the sender with this *key*, as its app's posts under any name are."""
-    sender = next((one for one in seen if one.key == key), None)
-    return [one for one in (sender.keys if sender else (sender_id(key),)) if one in rules]
+    sender = next((sender for sender in seen if sender.key == key), None)
+    return [id_ for id_ in (sender.keys if sender else (sender_id(key),)) if id_ in rules]
 
 
 def _without(settings: ChannelSettings, apps: Collection[str]) -> ChannelSettings:
@@ -302,7 +302,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
     projects: list[tuple[str, str]] = []  # the current one first; none if it can't be changed
     if deps.projects.is_several and not deps.projects.of_channel(channel):
         projects = sorted(
-            ((project.id, project.name) for project in deps.projects), key=lambda one: one[0] != turn.project.id
+            ((project.id, project.name) for project in deps.projects), key=lambda project: project[0] != turn.project.id
         )
     apps = [] if is_direct else await _app_fields(deps, turn, channel, settings)
     return forms.settings_form(
@@ -334,7 +334,7 @@ async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSet
         agent = await find_agent(turn, rule.agent)
         fields.append(forms.AppField(key, layout.sender_label(key, settings.apps), agent, workflow, rule.edits))
     seen = await _senders(deps, channel) or ()
-    new = {one.key: AppRule(name=one.name) for one in seen if settings.rule_for(one) is None}
+    new = {sender.key: AppRule(name=sender.name) for sender in seen if settings.rule_for(sender) is None}
     return fields + [forms.AppField(key, layout.sender_label(key, settings.apps | new)) for key in new]
 
 
@@ -351,7 +351,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
     for kind, id_ in filter(None, filled.apps.values()):
         await (workflow_by_id(turn, id_) if kind == "workflow" else agent_by_id(turn, id_))
     seen = await _senders(deps, turn.channel) if filled.apps else ()
-    names = {key: one.name for one in reversed(seen or ()) for key in one.keys}
+    names = {key: sender.name for sender in reversed(seen or ()) for key in sender.keys}
 
     def change(now: ChannelSettings) -> ChannelSettings:
         changes = dict(filled.changes)
@@ -447,7 +447,7 @@ async def change_settings(
         reply = layout.NOTHING_CHANGED
     elif where == layout.HERE and not is_own:
         reply = layout.SAVED
-    return shown(reply, "changed" if changes else "unchanged", ", ".join(one.about for one in changes) or about)
+    return shown(reply, "changed" if changes else "unchanged", ", ".join(change.about for change in changes) or about)
 
 
 async def _changes(

@@ -56,10 +56,10 @@ class AppField(NamedTuple):
 
 async def default_agents(menu: MenuQuery) -> list[Block]:
     """Return options for the agents that match, and for no default agent."""
-    found = await agents_to_choose(menu)
+    options = await agents_to_choose(menu)
     if not menu.text.strip():
-        found[:] = [_NOBODY, *found[: kit.OPTIONS - 1]]
-    return found
+        options[:] = [_NOBODY, *options[: kit.OPTIONS - 1]]
+    return options
 
 
 async def starts_of_apps(menu: MenuQuery) -> list[Block]:
@@ -67,10 +67,10 @@ async def starts_of_apps(menu: MenuQuery) -> list[Block]:
     agents = await menu.catalog.candidates("agent", menu.text)
     workflows = await menu.catalog.candidates("workflow", menu.text)
     starts: list[Workflow | Agent] = [*(workflow for workflow in workflows if workflow.is_active), *agents]
-    found = [] if menu.text.strip() else [kit.option("Ignored", "nothing")]
-    found += [_start_option(start) for start in search(menu.text, starts)]
+    options = [] if menu.text.strip() else [kit.option("Ignored", "nothing")]
+    options += [_start_option(start) for start in search(menu.text, starts)]
     items = agents if is_part(agents) else workflows
-    return MenuChoices(found[: kit.OPTIONS], items, "agents and workflow", len(found))
+    return MenuChoices(options[: kit.OPTIONS], items, "agents and workflow", len(options))
 
 
 def _start_option(start: Workflow | Agent) -> Block:

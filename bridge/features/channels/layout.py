@@ -90,7 +90,7 @@ class SettingChange(NamedTuple):
 def sender_label(key: str, rules: Mapping[str, AppRule]) -> str:
     """Return what people call the sender with this *key*, such that they can tell it from the others."""
     name = rules[key].name
-    alike = [one for one, rule in rules.items() if name_key(rule.name) == name_key(name)]
+    alike = [other for other, rule in rules.items() if name_key(rule.name) == name_key(name)]
     if not name or len(alike) < 2:  # noqa: PLR2004 - there's no other
         return name or key
     return f"{name} ({sender_id(key)}{', under any name' if key == sender_id(key) else ''})"

@@ -135,8 +135,8 @@ async def _id_of(listed: Cached[Listing[Agent]] | Cached[Listing[Workflow]], wan
     """Return the ID of the agent or workflow with this ID or name, `UNKNOWN` if there's none. Raises `ProjectError`."""
     if wanted.isascii() and wanted.isdecimal():
         return int(wanted)
-    found = called(wanted, listed.last or ()) or called(wanted, await listed())  # a name keeps its ID
-    return found[0].id if found else UNKNOWN
+    items = called(wanted, listed.last or ()) or called(wanted, await listed())  # a name keeps its ID
+    return items[0].id if items else UNKNOWN
 
 
 UNKNOWN: Final = -1
@@ -215,8 +215,8 @@ class Channels:
 
     async def all(self) -> list[tuple[str, str]]:
         """List the teams and channels with settings."""
-        found: Any = await self._scripts.redis.hkeys(self._scripts.keys.channels())
-        return [(team, channel) for team, _, channel in (place.partition(":") for place in sorted(found))]
+        places: Any = await self._scripts.redis.hkeys(self._scripts.keys.channels())
+        return [(team, channel) for team, _, channel in (place.partition(":") for place in sorted(places))]
 
     async def stored(self, team: str, channel: str) -> StoredSettings:
         """Read the settings of *channel* in order to change them."""

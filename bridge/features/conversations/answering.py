@@ -118,7 +118,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
 
     try:
         first = agent if question.conversation.agent is None else None
-        found, is_new = await turn.once(send, first_agent=first, limits=limits, repeats=repeats)
+        chat, is_new = await turn.once(send, first_agent=first, limits=limits, repeats=repeats)
         if turn.near:
             await turn.say_if_near()
     except DID_NOT_ARRIVE:
@@ -127,7 +127,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         return await _failed(turn, agent, exc, is_told=question.status.is_told)
     if question.title:
         turn.until_shown.push_async_callback(deps.indicators.set_title, turn.destination.place, question.title)
-    known = session if found.sessionId is None and not is_new else found.sessionId
+    known = session if chat.sessionId is None and not is_new else chat.sessionId
     turn.stage(
         *deps.sessions.answered(
             message,
@@ -141,16 +141,16 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     )
     facts = {answers.SESSION_GONE: is_new, answers.NO_SESSION: known is None, answers.REPEATED: turn.record.is_repeated}
     notes = [note for note, is_so in facts.items() if is_so]
-    if found.is_cut:
-        notes.append(answers.CUT.format(size=size(found.size) or TOO_LARGE))
+    if chat.is_cut:
+        notes.append(answers.CUT.format(size=size(chat.size) or TOO_LARGE))
     if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
-        answers.answer, found.message, found.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
+        answers.answer, chat.message, chat.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
         project=turn.project_name, speaker=question.speaker, has_files=deps.slack.may_upload,
     )  # fmt: skip
-    reply = await asyncio.to_thread(shown) if len(found.message) > _LARGEST_ON_LOOP else shown()
+    reply = await asyncio.to_thread(shown) if len(chat.message) > _LARGEST_ON_LOOP else shown()
     after: tuple[AnswerShown, ...] = ()
     if question.status.is_told:
         after = (AnswerShown(turn=turn.id, agent=await turn.project.catalog.agent_name(agent)),)
@@ -339,19 +339,19 @@ async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Con
     read = await _search(deps, message)
     if read is None or read.recalled is None:
         return Done("its thread has no conversation") if turn.record.searches else (turn.conversation, read)
-    found = read.recalled
-    log.info("recovered a lost session from its thread", extra={"session": found.session})
+    lost = read.recalled
+    log.info("recovered a lost session from its thread", extra={"session": lost.session})
     replies = (await deps.channels.get(turn.team, turn.channel, with_ids=False)).replies or deps.channels.replies
     is_auto = turn.record.searches and replies == "auto"
     counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
     line = f"{message.ts} {message.user} "
     said = read.said.replace(f"{line}0", f"{line}1") if counts else read.said
     await deps.sessions.rebind(
-        message.thread, project=found.project, expected=None, session=found.session, agent=found.agent, said=said
+        message.thread, project=lost.project, expected=None, session=lost.session, agent=lost.agent, said=said
     )
     if not counts:
         return Done("others are writing in its thread, so it needs a mention")
-    if found.project != turn.project_key:
+    if lost.project != turn.project_key:
         raise TurnChanged  # take the turn again, now that its project is known
     return await deps.sessions.thread(message.thread) or Conversation(), read
 
@@ -398,7 +398,7 @@ def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
         folded = fold(whole, _LONGEST_NAME)
         line = folded.text.lstrip().partition("\n")[0]
         begin = len(folded.text) - len(folded.text.lstrip())
-        for colon in reversed([begin + found.start() for found in re.finditer(":", line)]):
+        for colon in reversed([begin + match.start() for match in re.finditer(":", line)]):
             closing = _CLOSING.match(folded.text, colon + 1)
             after = colon + 1 + (len(closing[0]) if closing else 0)
             before = f"{folded.text[begin:colon]}{closing[0] if closing else ''}"
@@ -425,8 +425,8 @@ def addressee(text: str, agents: Sequence[Agent]) -> Agent | None:
 def configured(wanted: str, agents: Sequence[Agent]) -> Agent | None:
     """Return the agent that a project's settings name as its default, by ID or name; an ID wins."""
     named = called(wanted, agents)
-    found = [agent for agent in named if str(agent.id) == id_key(wanted)] or named
-    return found[0] if len(found) == 1 else None
+    agents = [agent for agent in named if str(agent.id) == id_key(wanted)] or named
+    return agents[0] if len(agents) == 1 else None
 
 
 def default_of(turn: Turn, channel_default: int | None, agents: Listing[Agent]) -> Agent | None:

@@ -33,12 +33,12 @@ class AppPosts:
 
         Whether the rule's owner and channel still have access is decided when the turn begins (`check_rule`).
         """
-        found = await self.rule_for(message)
-        if isinstance(found, str):
-            return Received("ignored", found)
+        ruled = await self.rule_for(message)
+        if isinstance(ruled, str):
+            return Received("ignored", ruled)
         if not message.text.strip() and not message.parts:
             return Received("ignored", Reason.NO_TEXT)
-        message, rule = found
+        message, rule = ruled
         is_run = rule.workflow is not None
         if is_run and message.is_late:
             return Received("ignored", Reason.TOO_LATE_TO_RUN)

@@ -76,7 +76,7 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     thread = ThreadKey(click.team, click.channel, click.thread_ts)
     await check_may_ask(deps, turn, thread)
     drafts = deps.inbox.drafts
-    results = [await drafts.put(one, by=turn.id, user=turn.user) for one in await drafts.offered(thread)]
+    results = [await drafts.put(draft, by=turn.id, user=turn.user) for draft in await drafts.offered(thread)]
     for end in ("full", "queued", "already"):
         if same := [result for result in results if result.end == end]:
             return _resent(same[-1], notices.sent_them(len(same)))

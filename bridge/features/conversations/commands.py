@@ -118,8 +118,8 @@ async def answer_is_shown(deps: Deps, turn: Turn, about: AnswerShown, ts: str) -
 async def stop_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Stop the message that the button is about."""
     root, _, said = click.value.partition(" ")
-    given = f"{turn.record.accepted_at.timestamp():.6f}"
-    outcome = await stopped(deps, turn, ThreadKey(turn.team, turn.channel, root), given, only=said)
+    at = f"{turn.record.accepted_at.timestamp():.6f}"
+    outcome = await stopped(deps, turn, ThreadKey(turn.team, turn.channel, root), at, only=said)
     private = {"audience": Audience.PRIVATE, "replaces_original": True}
     return outcome.model_copy(update={"reply": outcome.reply.model_copy(update=private)})
 
@@ -127,8 +127,8 @@ async def stop_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 @conversations.command("!stop")
 async def stop(deps: Deps, turn: Turn) -> Result:
     """Stop the agent's work in this thread."""
-    given = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
-    return await stopped(deps, turn, turn.thread, given) if turn.thread else _no_conversation()
+    at = turn.body.ts if isinstance(turn.body, InboundMessage) else ""
+    return await stopped(deps, turn, turn.thread, at) if turn.thread else _no_conversation()
 
 
 @conversations.command("!mute")

@@ -114,7 +114,7 @@ class PartReader:
                 result = read[file]
                 passages += [result.passage] if self.mode != "off" else []
                 missing += [result.missing] if result.missing else []
-        only_names = not text and all(one.is_name for one in passages)
+        only_names = not text and all(passage.is_name for passage in passages)
         if only_names and self.mode == "off":
             return ComposedMessage("", tuple(dict.fromkeys(missing)))
         composed = content_words.composed(text, passages)
@@ -154,11 +154,11 @@ class PartReader:
                 count += described.kind != "clip"
                 waiting[file] = described
         reading = (self._read(described) for described in waiting.values())
-        found = await asyncio.gather(*reading, return_exceptions=True)
-        for file, one in zip(waiting, found, strict=True):
-            if isinstance(one, BaseException):
-                raise one
-            read[file] = one
+        results = await asyncio.gather(*reading, return_exceptions=True)
+        for file, result in zip(waiting, results, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            read[file] = result
         return read
 
     async def _describe(self, file: MessageFile) -> MessageFile | None:
@@ -182,7 +182,7 @@ class PartReader:
                     return FileRead(content_words.file_with(file, file.words))
                 if file.kind == "document":
                     return await self._document(file)
-                found = await self._with_retries(self._fetch, file)
+                fetched = await self._with_retries(self._fetch, file)
         except TimeoutError:
             return _named(file, "slow")
         except SlackTokenRefused as exc:
@@ -194,10 +194,10 @@ class PartReader:
                     content_words.file_with(file, file.words, "only its beginning"), _missing(file, "slack")
                 )
             return _named(file, "scope" if isinstance(exc, SlackRefused) and exc.error == SIGN_IN else "slack")
-        words = found.text()
+        words = fetched.text()
         if "\0" in words[:SNIFFED]:  # binary data
             return _named(file, "other")
-        is_long = found.is_cut or len(words.encode()) > FILE
+        is_long = fetched.is_cut or len(words.encode()) > FILE
         if is_long:
             return FileRead(
                 content_words.file_with(file, content_words.cut_bytes(words, FILE), _CUT), _missing(file, "cut")
@@ -224,8 +224,8 @@ class PartReader:
     async def _document_text(self, file: MessageFile) -> DocumentText | None:
         """Fetch and read a document; None if it's too large."""
         async with self.readers:
-            found = await self.files.fetch(file, MOST_BYTES)
-            return None if found.is_cut else await self.documents.read(found.content, file.format, FILE)
+            fetched = await self.files.fetch(file, MOST_BYTES)
+            return None if fetched.is_cut else await self.documents.read(fetched.content, file.format, FILE)
 
     async def _clip(self, file: MessageFile) -> FileRead:
         """Return Slack's transcript of a clip; Slack takes a moment to make it."""
@@ -246,8 +246,8 @@ class PartReader:
         if file.is_whole:
             return FileRead(content_words.file_with(file, file.words))
         try:
-            found = await self._with_retries(self._fetch, file)
-            words = transcript(found.text())
+            fetched = await self._with_retries(self._fetch, file)
+            words = transcript(fetched.text())
         except SlackTokenRefused:
             raise
         except SlackError as exc:

@@ -91,10 +91,10 @@ def _fit(options: Sequence[str]) -> bool:
 
 def _name(info: str) -> str:
     """Return the name of a file in an info string, made safe: no folder, no invisible characters; ``""`` if none."""
-    found = _FILE.fullmatch(info.strip())
-    if found is None or info.strip().lower() in _LANGUAGES:
+    match = _FILE.fullmatch(info.strip())
+    if match is None or info.strip().lower() in _LANGUAGES:
         return ""
-    stem, _, suffix = _UNSAFE.sub("_", legible(found["name"])).lstrip(". ").rpartition(".")
+    stem, _, suffix = _UNSAFE.sub("_", legible(match["name"])).lstrip(". ").rpartition(".")
     return f"{stem[:_LONGEST_NAME]}.{suffix}" if stem.strip("_ ") else ""
 
 

@@ -153,9 +153,9 @@ class Receiver:
 
     async def _by_handle(self, message: InboundMessage) -> tuple[InboundMessage, int | None]:
         """Return *message* as a mention of the bot if it has an agent's handle, and that agent."""
-        if not (found := await self.mentioned(message.text)):
+        if not (addressed := await self.mentioned(message.text)):
             return message, None
-        text, handle = found
+        text, handle = addressed
         changed: dict[str, object] = {"text": text, "is_mention": True}
         if self.addressing.projects.is_several:
             changed |= {"project": handle.project, "names_project": True}

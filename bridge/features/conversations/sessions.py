@@ -167,8 +167,8 @@ class Sessions:
     async def bound_to(self, team: str, session: InProject) -> list[Bound]:
         """List the threads this bridge bound to *session*."""
         key = self._keys.bound(team, session)
-        found: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
-        return [Bound.parse(thread, value) for thread, value in found.items()]
+        bound: dict[str, str] = await self._redis.hgetall(key)  # type: ignore[assignment]
+        return [Bound.parse(thread, value) for thread, value in bound.items()]
 
     async def was_searched(self, thread: ThreadKey) -> bool:
         """Whether *thread* was recently searched for a lost binding."""

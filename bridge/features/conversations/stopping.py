@@ -66,12 +66,12 @@ class Stopping:
         return "queued" if isinstance(put, Queued) else "duplicate"
 
 
-async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, given: str, *, only: str = "") -> Outcome:
+async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, at: str, *, only: str = "") -> Outcome:
     """Repeat a stop made on arrival, to learn its result; the working indicator is cleared in any case.
 
-    *given* is its time as a Slack ts: later turns aren't stopped. *only* is the ``ts`` of the one message to stop.
+    *at* is its time as a Slack ts: later turns aren't stopped. *only* is the ``ts`` of the one message to stop.
     """
     message = MessageKey(thread.team, thread.channel, only) if only else None
-    found = await deps.inbox.stops.stop(thread_lane(thread), given, by=turn.id, only=message)
+    stop = await deps.inbox.stops.stop(thread_lane(thread), at, by=turn.id, only=message)
     await deps.indicators.clear_working(Place(thread.channel, thread.root))
-    return shown(stops.stopped(found.result, found.turn, found.waiting), f"stop: {found.result}")
+    return shown(stops.stopped(stop.result, stop.turn, stop.waiting), f"stop: {stop.result}")

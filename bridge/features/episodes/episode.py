@@ -111,11 +111,11 @@ class Episode:
         return self.snoozed == UNTIL_IT_RECOVERS or (until is not None and now < until)
 
 
-def step(episode: Episode, found: Finding | Literal["unknown"] | None, now: datetime) -> EpisodeStep | None:
-    """Return what changes an episode, by what was *found* *now*; None if nothing does."""
-    if found == "unknown":
+def step(episode: Episode, finding: Finding | Literal["unknown"] | None, now: datetime) -> EpisodeStep | None:
+    """Return what changes an episode, by a *finding* *now*; None if nothing does."""
+    if finding == "unknown":
         return _unknown(episode, now)
-    changes = _there(episode, found, now) if found and found.ended is None else _not_there(episode, found, now)
+    changes = _there(episode, finding, now) if finding and finding.ended is None else _not_there(episode, finding, now)
     if episode.unknown is None:
         return changes
     does, fields = changes or (None, {})
@@ -129,36 +129,36 @@ def _unknown(episode: Episode, now: datetime) -> EpisodeStep | None:
     return EpisodeStep("unknown", {"told": "1"}) if is_news else None
 
 
-def _there(episode: Episode, found: Finding, now: datetime) -> EpisodeStep | None:
+def _there(episode: Episode, finding: Finding, now: datetime) -> EpisodeStep | None:
     if episode.since is None:
         is_cooling = episode.quiet is not None and now < episode.quiet
-        return None if is_cooling or episode.is_snoozed(now) else _begins(found)
+        return None if is_cooling or episode.is_snoozed(now) else _begins(finding)
     if episode.ended is not None:
-        return _begins(found, "again") if episode.is_closed else EpisodeStep(None, {"ended": ""})
+        return _begins(finding, "again") if episode.is_closed else EpisodeStep(None, {"ended": ""})
     if not episode.post:
         is_due = episode.refused is not None and now - episode.refused >= TRIES_EVERY
         return EpisodeStep("begins", {"refused": ""}) if is_due else None
-    is_news = found.sign != episode.sign and now - (episode.changed or episode.since) >= CHANGES_EVERY
+    is_news = finding.sign != episode.sign and now - (episode.changed or episode.since) >= CHANGES_EVERY
     return EpisodeStep("changes", {}) if is_news else None
 
 
-def _not_there(episode: Episode, found: Finding | None, now: datetime) -> EpisodeStep | None:
-    """Return what changes if it isn't there now; what was *found* is over."""
+def _not_there(episode: Episode, finding: Finding | None, now: datetime) -> EpisodeStep | None:
+    """Return what changes if it isn't there now; a *finding* is over."""
     recovers = {"snoozed": ""} if episode.snoozed == UNTIL_IT_RECOVERS else {}
     if episode.since is None:
-        return _begins(found) if found else EpisodeStep(None, recovers) if recovers else None
+        return _begins(finding) if finding else EpisodeStep(None, recovers) if recovers else None
     if episode.ended is None:
         if not episode.post and now - episode.since < episode.unposted:
             return None
-        ended = (found and found.ended) or now
+        ended = (finding and finding.ended) or now
         return EpisodeStep("ends" if episode.post else None, {**episode.over(ended), **recovers})
     if not episode.is_closed:
         return EpisodeStep("ends", {"closed": "1"}) if episode.post else None
-    is_new = found is not None and found.since > episode.ended  # it was there again, and is over
-    return _begins(found, "again") if found and is_new else None
+    is_new = finding is not None and finding.since > episode.ended  # it was there again, and is over
+    return _begins(finding, "again") if finding and is_new else None
 
 
-def _begins(found: Finding, does: Literal["begins", "again"] = "begins") -> EpisodeStep:
+def _begins(finding: Finding, does: Literal["begins", "again"] = "begins") -> EpisodeStep:
     anew = {"v": "1", "post": ""} if does == "begins" else {"ended": "", "closed": ""}
-    ended = {"ended": str(epoch_ms(found.ended))} if found.ended else {}
-    return EpisodeStep(does, {"since": str(epoch_ms(found.since)), **anew, **ended})
+    ended = {"ended": str(epoch_ms(finding.ended))} if finding.ended else {}
+    return EpisodeStep(does, {"since": str(epoch_ms(finding.since)), **anew, **ended})

@@ -33,16 +33,16 @@ async def vote(deps: Deps, turn: Turn, click: Click) -> Result:
     match = _VOTE.fullmatch(click.value)
     if match is None:
         raise ControlNotUnderstood(FEEDBACK)
-    given, agent, now = match["vote"], int(match["agent"]), epoch_ms(deps.now())
+    voted, agent, now = match["vote"], int(match["agent"]), epoch_ms(deps.now())
     key, mine = deps.scripts.keys.votes(match["turn"]), f"u:{turn.user}"
     before = str(await deps.scripts.redis.hget(key, mine) or "").partition(" ")[0]
-    how = "same" if before == given else "changed" if before else "new"
+    how = "same" if before == voted else "changed" if before else "new"
     if how != "same":
-        turn.stage(("field", key, milliseconds(VOTES), mine, f"{given} {now}"))
+        turn.stage(("field", key, milliseconds(VOTES), mine, f"{voted} {now}"))
         work = WorkStore(deps.scripts)
-        turn.stage(*work.vote(f"agent {agent}", turn.project_key, given, before, deps.now()))
-    deps.metrics.feedback.labels(given, how).inc()
-    return shown(thanks(is_up=given == "up"), f"vote {how}", named("agent", agent))
+        turn.stage(*work.vote(f"agent {agent}", turn.project_key, voted, before, deps.now()))
+    deps.metrics.feedback.labels(voted, how).inc()
+    return shown(thanks(is_up=voted == "up"), f"vote {how}", named("agent", agent))
 
 
 def thanks(*, is_up: bool) -> Reply:

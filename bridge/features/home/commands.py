@@ -125,9 +125,9 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         name = agent_of.get(thread, "")
         is_named = bool(name) and text_.casefold().startswith(f"{name.casefold()}:")
         words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)
-    unsettled = [replace(one, text=title_of(await deps.parts.text(one.text))) for one in recent.unsettled]
+    unsettled = [replace(work, text=title_of(await deps.parts.text(work.text))) for work in recent.unsettled]
     offered = await deps.policy.offered(turn.asked("ask"), agents or ())
-    listed = {one.id: one for one in catalog.get_workflows.last or ()}
+    listed = {workflow.id: workflow for workflow in catalog.get_workflows.last or ()}
     ran = {
         run.workflow: listed.get(run.workflow) or Target("workflow", str(run.workflow), run.name) for run in recent.runs
     }
@@ -137,7 +137,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         now=deps.now(),
         recent=replace(recent, unsettled=tuple(unsettled)),
         words=words,
-        needs=[need for found in needs for need in found],
+        needs=[need for of_feature in needs for need in of_feature],
         of_features=sections,
         numbers=home_line(stats, past, deps.now()) if stats else (),
         may_run=may_run,

@@ -29,11 +29,11 @@ class FirstWords:
 
     async def of(self, threads: Iterable[ThreadKey]) -> dict[ThreadKey, str]:
         """Return the text of each thread's first message, with Slack's escapes, as far as Slack shows it soon."""
-        found: dict[ThreadKey, str] = {}
+        texts: dict[ThreadKey, str] = {}
 
         async def look(thread: ThreadKey) -> None:
             try:
-                found[thread] = await self._texts.get(str(thread))
+                texts[thread] = await self._texts.get(str(thread))
             except SlackError as exc:
                 log.info("can't read the first message of a thread", extra={"detail": exc.detail})
 
@@ -42,7 +42,7 @@ class FirstWords:
                 await asyncio.gather(*map(look, threads))
         except TimeoutError:
             log.info("Slack didn't show the first messages of threads in time")
-        return found
+        return texts
 
     async def _fetch(self, key: str) -> str:
         thread = ThreadKey.parse(key)

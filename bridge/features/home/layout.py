@@ -81,10 +81,10 @@ class Home:
 
     def named(self, agent: int | None) -> str:
         """Return an agent's name with its face."""
-        found = next((one for one in self.agents or () if one.id == agent), None)
-        if agent is None or found is None:
+        known = next((known for known in self.agents or () if known.id == agent), None)
+        if agent is None or known is None:
             return "" if agent is None else f"Agent {agent}"
-        return kit.with_face(self.faces.get(agent, ""), kit.one_line(found.name, _ABOUT) or kit.NO_NAME)
+        return kit.with_face(self.faces.get(agent, ""), kit.one_line(known.name, _ABOUT) or kit.NO_NAME)
 
 
 def home_view(home: Home, channel: str) -> View:
@@ -144,9 +144,9 @@ def _needs(home: Home) -> list[Block]:
     conversations = [
         _choice(home, conversation) for conversation in home.recent.conversations if conversation.state == "choosing"
     ]
-    unsettled = [_open(home, one) for one in home.recent.unsettled if one.what != _RUNNING]
+    unsettled = [_open(home, work) for work in home.recent.unsettled if work.what != _RUNNING]
     failed = [Need(run.at, (_failed_run(home, run),)) for run in _failed_runs(home)]
-    needs = sorted([*home.needs, *conversations, *unsettled, *failed], key=lambda one: one.at, reverse=True)
+    needs = sorted([*home.needs, *conversations, *unsettled, *failed], key=lambda need: need.at, reverse=True)
     blocks = [kit.header("Needs you")] if needs else []
     for need in needs[:MOST_NEEDS]:
         blocks += need.blocks[:_NEED_BLOCKS]
@@ -154,45 +154,45 @@ def _needs(home: Home) -> list[Block]:
     return [*blocks, kit.context(f"And {left:,} more, which are older.")] if left > 0 else blocks
 
 
-def _choice(home: Home, one: RecentConversation) -> Need:
+def _choice(home: Home, conversation: RecentConversation) -> Need:
     """Return the menu that chooses the agent of a thread; too many for a menu are chosen in the thread."""
-    agents, words = home.agents or (), home.words.get(one.thread, "")
+    agents, words = home.agents or (), home.words.get(conversation.thread, "")
     menu = None
     if 0 < len(agents) <= kit.OPTIONS:
         options = [
-            {**option, "value": choice_for(option["value"], one.thread)}
+            {**option, "value": choice_for(option["value"], conversation.thread)}
             for option in agent_options(agents, faces=home.faces)
         ]
         menu = kit.select(CHOOSE_FOR, CHOOSE_AN_AGENT, options)
-    url = kit.permalink(home.workspace, one.thread.channel, one.thread.root)
+    url = kit.permalink(home.workspace, conversation.thread.channel, conversation.thread.root)
     text = f"❓ Pick an agent for {kit.quoted(words, _ABOUT) if words else 'your message'}"
-    return Need(one.at, (kit.row(text, menu, one.at, url),))
+    return Need(conversation.at, (kit.row(text, menu, conversation.at, url),))
 
 
-def _open(home: Home, one: Unsettled) -> Need:
+def _open(home: Home, work: Unsettled) -> Need:
     """Return a message or command that the person may repeat, and what's known about it."""
-    url = kit.permalink(home.workspace, one.channel, one.thread or one.ts)
-    said = kit.quoted(one.text, _ABOUT) if one.text else kit.one_line(one.name, _ABOUT) or "your message"
+    url = kit.permalink(home.workspace, work.channel, work.thread or work.ts)
+    said = kit.quoted(work.text, _ABOUT) if work.text else kit.one_line(work.name, _ABOUT) or "your message"
     text, notice = f"⚠️ I couldn't finish {said}", ""
-    if one.what == "unknown":
+    if work.what == "unknown":
         text, notice = (
             f"⚠️ No answer came back to {said}, which may have arrived",
-            f":{one.channel}:{one.ts}:{one.thread}",
+            f":{work.channel}:{work.ts}:{work.thread}",
         )
-    label = "Try again" if one.name else notices.SEND_IT_AGAIN
-    again = kit.button(label, AGAIN, f"{one.turn}{notice}", about=one.name or one.text)
-    return Need(one.at, (kit.row(text, again, one.at, url),))
+    label = "Try again" if work.name else notices.SEND_IT_AGAIN
+    again = kit.button(label, AGAIN, f"{work.turn}{notice}", about=work.name or work.text)
+    return Need(work.at, (kit.row(text, again, work.at, url),))
 
 
 def _failed_runs(home: Home) -> list[RecentRun]:
     """Return the failed runs of the last days, unless the person has run the same workflow since."""
-    found, seen = [], set[int]()
+    failed, seen = [], set[int]()
     for run in home.recent.runs:
         icon = status_icon(run.ended)
         if run.workflow not in seen and icon in {"❌", "⚠️"} and home.now - run.at < _FAILED_FOR:
-            found.append(run)
+            failed.append(run)
         seen.add(run.workflow)
-    return found
+    return failed
 
 
 def _failed_run(home: Home, run: RecentRun) -> Block:
@@ -204,7 +204,7 @@ def _failed_run(home: Home, run: RecentRun) -> Block:
 
 
 def _conversations(home: Home) -> list[Block]:
-    unknown = {one.thread for one in home.recent.unsettled if one.what == "unknown" and one.thread}
+    unknown = {work.thread for work in home.recent.unsettled if work.what == "unknown" and work.thread}
     lines = []
     for conversation in home.recent.conversations[:MOST_RECENT]:
         agent = home.named(conversation.agent)
@@ -217,15 +217,15 @@ def _conversations(home: Home) -> list[Block]:
 
 
 def _runs(home: Home) -> list[Block]:
-    running = [one for one in home.recent.unsettled if one.what == _RUNNING]
+    running = [work for work in home.recent.unsettled if work.what == _RUNNING]
     lines = [
         kit.paragraph(
             "⏳ ",
-            _linked(_named(one.name), kit.permalink(home.workspace, one.channel, one.ts, one.thread)),
+            _linked(_named(work.name), kit.permalink(home.workspace, work.channel, work.ts, work.thread)),
             " · running since ",
-            kit.date(one.at),
+            kit.date(work.at),
         )
-        for one in running
+        for work in running
     ]
     failed = _failed_runs(home)  # they're above
     for run in home.recent.runs:

@@ -132,10 +132,10 @@ async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
         for turn, _ in listed:
             pipe.hmget(keys.turn(str(turn)), _FACTS)
 
-    found = await reads.ask(records) if threads or listed else []
-    of_turns = found[4 * len(threads) :]
+    stored = await reads.ask(records) if threads or listed else []
+    of_turns = stored[4 * len(threads) :]
     conversations = [
-        _conversation(thread, at, found[4 * place : 4 * place + 4]) for place, (thread, at) in enumerate(threads)
+        _conversation(thread, at, stored[4 * place : 4 * place + 4]) for place, (thread, at) in enumerate(threads)
     ]
     unsettled = [
         _unsettled(TurnId(str(turn)), from_epoch_ms(at), facts, person.user)
@@ -144,8 +144,8 @@ async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
     return RecentActivity(_runs(runs), tuple(conversations), tuple(filter(None, unsettled)))
 
 
-def _conversation(thread: ThreadKey, at: datetime, found: Sequence[Any]) -> RecentConversation:
-    fields, head, parked, held = found
+def _conversation(thread: ThreadKey, at: datetime, facts: Sequence[Any]) -> RecentConversation:
+    fields, head, parked, held = facts
     bound = Conversation.from_redis(fields)
     state: State = ""
     if parked:
@@ -175,25 +175,25 @@ def _unsettled(turn: TurnId, at: datetime, facts: Sequence[str | None], user: st
         or body.get("user") != user
     ):
         return None
-    given = {name: value for name, value in body.items() if isinstance(value, str)}
-    message = given.get("ts", "") if given.get("kind") == "message" else ""
+    strings = {name: value for name, value in body.items() if isinstance(value, str)}
+    message = strings.get("ts", "") if strings.get("kind") == "message" else ""
     where = {
-        "channel": given.get("channel", ""),
+        "channel": strings.get("channel", ""),
         "ts": card or posted or message,
-        "thread": given.get("thread_ts", "") or message,
+        "thread": strings.get("thread_ts", "") or message,
     }
     match step:
         case "sent" | "posting" if isinstance(note, dict):
             return Unsettled(turn, "running", at, str(note.get("name", "")), **where)
         case "done":
-            return Unsettled(turn, "unknown", at, given.get("command", ""), given.get("text", ""), **where)
+            return Unsettled(turn, "unknown", at, strings.get("command", ""), strings.get("text", ""), **where)
         case "dead":
-            return Unsettled(turn, "given up", at, given.get("command", ""), given.get("text", ""), **where)
+            return Unsettled(turn, "given up", at, strings.get("command", ""), strings.get("text", ""), **where)
     return None
 
 
 def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:
-    found: list[RecentRun] = []
+    runs: list[RecentRun] = []
     for line in lines:
         match _loaded(line):
             case {
@@ -204,8 +204,8 @@ def _runs(lines: Sequence[str]) -> tuple[RecentRun, ...]:
                 "channel": str() as channel,
                 "ts": str() as ts,
             }:
-                found.append(RecentRun(workflow, name, ended, from_epoch_ms(at), channel, ts))
-    return tuple(found)
+                runs.append(RecentRun(workflow, name, ended, from_epoch_ms(at), channel, ts))
+    return tuple(runs)
 
 
 def _loaded(text: str | bytes | None) -> Any:

@@ -62,10 +62,10 @@ class Troubles:
     def now(self, now: datetime) -> list[Finding]:
         """Return what's wrong now, or was until recently."""
         there, before = self._look(), self._there
-        self._over += [one._replace(ended=now) for kind, one in before.items() if kind not in there]
+        self._over += [finding._replace(ended=now) for kind, finding in before.items() if kind not in there]
         since = {kind: before[kind].since if kind in before else now for kind in there}
         self._there = {kind: Finding(kind, since[kind], said, said) for kind, said in there.items()}
-        self._over = [one for one in self._over if now - (one.ended or now) < PAST_FOR and one.kind not in there]
+        self._over = [over for over in self._over if now - (over.ended or now) < PAST_FOR and over.kind not in there]
         return [*self._there.values(), *self._over]
 
 
@@ -94,10 +94,10 @@ def from_text(text: str | None) -> list[Finding]:
 
 def merged(findings: Iterable[Finding]) -> dict[str, Finding]:
     """Return the findings by name: the same one of several processes began first, and ends last."""
-    found: dict[str, Finding] = {}
+    by_name: dict[str, Finding] = {}
     for finding in findings:
-        other = found.get(finding.name, finding)
+        other = by_name.get(finding.name, finding)
         ended = max(finding.ended, other.ended) if finding.ended and other.ended else None
         there = other if finding.ended else finding
-        found[finding.name] = there._replace(since=min(finding.since, other.since), ended=ended)
-    return found
+        by_name[finding.name] = there._replace(since=min(finding.since, other.since), ended=ended)
+    return by_name

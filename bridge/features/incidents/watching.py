@@ -82,24 +82,24 @@ async def watch(deps: Deps) -> None:
     if not deps.ops_channel:
         return
     (findings, unknown), now = await _findings(deps), deps.now()
-    found = merged(findings)
+    there = merged(findings)
     stored = {incident.id: incident for incident in await IncidentStore(deps.scripts).all()}
     keys, lives = deps.scripts.keys, milliseconds(INCIDENT)
     live = [keys.incidents(), *(keys.incident(name) for name, incident in stored.items() if incident.ended is None)]
     await pipelined(deps.scripts.redis, lambda pipe: [pipe.pexpire(key, lives) for key in live])
-    for name in dict.fromkeys([*found, *(name for name in stored if name not in unknown)]):
+    for name in dict.fromkeys([*there, *(name for name in stored if name not in unknown)]):
         incident = stored.get(name) or StoredIncident(id=name)
-        if (changes := step(incident, found.get(name), now)) is not None:
-            await _settle(deps, incident, changes, found.get(name), now)
+        if (changes := step(incident, there.get(name), now)) is not None:
+            await _settle(deps, incident, changes, there.get(name), now)
 
 
 async def _settle(
-    deps: Deps, before: StoredIncident, changes: EpisodeStep, found: Finding | None, now: datetime
+    deps: Deps, before: StoredIncident, changes: EpisodeStep, finding: Finding | None, now: datetime
 ) -> None:
-    """Make a change, with what was *found*, and queue its message in the same step."""
+    """Make a change, with its *finding*, and queue its message in the same step."""
     keys, name, does, fields = deps.scripts.keys, before.id, changes.does, {**changes.fields}
-    if found is not None and (found.ended is None or does in {"begins", "again"}):  # an end shows what it was
-        fields |= {"said": found.said, "sign": found.sign, "project_name": found.project_name}
+    if finding is not None and (finding.ended is None or does in {"begins", "again"}):  # an end shows what it was
+        fields |= {"said": finding.said, "sign": finding.sign, "project_name": finding.project_name}
         fields["changed"] = str(epoch_ms(now))
     if does == "begins":
         fields["channel"] = deps.ops_channel
@@ -138,13 +138,15 @@ async def _reported(deps: Deps) -> list[Finding]:
     now, names = deps.now(), await running(deps.scripts)
     names = list(dict.fromkeys([*names, deps.inbox.consumer]))
     texts: Any = await deps.scripts.redis.mget([deps.scripts.keys.troubles(name) for name in names])
-    found = [one for text in texts for one in from_text(text)]
-    found = [one for one in found if one.kind != "socket" or (one.ended or now) - one.since > _RECONNECTS_FOR]
+    told = [finding for text in texts for finding in from_text(text)]
+    findings = [
+        fault for fault in told if fault.kind != "socket" or (fault.ended or now) - fault.since > _RECONNECTS_FOR
+    ]
     for in_force in (await Reloads(deps.scripts).reports(names)).values():
         if in_force is not None and in_force.problems:
             said = first_of(in_force.problems, _MOST_NAMED, "; ")
-            found.append(Finding("reload", now, said, said))
-    return found
+            findings.append(Finding("reload", now, said, said))
+    return findings
 
 
 async def measure(deps: Deps) -> None:
@@ -182,39 +184,39 @@ async def _redis_troubles(deps: Deps) -> tuple[RedisCondition, dict[str, str] | 
 
 def of_redis(condition: RedisCondition, *, had_replicas: bool) -> dict[str, str]:
     """Say what's wrong with a server, by the kind of incident."""
-    found = {}
+    problems = {}
     if not condition.is_append_only:
-        found["persistence"] = "it has no append-only file, so a restart may lose messages"
+        problems["persistence"] = "it has no append-only file, so a restart may lose messages"
     elif not condition.can_write:
-        found["persistence"] = "it can't write its append-only file, so it refuses all writes"
+        problems["persistence"] = "it can't write its append-only file, so it refuses all writes"
     if condition.is_nearly_full:
-        found["memory"] = f"over {NEARLY_FULL:.0%} of maxmemory is used"
+        problems["memory"] = f"over {NEARLY_FULL:.0%} of maxmemory is used"
     elif condition.maxmemory and condition.evicts:
-        found["memory"] = (
+        problems["memory"] = (
             f"when it's full, it evicts sessions and queued messages (maxmemory-policy {condition.policy})"
         )
     if condition.replicas and not condition.confirming:
-        found["replicas"] = "none of its replicas confirms writes"
+        problems["replicas"] = "none of its replicas confirms writes"
     elif had_replicas and not condition.replicas:
-        found["replicas"] = "its last replica is gone"
-    return found
+        problems["replicas"] = "its last replica is gone"
+    return problems
 
 
 async def _of_work(deps: Deps, now: datetime) -> list[Finding]:
     """Return what's wrong with what's queued and with what's set up."""
-    found = []
+    findings = []
     dead, since = await dead_letters(deps.scripts)
     if since is not None:
         words = counted(dead, "message or command") if dead == 1 else f"{dead:,} messages or commands"
-        found.append(Finding("dead", min(since, now), words, str(dead)))
+        findings.append(Finding("dead", min(since, now), words, str(dead)))
     paused = {kind: len([why for why in await kind.paused(deps) if why != ASKED]) for kind in deps.standing}
     if any(paused.values()):
         words = ", ".join(kind.counted(number) for kind, number in paused.items() if number)
-        found.append(Finding("paused", now, words, words))
+        findings.append(Finding("paused", now, words, words))
     oldest = await oldest_message(deps.scripts)
     if oldest is not None and now - oldest > _WAITS_FOR:
-        found.append(Finding("oldest", oldest, f"the oldest for over {_WAITS_FOR.seconds // 60} min"))
-    return found
+        findings.append(Finding("oldest", oldest, f"the oldest for over {_WAITS_FOR.seconds // 60} min"))
+    return findings
 
 
 async def _of_service(deps: Deps, project: ProjectConnection, now: datetime) -> tuple[list[Finding], str]:

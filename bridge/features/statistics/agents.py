@@ -54,7 +54,7 @@ async def agents_reply(
         if name := await named[key[:1]](int(key[1:]), is_current=True):  # the list may be a part
             names[key] = name
     rows = [WorkRow(key, _name_of(names, key), work) for key, work in done.work.items() if work.turns]
-    rows.sort(key=lambda one: (one.key.endswith(REST), -one.work.turns))
+    rows.sort(key=lambda row: (row.key.endswith(REST), -row.work.turns))
     of_agents, of_workflows = ([row for row in rows if row.key[:1] == kind] for kind in ("a", "w"))
     file = Attachment(name=f"agents-{now:%Y-%m-%d}.csv", content=_csv([*of_agents, *of_workflows]))
     card = work_card(
@@ -72,14 +72,14 @@ async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> li
     """Return the numbers of a project's agents for `bridge.metrics.Metrics.lately`. Raises `StoreUnavailable`."""
     now, here = deps.now(), project.key or DEFAULT
     done = await WorkStore(deps.scripts).since(since, now, project.key)
-    agents = sorted(((key, work) for key, work in done.work.items() if key[:1] == "a"), key=lambda one: -one[1].turns)
+    agents = sorted(((key, work) for key, work in done.work.items() if key[:1] == "a"), key=lambda item: -item[1].turns)
     shown = dict[str, Tally]()
     for at, (key, work) in enumerate(agents):
         is_own = at < MOST_COUNTED and not key.endswith(REST)
         shown.setdefault(key[1:] if is_own else "other", Tally()).add(work)
-    found: list[tuple[str, tuple[str, ...], float]] = []
+    numbers: list[tuple[str, tuple[str, ...], float]] = []
     for agent, work in shown.items():
-        found += [
+        numbers += [
             ("agent_people", (agent, here), work.people),
             ("agent_threads", (agent, here), work.threads),
             ("agent_votes", (agent, "up", here), work.up),
@@ -87,7 +87,7 @@ async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> li
         ]
     outages = [*done.outages, *await _outage_now(deps, project, now)]
     length = sum((min(end, now) - max(begin, since)).total_seconds() for begin, end in outages)
-    return [*found, ("outages", (here,), len(outages)), ("outage_seconds", (here,), length)]
+    return [*numbers, ("outages", (here,), len(outages)), ("outage_seconds", (here,), length)]
 
 
 async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> list[tuple[datetime, datetime]]:
@@ -105,10 +105,10 @@ def _csv(rows: Sequence[WorkRow]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for key, called, one in rows:
+    for key, called, tally in rows:
         kind, name = {"a": "agent", "w": "workflow"}[key[:1]], f"'{called}" if called.startswith(_FORMULA) else called
-        times = (one.percentile(share) for share in (0.5, 0.95))
+        times = (tally.percentile(share) for share in (0.5, 0.95))
         median, p95 = ("" if seconds is None else f"{seconds:.3f}" for seconds in times)
-        ends = (one.good, one.failed, one.stopped, one.unknown, one.up, one.down)
-        writer.writerow((kind, key[1:], name, one.turns, one.people, one.threads, median, p95, *ends))
+        ends = (tally.good, tally.failed, tally.stopped, tally.unknown, tally.up, tally.down)
+        writer.writerow((kind, key[1:], name, tally.turns, tally.people, tally.threads, median, p95, *ends))
     return text.getvalue()

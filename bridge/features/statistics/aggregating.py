@@ -75,9 +75,9 @@ class WorkStore:
             writes.append(seen)
         return writes + self._grow(counted)
 
-    def vote(self, of: str, project: str, given: str, before: str, at: datetime) -> list[Write]:
+    def vote(self, of: str, project: str, voted: str, before: str, at: datetime) -> list[Write]:
         """Return the writes that count a vote; before that, the person had voted *before*, or ``""``."""
-        key, votes = key_of(of, project), votes_of(given, before)
+        key, votes = key_of(of, project), votes_of(voted, before)
         return self._grow(Counter({(period, key, vote): n for period in periods_of(_day(at)) for vote, n in votes}))
 
     def _grow(self, counted: Mapping[tuple[str, str, str], int]) -> list[Write]:
@@ -98,12 +98,12 @@ class WorkStore:
             for period in periods:
                 pipe.hgetall(self._keys.did(period))
             pipe.hgetall(self._keys.work())
-            *found, stored = await pipe.execute()
+            *tallies, stored = await pipe.execute()
         total, begins = earlier.from_texts(stored, first)
-        spans = [span for period, fields in zip(periods, found, strict=True) if fields and (span := span_of(period))]
+        spans = [span for period, fields in zip(periods, tallies, strict=True) if fields and (span := span_of(period))]
         begins = min([begins, *(span[0] for span in spans)])
         mine = dict[str, Tally]()
-        for fields in found:
+        for fields in tallies:
             for name, number in fields.items():
                 key, _, what = name.partition(" ")
                 if key.partition("@")[2] == project:
@@ -129,19 +129,19 @@ class WorkStore:
         """Return how many turns failed or ended unknown since a moment; if that's over a day ago, in whole days."""
         if now - moment > ENDED:
             work = (await self.since(moment, now, project)).work.values()
-            return sum(one.failed + one.unknown for one in work)
+            return sum(tally.failed + tally.unknown for tally in work)
         ended = await self.ended(moment, "agent", "workflow")
-        return sum(one.project == project and one.end in {"failed", "unknown"} for one in ended)
+        return sum(turn.project == project and turn.end in {"failed", "unknown"} for turn in ended)
 
     async def ended(self, moment: datetime, *kinds: str) -> list[EndedTurn]:
         """Return the turns of agents, of workflows or of both that ended since a moment, for a day."""
-        found = []
+        turns = []
         for kind in kinds:
             entries: Any = await self._redis.xrange(self._keys.ended(kind), count=2 * ENDED_LENGTH)
             for _entry, fields in entries:
                 with suppress(KeyError, ValueError):  # of another version
-                    found.append(EndedTurn.from_entry(fields))
-        return [one for one in found if one.at >= moment]
+                    turns.append(EndedTurn.from_entry(fields))
+        return [turn for turn in turns if turn.at >= moment]
 
     async def note_outage(self, inbox: Inbox, project: str, began: datetime, ended: datetime) -> None:
         """Record that a service couldn't be reached for a while."""

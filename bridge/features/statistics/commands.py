@@ -79,8 +79,8 @@ async def count(deps: Deps, events: Sequence[Event]) -> list[Write]:
 @stats.every(timedelta(minutes=1), everywhere=True)
 async def expose(deps: Deps) -> None:
     """Have this process's metrics show what the agents did lately, as ``/stats agents`` does."""
-    found = [await exposed(deps, project, deps.now() - _USUALLY) for project in deps.projects]
-    deps.metrics.lately(number for numbers in found for number in numbers)
+    of_projects = [await exposed(deps, project, deps.now() - _USUALLY) for project in deps.projects]
+    deps.metrics.lately(number for numbers in of_projects for number in numbers)
 
 
 @stats.command("/stats agents [since]", read_only=True)

@@ -32,12 +32,12 @@ def from_texts(periods: Mapping[str, str], first: date) -> tuple[dict[str, Tally
         if span is None or span[1] < first:
             continue
         try:
-            tallies = {str(key): str(one).split(";") for key, one in json.loads(text or "{}").items()}
+            tallies = {str(key): str(line).split(";") for key, line in json.loads(text or "{}").items()}
             for key, (counts, times, *tokens) in ((key, [*parts, ""]) for key, parts in tallies.items()):
                 tally = total.setdefault(key, Tally())
                 for what, count in zip(COUNTS, counts.split("."), strict=True):
                     tally.count(what, int(count))
-                tally.times.update({ascii_letters.index(one): int(count) for one, count in _TIMES.findall(times)})
+                tally.times.update({ascii_letters.index(letter): int(count) for letter, count in _TIMES.findall(times)})
                 for at, text_ in enumerate(tokens[:2]):
                     distinct.setdefault((key, at), _Distinct()).merge(text_)
         except (ValueError, AttributeError, TypeError):
@@ -60,17 +60,17 @@ class _Distinct:
         data = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         if len(data) != _DENSE:
             tokens = [int.from_bytes(data[at : at + 2]) for at in range(0, len(data), 2)]
-            found, bits = [(token >> 4, token & _RANK) for token in tokens], 10
+            ranks, bits = [(token >> 4, token & _RANK) for token in tokens], 10
         else:
-            found, bits = [(n, data[n // 2] >> 4 if n % 2 == 0 else data[n // 2] & _RANK) for n in range(128)], 7
+            ranks, bits = [(n, data[n // 2] >> 4 if n % 2 == 0 else data[n // 2] & _RANK) for n in range(128)], 7
         if bits < self._bits:
             known, self._bits, self._ranks = self._ranks, bits, {}
             self._set(known.items(), 10)
-        self._set(found, bits)
+        self._set(ranks, bits)
 
-    def _set(self, found: Iterable[tuple[int, int]], bits: int) -> None:
+    def _set(self, ranks: Iterable[tuple[int, int]], bits: int) -> None:
         more = bits - self._bits  # bits of the register that precede the rank
-        for register, rank in found:
+        for register, rank in ranks:
             over = register & ((1 << more) - 1)
             moved = (over & -over).bit_length() or more + rank if rank else 0
             if moved > self._ranks.get(register >> more, 0):

@@ -93,7 +93,7 @@ class _Listing:
 
     def _rows(self) -> list[tuple[str, int, str]]:
         counts = charts.summed(self.counts, _MOST_NAMED)
-        return [(_name(one), count, name_change(self.changed, one) if self.changed else "") for one, count in counts]
+        return [(_name(name), count, name_change(self.changed, name) if self.changed else "") for name, count in counts]
 
 
 def stats_card(
@@ -128,17 +128,18 @@ def stats_card(
             groups.append(_Listing(group.title, (group.one.capitalize(), "Count"), counts, chart, changed))
 
     top: list[Block] = [kit.header(kit.titled(STATISTICS, project))]
-    fields = [kit.fields((one.title, _number(one, value, changes)) for one, value in numbers)] if numbers else []
+    pairs = [(number.title, _number(number, value, changes)) for number, value in numbers]
+    fields = [kit.fields(pairs)] if pairs else []
     news_below = [kit.rich(kit.bullets(kit.paragraph(line) for line in names_changed))] if names_changed else []
     pictured: list[Block] = []
     left = kit.CHARTS
-    for one in [*trends, *groups]:
-        chart = one.chart if left else None
-        pictured.append(chart or one.table())
+    for listing in [*trends, *groups]:
+        chart = listing.chart if left else None
+        pictured.append(chart or listing.table())
         left -= chart is not None
-    tabled, written = ([form(one) for one in [*trends, *groups]] for form in (_Listing.table, _Listing.text))
+    tabled, written = ([form(listing) for listing in [*trends, *groups]] for form in (_Listing.table, _Listing.text))
     end = _small_print(stats, changes, note)
-    lines = [*names_changed, *(one.line() for one in [*groups, *trends])]
+    lines = [*names_changed, *(listing.line() for listing in [*groups, *trends])]
     notes = [note.text] if note else []
     said = _spoken_numbers(numbers, changes)
     if not is_report:
@@ -161,8 +162,8 @@ def _in_forms(text: str, forms: Sequence[tuple[Block, ...]]) -> Reply:
 
 def leading(stats: Stats, only: Collection[str]) -> str:
     """Return the name of the number that a report's sentence is about; ``""`` if there's none."""
-    names = [one for one in NUMBERS if one.name in only and one.name in numbers_of(stats)]
-    return min(names, key=lambda one: not one.leads_chart).name if names else ""
+    names = [number for number in NUMBERS if number.name in only and number.name in numbers_of(stats)]
+    return min(names, key=lambda number: not number.leads_chart).name if names else ""
 
 
 def _headline(
@@ -175,7 +176,7 @@ def _headline(
     """Return the sentence of a report: ``142 runs, a fifth more than usual; two new tags; nothing failed``."""
     parts, known = list[str](), changes[0] if changes else None
     if numbers:
-        number, value = min(numbers, key=lambda one: not one[0].leads_chart)
+        number, value = min(numbers, key=lambda item: not item[0].leads_chart)
         difference = known.numbers.get(number.name) if known else None
         if difference is None:
             parts.append(f"{value:,} {number.noun(value)} so far")
@@ -186,9 +187,10 @@ def _headline(
         else:
             parts.append(f"{difference.by:,} {number.noun(difference.by)}{than_usual(difference.by, usual)}")
     elif groups:
-        parts.append(" and ".join(f"{len(one.counts):,} {one.title.casefold()}" for one in groups) + " so far")
+        parts.append(" and ".join(f"{len(group.counts):,} {group.title.casefold()}" for group in groups) + " so far")
     for group in GROUPS:
-        changed = known.groups.get(group.name) if known and any(one.title == group.title for one in groups) else None
+        is_shown = any(group.title == listing.title for listing in groups)
+        changed = known.groups.get(group.name) if known and is_shown else None
         for word, names in (("new", changed.new), ("removed", changed.vanished)) if changed else ():
             if names:
                 count = _IN_WORDS[len(names)] if len(names) < len(_IN_WORDS) else f"{len(names):,}"
@@ -208,7 +210,7 @@ def than_usual(growth: float, usual: Usual | None) -> str:
     if ratio >= _TWICE:
         return f", {'twice' if round(ratio) == 2 else f'{round(ratio):,} times'} as many as usual"  # noqa: PLR2004
     way, share = ("more" if ratio > 1 else "fewer"), abs(ratio - 1)
-    words, nearest_share = min(((word, one) for word, one in _SHARES.items()), key=lambda one: abs(one[1] - share))
+    words, nearest_share = min(_SHARES.items(), key=lambda item: abs(item[1] - share))
     if abs(nearest_share - share) > _ABOUT_A_SHARE:
         return f", {per_cent(share).lstrip('+')} {way} than usual"
     return f", {words} {way} than usual"
@@ -226,28 +228,28 @@ def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Blo
     known = [(number, value) for number in NUMBERS if (value := number.of(stats)) is not None]
     if not known:
         return []
-    known.sort(key=lambda one: not one[0].leads_chart)
+    known.sort(key=lambda item: not item[0].leads_chart)
     leading, value = known[0]
-    points = [(one.at, one.numbers[leading.name]) for one in past if leading.name in one.numbers]
-    yesterday = min(points, key=lambda one: abs(now - one[0] - _A_DAY), default=None)
+    points = [(then.at, then.numbers[leading.name]) for then in past if leading.name in then.numbers]
+    yesterday = min(points, key=lambda point: abs(now - point[0] - _A_DAY), default=None)
     changed = ""
     if yesterday and abs(now - yesterday[0] - _A_DAY) <= _A_DAY / 2:
         since = Difference.over([*(count for at, count in points if at >= yesterday[0]), value])
         changed = f" ({change(since)} since yesterday)"
     said = [f"{value:,} {leading.noun(value)}{changed}"]
-    said += [f"{one:,} {number.noun(one)}" for number, one in known[1:]]
+    said += [f"{count:,} {number.noun(count)}" for number, count in known[1:]]
     days = {at.date(): count for at, count in points} | {now.date(): value}
     drawn = charts.sparkline(list(days.values()))
     return [kit.context(f"📊 {' · '.join(said)}", *([f"{leading.title} in the last week {drawn}"] if drawn else []))]
 
 
-def nearest_note(wanted: datetime, found: datetime) -> Note | None:
+def nearest_note(wanted: datetime, nearest: datetime) -> Note | None:
     """Say when the compared snapshot was taken, unless that's about the *wanted* time."""
-    if abs(wanted - found) <= _ABOUT:
+    if abs(wanted - nearest) <= _ABOUT:
         return None
     return Note(
-        f"The recorded numbers nearest to {_utc(wanted)} are from {_utc(found)}.",
-        kit.trusted_context("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=found),
+        f"The recorded numbers nearest to {_utc(wanted)} are from {_utc(nearest)}.",
+        kit.trusted_context("The recorded numbers nearest to {wanted} are from {found}.", wanted=wanted, found=nearest),
     )
 
 
@@ -316,12 +318,13 @@ def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Cha
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1])]
         said.append(f"{value:,} {number.noun(value)}{''.join(changed)}")
     first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
-    return [first, *(f"Compared with {_then(one)}." for one in changes[:1])]
+    return [first, *(f"Compared with {_then(change)}." for change in changes[:1])]
 
 
 def _changed(number: Number, changes: Sequence[Changes]) -> list[tuple[str, str]]:
     """Return how a number changed, and since when, for each of *changes* that has it."""
-    return [(change(one.numbers[number.name]), f"since {_then(one)}") for one in changes if number.name in one.numbers]
+    known = [then for then in changes if number.name in then.numbers]
+    return [(change(then.numbers[number.name]), f"since {_then(then)}") for then in known]
 
 
 def _then(changes: Changes) -> str:
@@ -451,7 +454,7 @@ def work_sentence(
     messages, runs = (sum(row.work.turns for row in rows) for rows in (agents, workflows))
     listed = [kit.counted(messages, "message")] if messages else []
     listed += [kit.counted(runs, "run")] if runs else []
-    failed = sum(one.work.failed + one.work.unknown for one in (*agents, *workflows))
+    failed = sum(row.work.failed + row.work.unknown for row in (*agents, *workflows))
     listed = listed or ["No messages and no runs"]
     ending = f"; {failed:,} failed" if failed else "; nothing failed" if messages or runs else ""
     down = f"; {kit.counted(len(outages), 'outage')}" if outages else ""

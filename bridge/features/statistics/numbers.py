@@ -59,10 +59,10 @@ class NameGroup:
 
     def of(self, stats: Stats) -> dict[str, int]:
         """Return the counts, in the service's order; those of a name that occurs twice are added."""
-        found: dict[str, int] = {}
-        for one in getattr(stats, self.name):
-            found[one.name] = found.get(one.name, 0) + one.count
-        return found
+        counts: dict[str, int] = {}
+        for member in getattr(stats, self.name):
+            counts[member.name] = counts.get(member.name, 0) + member.count
+        return counts
 
 
 NUMBERS: Final = (
@@ -74,7 +74,7 @@ NUMBERS: Final = (
 
 def numbers_of(stats: Stats) -> dict[str, int]:
     """Return the numbers in the service's response that can be used, by name."""
-    return {one.name: number for one in NUMBERS if (number := one.of(stats)) is not None}
+    return {known.name: number for known in NUMBERS if (number := known.of(stats)) is not None}
 
 
 GROUPS: Final = (NameGroup("categories", "category", charts.pie), NameGroup("tags", "tag", charts.bars))
@@ -129,11 +129,11 @@ class Changes:
     @property
     def is_any(self) -> bool:
         """Whether anything has changed."""
-        moved = [one.by for group in self.groups.values() for one in group.moved.values()]
+        moved = [moves.by for group in self.groups.values() for moves in group.moved.values()]
         names = any(group.new or group.vanished for group in self.groups.values())
         return names or any(by != 0 for by in [*moved, *(number.by for number in self.numbers.values())])
 
 
 def by_count(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     """Return names with their counts, the largest count first."""
-    return tuple(sorted(counts, key=lambda one: (-one[1], one[0].casefold())))
+    return tuple(sorted(counts, key=lambda item: (-item[1], item[0].casefold())))

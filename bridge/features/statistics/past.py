@@ -60,7 +60,7 @@ class Past:
     """Snapshots in the order of their time."""
 
     def __init__(self, snapshots: Iterable[Snapshot] = ()) -> None:
-        self.snapshots = sorted(snapshots, key=lambda one: one.at)
+        self.snapshots = sorted(snapshots, key=lambda snapshot: snapshot.at)
         self._times = [snapshot.at for snapshot in self.snapshots]
 
     def before(self, moment: datetime, within: timedelta) -> Snapshot | None:
@@ -90,7 +90,7 @@ class Past:
     def added(self, number: str, begin: datetime, first: float, end: datetime, last: float) -> Added:
         """Return what was added between two moments, at which the total was *first* and *last*."""
         between = self.snapshots[bisect_right(self._times, begin) : bisect_right(self._times, end)]
-        return added([first, *(one.numbers[number] for one in between if number in one.numbers), last])
+        return added([first, *(then.numbers[number] for then in between if number in then.numbers), last])
 
     def usual(self, number: str, now: datetime, span: timedelta, zone: ZoneInfo) -> Usual | None:
         """Return what's usually added in a *span* that ends at this time of the week; None if that's unknown."""
@@ -99,7 +99,7 @@ class Past:
             last, first = self.total(number, end), self.total(number, end - span)
             if last is not None and first is not None:
                 known.append(self.added(number, end - span, first, end, last))
-        return usual_of([one.least for one in known if one.is_known])
+        return usual_of([growth.least for growth in known if growth.is_known])
 
 
 def usual_of(numbers: Sequence[float]) -> Usual | None:

@@ -134,17 +134,17 @@ class Statistics:
         """
         (whole, hours), then = await self.store.hours(), last
         if then is None and since is not None:
-            found = nearest([hour for hour in whole if hour < hour_of(self.now())], since)
-            then = (await self.store.read([found])).get(found) if found is not None else None
+            hour = nearest([hour for hour in whole if hour < hour_of(self.now())], since)
+            then = (await self.store.read([hour])).get(hour) if hour is not None else None
         return compare(stats, then, between=await self._between(hours, [then])) if then else None
 
     async def _between(self, hours: Sequence[int], compared: Iterable[Snapshot]) -> list[Snapshot]:
         """Return the numbers since the first of the *compared* snapshots, in order."""
-        begin = min((hour_of(one.at) for one in compared), default=None)
+        begin = min((hour_of(snapshot.at) for snapshot in compared), default=None)
         if begin is None:
             return []
-        found = await self.store.numbers([hour for hour in hours if hour >= begin])
-        return [found[hour] for hour in sorted(found)]
+        snapshots = await self.store.numbers([hour for hour in hours if hour >= begin])
+        return [snapshots[hour] for hour in sorted(snapshots)]
 
     async def _usual(self, hours: Sequence[int], name: str, since: datetime, zone: ZoneInfo) -> Usual | None:
         """Return by how much a number usually grows in as long as *since*, ending at this time of the week."""
@@ -167,22 +167,22 @@ class Statistics:
         chosen = [(called, hour) for called, hour in wanted if hour is not None]
         begins = hour_of(now - _TREND) if since is None or not chosen else chosen[0][1]
         followed = over_time(hours, begins, most=_MOST_POINTS - 1)
-        found = await self.store.read([*followed, *(hour for _called, hour in chosen)])
-        compared = [(called, found[hour]) for called, hour in chosen if hour in found]
+        snapshots = await self.store.read([*followed, *(hour for _called, hour in chosen)])
+        compared = [(called, snapshots[hour]) for called, hour in chosen if hour in snapshots]
         return _Recorded(
             moment_of(hours[0]) if hours else now,
             recorded,
             compared,
             await self._between(recorded, [*(then for _called, then in compared), *([last] if last else [])]),
-            [found[hour] for hour in followed if hour in found],
+            [snapshots[hour] for hour in followed if hour in snapshots],
         )
 
     def _trend(self, stats: Stats, followed: Sequence[Snapshot], only: Collection[str]) -> Trend | None:
-        shown = sorted((number for number in NUMBERS if number.name in only), key=lambda one: not one.leads_chart)
+        shown = sorted((number for number in NUMBERS if number.name in only), key=lambda number: not number.leads_chart)
         if not shown:
             return None
         now = shown[0].of(stats)
-        points = [(one.at, one.numbers[shown[0].name]) for one in followed if shown[0].name in one.numbers]
+        points = [(then.at, then.numbers[shown[0].name]) for then in followed if shown[0].name in then.numbers]
         if now is None or len(points) + 1 < _LEAST_POINTS:
             return None
         return Trend(shown[0], [*points, (self.now(), now)])

@@ -74,7 +74,7 @@ class Snapshot:
         try:
             data = json.loads(text)
             groups = {
-                str(name): LargestNames({str(one): int(count) for one, count in named.items()}, int(others))
+                str(name): LargestNames({str(member): int(count) for member, count in named.items()}, int(others))
                 for name, (named, others) in data["g"].items()
             }
             numbers = {str(name): int(number) for name, number in data["n"].items()}
@@ -112,11 +112,11 @@ def reading_of(stats: Stats, at: datetime) -> Snapshot:
 
 def compare(now: Stats, then: Snapshot, *, called: str = "", between: Iterable[Snapshot] = ()) -> Changes:
     """Return the changes since *then*, which may be *called* ``yesterday``, with the snapshots *between*, in order."""
-    later = [one.numbers for one in between if one.at > then.at]
+    later = [snapshot.numbers for snapshot in between if snapshot.at > then.at]
     return Changes(
         since=then.at,
         numbers={
-            name: Difference.over([then.numbers[name], *(one[name] for one in later if name in one), number])
+            name: Difference.over([then.numbers[name], *(row[name] for row in later if name in row), number])
             for name, number in numbers_of(now).items()
             if name in then.numbers
         },
@@ -159,25 +159,25 @@ def surplus(hours: Iterable[int], now: datetime) -> set[int]:
 def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None = None) -> int | None:
     """Return the hour nearest to a moment, at most *within* away; None if there is none."""
     wanted = hour_of(moment)
-    found = min(hours, key=lambda hour: abs(hour - wanted), default=None)
-    if found is None or (within is not None and abs(found - wanted) > within.total_seconds() / _HOUR):
+    hour = min(hours, key=lambda hour: abs(hour - wanted), default=None)
+    if hour is None or (within is not None and abs(hour - wanted) > within.total_seconds() / _HOUR):
         return None
-    return found
+    return hour
 
 
 def over_time(hours: Iterable[int], since: int, *, most: int) -> list[int]:
     """Return at most *most* hours from *since* on, evenly spaced, with both ends; beyond three days, one per day."""
-    found = sorted(hour for hour in hours if hour >= since)
-    if found and found[-1] - found[0] > 3 * _DAY:
-        found = list({hour // _DAY: hour for hour in reversed(found)}.values())[::-1]
-    if len(found) <= most:
-        return found
-    return [found[place * (len(found) - 1) // (most - 1)] for place in range(most)]
+    hours = sorted(hour for hour in hours if hour >= since)
+    if hours and hours[-1] - hours[0] > 3 * _DAY:
+        hours = list({hour // _DAY: hour for hour in reversed(hours)}.values())[::-1]
+    if len(hours) <= most:
+        return hours
+    return [hours[place * (len(hours) - 1) // (most - 1)] for place in range(most)]
 
 
 def _largest(counts: Mapping[str, int], room: int) -> LargestNames:
     named: dict[str, int] = {}
-    largest = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     for name, count in largest:
         room -= len(_compact(_bounded({name: count})).encode()) - 1  # a comma for two braces
         if room < 0:
@@ -222,8 +222,8 @@ class SnapshotStore:
 
     async def hours(self) -> tuple[list[int], list[int]]:
         """Return the hours that have a snapshot, and those that have one or only numbers, in order."""
-        fields = await pipelined(self._redis, lambda pipe: [pipe.hkeys(key) for key in (self._key, self._hourly)])
-        whole, numbers = ({int(field) for field in found if field.isdecimal()} for found in fields)
+        hashes = await pipelined(self._redis, lambda pipe: [pipe.hkeys(key) for key in (self._key, self._hourly)])
+        whole, numbers = ({int(field) for field in fields if field.isdecimal()} for fields in hashes)
         return sorted(whole), sorted(whole | numbers)
 
     async def read(self, hours: Iterable[int], *, or_numbers: bool = False) -> dict[int, Snapshot]:
@@ -231,20 +231,20 @@ class SnapshotStore:
 
         With *or_numbers*, hours that have only numbers are included.
         """
-        found = await self._of(self._key, hours)
-        return found | await self._of(self._hourly, set(hours) - found.keys()) if or_numbers else found
+        whole = await self._of(self._key, hours)
+        return whole | await self._of(self._hourly, set(hours) - whole.keys()) if or_numbers else whole
 
     async def numbers(self, hours: Iterable[int]) -> dict[int, Snapshot]:
         """Return the numbers of these *hours*, some of them with names, without missing and unreadable ones."""
-        found = await self._of(self._hourly, hours)
-        return found | await self._of(self._key, set(hours) - found.keys())
+        hourly = await self._of(self._hourly, hours)
+        return hourly | await self._of(self._key, set(hours) - hourly.keys())
 
     async def _of(self, key: str, hours: Iterable[int]) -> dict[int, Snapshot]:
         wanted = sorted(set(hours))
         if not wanted:
             return {}
         texts: Any = await self._redis.hmget(key, [str(hour) for hour in wanted])
-        return {hour: found for hour, text in zip(wanted, texts, strict=True) if (found := Snapshot.parse(text))}
+        return {hour: snapshot for hour, text in zip(wanted, texts, strict=True) if (snapshot := Snapshot.parse(text))}
 
     async def lately(self, reads: Reads, now: datetime) -> list[Snapshot]:
         """Return the numbers of the last week, oldest first, without those of this hour."""

@@ -127,9 +127,9 @@ def key_of(of: str, project: str) -> str:
     return f"{kind[:1]}{id_}" + (f"@{project}" if project else "")
 
 
-def votes_of(given: str, before: str) -> list[tuple[str, int]]:
+def votes_of(vote: str, before: str) -> list[tuple[str, int]]:
     """Return what a vote counts for, if the person had voted *before*."""
-    return [(given, 1), (before, -1)] if before in _VOTES else [(given, 1)]
+    return [(vote, 1), (before, -1)] if before in _VOTES else [(vote, 1)]
 
 
 def periods_of(day: date) -> tuple[str, str]:
@@ -161,18 +161,18 @@ def _monday(day: date) -> date:
 
 def outages_since(text: str, project: str, since: datetime) -> list[tuple[datetime, datetime]]:
     """Return when a project's service couldn't be reached, *since* a moment, from the stored form of all outages."""
-    found = []
+    outages = []
     for of, begin, end in _outages(text):
         ended = datetime.fromtimestamp(end, UTC)
         if of == project and ended > since:
-            found.append((datetime.fromtimestamp(begin, UTC), ended))
-    return found
+            outages.append((datetime.fromtimestamp(begin, UTC), ended))
+    return outages
 
 
 def with_outage(text: str, project: str, began: datetime, ended: datetime) -> str:
     """Return the stored form of all outages with another one."""
-    one = [project, int(began.timestamp()), int(ended.timestamp())]
-    return json.dumps([*_outages(text), one][-MOST_OUTAGES:], separators=(",", ":"))
+    outage = [project, int(began.timestamp()), int(ended.timestamp())]
+    return json.dumps([*_outages(text), outage][-MOST_OUTAGES:], separators=(",", ":"))
 
 
 def _outages(text: str) -> list[tuple[str, int, int]]:

@@ -88,16 +88,16 @@ async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> _Found | Non
     """
     place = Place(asked.channel, "" if asked.is_root else asked.thread.root)
 
-    def is_meant(one: Mapping[str, Any], *, is_theirs: bool, is_command: bool) -> bool:
-        is_earlier = float(timestamp(one, "ts") or "inf") < float(asked.ts)
-        by = text(one, "user")
-        is_written = not_written(one) is None and (not one.get("bot_id") or by == asked.user) and by != deps.bot_user
-        typed = _COMMAND.match(fold(text(one, "text"), _LONGEST).text)
+    def is_meant(said: Mapping[str, Any], *, is_theirs: bool, is_command: bool) -> bool:
+        is_earlier = float(timestamp(said, "ts") or "inf") < float(asked.ts)
+        by = text(said, "user")
+        is_written = not_written(said) is None and (not said.get("bot_id") or by == asked.user) and by != deps.bot_user
+        typed = _COMMAND.match(fold(text(said, "text"), _LONGEST).text)
         is_other = typed is None or (is_command and typed["name"] != "why")
         return is_earlier and is_written and is_other and (not is_theirs or by == asked.user)
 
-    is_command = (True,) if asked.is_root else (False, True)
-    preferred = [partial(is_meant, is_theirs=theirs, is_command=one) for one in is_command for theirs in (True, False)]
+    kinds = (True,) if asked.is_root else (False, True)
+    preferred = [partial(is_meant, is_theirs=theirs, is_command=kind) for kind in kinds for theirs in (True, False)]
     found = await _read(deps, turn, place, *preferred, latest=asked.ts)
     if found is not None or asked.is_root:
         return found
@@ -112,7 +112,7 @@ async def _linked(deps: Deps, turn: Turn, link: LinkedMessage) -> _Found | None:
     place = Place(link.channel, link.thread_ts or link.ts)
     at = float(link.ts)
     around = {"oldest": f"{at - 1e-6:.6f}", "latest": f"{at + 1e-6:.6f}"}
-    found = await _read(deps, turn, place, lambda one: timestamp(one, "ts") == link.ts, **around)
+    found = await _read(deps, turn, place, lambda said: timestamp(said, "ts") == link.ts, **around)
     if found is None and link.channel == turn.channel:  # it was deleted, or the bot may not read the channel
         unseen = InboundMessage(
             team=turn.team, channel=link.channel, user="", text="", ts=link.ts, source="typed",
@@ -133,22 +133,22 @@ async def _read(
     """Return the newest *wanted* message in *place*; None if there's none, or Slack doesn't show it."""
     history = deps.slack.history()
     try:
-        found = await history.newest(place, *wanted, **between)
+        posted = await history.newest(place, *wanted, **between)
     except SlackError as exc:
         log.info("can't read which message is meant", extra={"detail": exc.detail})
         return None
-    if found is None:
+    if posted is None:
         return None
-    said, ts, root = contents.read(found), timestamp(found, "ts"), timestamp(found, "thread_ts")
-    author = text(found, "user")
-    if text(found, "bot_id") and author != turn.user and await deps.directory.is_bot(author):
+    said, ts, root = contents.read(posted), timestamp(posted, "ts"), timestamp(posted, "thread_ts")
+    author = text(posted, "user")
+    if text(posted, "bot_id") and author != turn.user and await deps.directory.is_bot(author):
         author = ""
     message = InboundMessage(
-        team=turn.team, channel=place.channel, user=deps.bot_user if history.identity.wrote(found) else author,
+        team=turn.team, channel=place.channel, user=deps.bot_user if history.identity.wrote(posted) else author,
         user_team=turn.body.user_team, text=said.text, parts=said.parts, ts=ts, source="typed",
         thread_ts="" if root == ts else root,
     )  # fmt: skip
-    return _Found(message, not_written(found))
+    return _Found(message, not_written(posted))
 
 
 async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten: Reason | None = None) -> Result:
@@ -156,36 +156,36 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     conversation = await deps.sessions.thread(message.thread)
     project = deps.projects.get(conversation.project or "") if conversation else None
     down_for = project.client.down_for if project else None
-    found = explain(await trace_of(deps.scripts, message.key), deps.now() - down_for if down_for is not None else None)
+    why = explain(await trace_of(deps.scripts, message.key), deps.now() - down_for if down_for is not None else None)
     if message.user == deps.bot_user:
-        found = Explanation(Reason.OWN.meaning)
-    elif unwritten is not None and found is None:
-        found = Explanation(unwritten.meaning)
-    elif found is None:
-        found = await _unrecorded(deps, turn, message)
+        why = Explanation(Reason.OWN.meaning)
+    elif unwritten is not None and why is None:
+        why = Explanation(unwritten.meaning)
+    elif why is None:
+        why = await _unrecorded(deps, turn, message)
     is_own = message.user == turn.user
-    if found.meaning is NOT_ALLOWED and (rule := deps.policy.rules.not_listed(message.user, message.channel)):
-        found = replace(found, meaning=ON_ARRIVAL[rule], refusal=rule)
+    if why.meaning is NOT_ALLOWED and (rule := deps.policy.rules.not_listed(message.user, message.channel)):
+        why = replace(why, meaning=ON_ARRIVAL[rule], refusal=rule)
     reference = ""
     if await deps.policy.may(turn.asked("settings")):
-        words = [f"ID {found.turn.id}"] if found.turn else []
-        words += [found.meaning.word] if found.refusal and found.is_public | is_own else []
+        words = [f"ID {why.turn.id}"] if why.turn else []
+        words += [why.meaning.word] if why.refusal and why.is_public | is_own else []
         reference = " · ".join(words)
-    if not (is_own or found.is_public):
+    if not (is_own or why.is_public):
         return _shown(deps, State.OF_SOMEONE_ELSE.value, reference=reference)
-    button = found.button
+    button = why.button
     value = str(message.key)
     if button == "send":
-        button = await _may_send(deps, turn, message, found)
-    elif button in {"again", "now"} and found.turn:
-        value = found.turn.id
-    shown_at = (message.channel, found.shown_at, message.thread.root)
-    return _shown(deps, found, button=button, value=value, shown_at=shown_at, reference=reference)
+        button = await _may_send(deps, turn, message, why)
+    elif button in {"again", "now"} and why.turn:
+        value = why.turn.id
+    shown_at = (message.channel, why.shown_at, message.thread.root)
+    return _shown(deps, why, button=button, value=value, shown_at=shown_at, reference=reference)
 
 
-async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, found: Explanation) -> Cure:
+async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, why: Explanation) -> Cure:
     """Return the button that sends a reply that needed a mention, for its author, and store the reply for it."""
-    is_possible = message.user == turn.user and not message.is_root and not found.turn
+    is_possible = message.user == turn.user and not message.is_root and not why.turn
     if not (is_possible and (message.text.strip() or message.parts)):
         return ""
     conversation = await deps.sessions.thread(message.thread)
@@ -237,11 +237,9 @@ async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
     return None if is_theirs else Reason.OTHERS_WRITE
 
 
-def _shown(deps: Deps, found: Explanation | End, **more: Any) -> Outcome:
-    if isinstance(found, End):
-        found = Explanation(found)
-    cure = found.meaning.cure.replace("/agents", f"/{deps.command_prefix}agents")
+def _shown(deps: Deps, why: Explanation | End, **more: Any) -> Outcome:
+    if isinstance(why, End):
+        why = Explanation(why)
+    cure = why.meaning.cure.replace("/agents", f"/{deps.command_prefix}agents")
     cure = cure.replace("/workflows", f"/{deps.command_prefix}workflows")
-    return shown(
-        layout.explained(found.happened(), cure, since=found.since, workspace=deps.workspace, **more), "explained"
-    )
+    return shown(layout.explained(why.happened(), cure, since=why.since, workspace=deps.workspace, **more), "explained")

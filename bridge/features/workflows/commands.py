@@ -63,12 +63,12 @@ async def _form(deps: Deps, turn: Turn, workflow: Workflow | None, typed: str | 
 async def run_workflow(deps: Deps, turn: Turn, *, workflow: Workflow, input: str) -> Result:  # noqa: A002 - the usage line's word
     """Run a workflow. Leave out the input to get a form."""
     try:
-        given = typed_input(input)
+        value = typed_input(input)
     except BadInput as exc:
         await deps.policy.require(turn.asked("run", workflow))
         await Choices(deps.scripts).ask(turn, Option(text=input))
         return shown(run_card.not_json(workflow, input, exc, turn.id), what=type(exc).__name__)
-    return await run(deps, turn, workflow, given)
+    return await run(deps, turn, workflow, value)
 
 
 @workflows.kind(TriggeredRun)
@@ -273,14 +273,14 @@ async def _card(deps: Deps, turn: Turn, workflow: Workflow, *, is_whole: bool = 
 
 
 async def _list(deps: Deps, turn: Turn, page: ListPage) -> Reply:
-    found = await turn.project.catalog.get_workflows()
+    workflows = await turn.project.catalog.get_workflows()
     may_run, offered = (
         await deps.policy.may(turn.asked("run", ANY_WORKFLOW)),
-        await deps.policy.offered(turn.asked("run"), found),
+        await deps.policy.offered(turn.asked("run"), workflows),
     )
-    shown = found.only(one for one in found if one.id in offered)
+    shown = workflows.only(workflow for workflow in workflows if workflow.id in offered)
     return layout.workflow_list(
-        shown, page.words, page.page, may_run=may_run, needs=offered, are_hidden=len(shown) < len(found),
+        shown, page.words, page.page, may_run=may_run, needs=offered, are_hidden=len(shown) < len(workflows),
         project=turn.project_name,
     )  # fmt: skip
 

@@ -50,11 +50,11 @@ def workflow_list(
             f"\n{about}" if about else "",
         )
 
-    found = active_first(matching(workflows, wanted))
+    hits = active_first(matching(workflows, wanted))
     spot, menu = ListPage(page=page, words=wanted), [kit.external_select(RUN, "Run a workflow…")] if may_run else []
     nothing = NOTHING_ALLOWED if are_hidden else "This project has no workflows yet."
     return list_reply(
-        "workflow", workflows, found, line, spot, turns=TURNS, nothing=nothing, controls=menu, project=project
+        "workflow", workflows, hits, line, spot, turns=TURNS, nothing=nothing, controls=menu, project=project
     )
 
 

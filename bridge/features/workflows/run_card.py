@@ -268,9 +268,9 @@ def _card(
     title.append(f" · {status}")
     if run.url and id_ is not None:
         title += [" · ", kit.link(run.url, "open", runId=id_, id=run.workflow)]
-    given = run.input if isinstance(run.input, str) else compact(run.input)
+    typed = run.input if isinstance(run.input, str) else compact(run.input)
     kind = kind_of(run.input).removeprefix("a ")
-    asked = kit.context(f"Input ({kind}): {kit.quoted(given, _INPUT)}") if given.strip() else None
+    asked = kit.context(f"Input ({kind}): {kit.quoted(typed, _INPUT)}") if typed.strip() else None
     heading = kit.rich(kit.paragraph(*title))
     return card(heading, asked, *lines, buttons=buttons, audience=Audience.CHANNEL, files=files)
 
@@ -322,14 +322,14 @@ def _failed_node(results: Any) -> tuple[str, str]:
     by_node = (
         results.items() if isinstance(results, Mapping) else enumerate(results if isinstance(results, list) else ())
     )
-    for key, one in by_node:
-        if not isinstance(one, Mapping):
+    for key, result in by_node:
+        if not isinstance(result, Mapping):
             continue
-        status = one.get("status")
-        has_failed = status_icon(status) == FAILED_SIGN if isinstance(status, str) else any(map(one.get, _ERRORS))
+        status = result.get("status")
+        has_failed = status_icon(status) == FAILED_SIGN if isinstance(status, str) else any(map(result.get, _ERRORS))
         if has_failed:
-            name = name_of({name: one[name] for name in _NODE_NAMES if name in one})
-            return name or (str(key) if isinstance(key, str) else ""), _error_in(one)
+            name = name_of({name: result[name] for name in _NODE_NAMES if name in result})
+            return name or (str(key) if isinstance(key, str) else ""), _error_in(result)
     return "", ""
 
 
@@ -342,4 +342,4 @@ def _error_in(value: Any, depth: int = 0) -> str:
     if not isinstance(value, Mapping) or depth > _DEEPEST:
         return ""
     inner = (_error_in(value[key], depth + 1) for key in _REASONS if key in value)
-    return next((found for found in inner if found), "")
+    return next((error for error in inner if error), "")

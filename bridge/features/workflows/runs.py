@@ -52,14 +52,14 @@ async def run(
     deps: Deps,
     turn: Turn,
     workflow: Workflow,
-    given: Any,
+    input_: Any,
     *,
     is_sure: bool = False,
     question: Question | None = None,
     replaces: Reply | None = None,
     permit: Permit | None = None,
 ) -> Result:
-    """Start one run with *given* (any JSON value) and wait for its result; ask first if the workflow is inactive.
+    """Start one run with *input_* (any JSON value) and wait for its result; ask first if the workflow is inactive.
 
     *is_sure*: the person has confirmed that. The run uses up the *question* whose button was pressed, and *replaces*
     replaces that; if it certainly didn't start, the question can still be answered. Every run starts here: one that
@@ -68,15 +68,15 @@ async def run(
     if permit is None:
         verdict = await deps.policy.require(*turn.started("run", workflow))
         if not is_sure and (verdict.confirm or not workflow.is_active):
-            return run_card.confirm(workflow, given, shows_input=verdict.confirm)
+            return run_card.confirm(workflow, input_, shows_input=verdict.confirm)
         try:
-            needed = await deps.approvals.needed(deps, turn, workflow, given, verdict)
+            needed = await deps.approvals.needed(deps, turn, workflow, input_, verdict)
         except TooManyRequests as exc:
-            return _limited(turn, await _describe(deps, turn, workflow.id, workflow.name, given), exc)
+            return _limited(turn, await _describe(deps, turn, workflow.id, workflow.name, input_), exc)
         if needed is not None:
             turn.stage(*(question.uses() if question and isinstance(needed, Outcome) else ()))
             return needed
-    described = await _describe(deps, turn, workflow.id, workflow.name, given, by=permit.by if permit else "")
+    described = await _describe(deps, turn, workflow.id, workflow.name, input_, by=permit.by if permit else "")
     running, is_long = run_card.running(described), run_card.running(described, is_long=True)
 
     async def start() -> tuple[RunResult | ProjectError, timedelta]:
@@ -84,7 +84,7 @@ async def run(
         async with turn.progress(running, later=is_long, after=deps.long_run):
             try:
                 result: RunResult | ProjectError = await turn.project.client.run_workflow(
-                    workflow.id, given, headers=caller_headers(turn) if deps.names_caller else None
+                    workflow.id, input_, headers=caller_headers(turn) if deps.names_caller else None
                 )
             except NotFound as exc:
                 with suppress(ProjectError):
@@ -95,14 +95,14 @@ async def run(
         return result, deps.now() - began
 
     try:
-        note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": given})
+        note = json.dumps({"workflow": workflow.id, "name": workflow.name, "input": input_})
         of_question = (question.uses(), question.undo()) if question else ((), ())
         uses, undo = (permit.uses, permit.undo) if permit else of_question
         person = PersonKey(turn.team, turn.user, turn.project_key)
         listed = (deps.homes.unsettled(person, turn.id, deps.now()), *deps.homes.redraws(turn.team, turn.user))
         undo = (*undo, deps.homes.settled(person, turn.id))
         limits = (
-            await deps.policy.quotas(turn.asked("run", workflow), given, team=turn.team)
+            await deps.policy.quotas(turn.asked("run", workflow), input_, team=turn.team)
             if deps.policy.limits.runs
             else ()
         )
@@ -224,11 +224,11 @@ async def results_of(scripts: Scripts, turn: TurnId) -> tuple[Any, Any]:
     """
     text = await scripts.redis.get(scripts.keys.results(turn))
     try:
-        match found := json.loads(text or "null"):
+        match results := json.loads(text or "null"):
             case {"v": int(), "nodes": nodes, "output": output}:
                 return nodes, output
             case _:  # an earlier version stored only the node results
-                return found, None
+                return results, None
     except ValueError as exc:
         raise RecordNotUnderstood("results") from exc
 
@@ -238,7 +238,7 @@ async def notify_of_end(deps: Deps, turn: Turn, ended: RunEnded, ts: str) -> Non
     await notify_waiters(deps, turn, TurnId(ended.turn), run_card.ENDED, partial(run_card.run_ended, ended), ts=ts)
 
 
-async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any, *, by: str = "") -> run_card.Run:
+async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, input_: Any, *, by: str = "") -> run_card.Run:
     started_by = await deps.directory.user_name(turn.causer)
     if started_by == turn.causer:  # the name is unknown, and an ID means nothing to people
         started_by = ""
@@ -248,7 +248,7 @@ async def _describe(deps: Deps, turn: Turn, workflow: int, name: str, given: Any
     schedule = begun.called if isinstance(begun, ScheduledRun) else ""
     project = deps.projects.get(turn.project_key)
     url = project.run_url if project else ""
-    return run_card.Run(workflow, name, given, started_by, turn.id, app, url, schedule, turn.project_name, by, owner)
+    return run_card.Run(workflow, name, input_, started_by, turn.id, app, url, schedule, turn.project_name, by, owner)
 
 
 def _outcome(what: str, card: Reply, run: run_card.Run, ended: str, cause: str = "") -> Outcome:
