@@ -36,12 +36,12 @@ COMMANDS: Final = {
 def command_of(name: str) -> Any:
     """Import a command from its module: a function, or an app with subcommands."""
     module = "export" if name == "import" else name.replace("-", "_")
-    found = getattr(import_module(f"{__name__}.{module}"), "imports" if name == "import" else module)
-    if not isinstance(found, typer.Typer):
+    command = getattr(import_module(f"{__name__}.{module}"), "imports" if name == "import" else module)
+    if not isinstance(command, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name)(found)
-        found = app
-    return typer.main.get_command(found)
+        app.command(name)(command)
+        command = app
+    return typer.main.get_command(command)
 
 
 class LazyGroup(TyperGroup):

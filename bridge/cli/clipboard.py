@@ -19,9 +19,9 @@ _PATIENCE: Final = 5  # seconds; a program that waits for a display doesn't hold
 
 def copies(text: str) -> bool:
     """Copy *text*, in ASCII, because Windows' program reads its own code page. Returns whether a program took it."""
-    given, nothing = text.encode("ascii"), subprocess.DEVNULL  # some stay behind, and would keep a pipe open
+    encoded, nothing = text.encode("ascii"), subprocess.DEVNULL  # some stay behind, and would keep a pipe open
     for program in _PROGRAMS:
         with suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(program, input=given, stdout=nothing, stderr=nothing, timeout=_PATIENCE, check=True)  # noqa: S603 - one of those above
+            subprocess.run(program, input=encoded, stdout=nothing, stderr=nothing, timeout=_PATIENCE, check=True)  # noqa: S603 - one of those above
             return True
     return False

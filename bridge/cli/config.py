@@ -66,7 +66,7 @@ def show_all(*, as_json: JsonOption = False) -> None:
     """
     configure("console", "ERROR")
     slips: list[str] = []
-    found: Config | None = None
+    config: Config | None = None
     try:
         environ = environment(os.environ, Path(".env"), slips=slips)
         places = origins(os.environ, Path(".env"))
@@ -74,10 +74,10 @@ def show_all(*, as_json: JsonOption = False) -> None:
         raise typer.Exit(complain([exc])) from None
     problems = problems_of(environ, slips)
     with suppress(ConfigurationError):  # it's among the problems
-        found = config_of(environ)
+        config = config_of(environ)
     sections = {"settings": settings_of(environ, places)}
-    sections |= tables_of(found, sections["settings"]) if found else {kind: [] for kind in ("projects", *TABLES)}
-    file = str(found.file) if found and found.file else None
+    sections |= tables_of(config, sections["settings"]) if config else {kind: [] for kind in ("projects", *TABLES)}
+    file = str(config.file) if config and config.file else None
 
     async def show() -> int:
         processes = await _processes(well_formed(environ))
@@ -89,7 +89,7 @@ def show_all(*, as_json: JsonOption = False) -> None:
                 )
             )
         else:
-            out("\n".join([*_table(sections, file), *_states(processes, found)]), signs=True)
+            out("\n".join([*_table(sections, file), *_states(processes, config)]), signs=True)
         return complain([ConfigurationError(problems)]) if problems else 0
 
     raise typer.Exit(run(show))
@@ -150,20 +150,20 @@ def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[V
     return listed
 
 
-def tables_of(found: Config, settings: list[Value]) -> dict[str, list[Value]]:
+def tables_of(config: Config, settings: list[Value]) -> dict[str, list[Value]]:
     """List what the projects have, and what the file's `TABLES` set; rules and limits are numbered from 1."""
-    listed = {"projects": list(_of_projects(found, {setting.name: setting for setting in settings}))}
+    listed = {"projects": list(_of_projects(config, {setting.name: setting for setting in settings}))}
     for kind in TABLES:
-        tables = getattr(found, kind)
+        tables = getattr(config, kind)
         items = tables.items() if isinstance(tables, Mapping) else enumerate(tables)
-        listed[kind] = [value for key, table in items for value in _values_in(found, (kind, key), table)]
+        listed[kind] = [value for key, table in items for value in _values_in(config, (kind, key), table)]
     return listed
 
 
-def _of_projects(found: Config, settings: Mapping[str, Value]) -> Iterator[Value]:
-    for project in found.projects:
+def _of_projects(config: Config, settings: Mapping[str, Value]) -> Iterator[Value]:
+    for project in config.projects:
         for name in _OF_A_PROJECT:
-            value = Value(f"{project.id}.{name}", _in_words(getattr(project, name)) or None, str(found.file))
+            value = Value(f"{project.id}.{name}", _in_words(getattr(project, name)) or None, str(config.file))
             if project.id == DEFAULT and name in _OF_THE_DEFAULT:
                 value = replace(settings[_OF_THE_DEFAULT[name]], name=value.name)
             elif name == "name" and project.name == project.id:
@@ -172,22 +172,22 @@ def _of_projects(found: Config, settings: Mapping[str, Value]) -> Iterator[Value
                 yield value if value.value else replace(value, source="")
 
 
-def _values_in(found: Config, place: Place, given: object) -> Iterator[Value]:
+def _values_in(config: Config, place: Place, node: object) -> Iterator[Value]:
     """Return what's set at a *place* in the file, and the defaults that count there."""
-    if isinstance(given, Mapping):
-        for key, value in given.items():
-            yield from _values_in(found, (*place, key), value)
-    elif not isinstance(given, TomlTable):
-        yield Value(path_of(place), _in_words(given), str(found.file))
-    elif isinstance(given, RuleTable) and not given.model_fields_set:
-        yield Value(path_of(place), in_words(Rule(), {}), str(found.file))
+    if isinstance(node, Mapping):
+        for key, value in node.items():
+            yield from _values_in(config, (*place, key), value)
+    elif not isinstance(node, TomlTable):
+        yield Value(path_of(place), _in_words(node), str(config.file))
+    elif isinstance(node, RuleTable) and not node.model_fields_set:
+        yield Value(path_of(place), in_words(Rule(), {}), str(config.file))
     else:
-        for field, about in type(given).model_fields.items():
-            value, at = getattr(given, field), (*place, about.alias or field)
-            if field in given.model_fields_set:
-                yield from _values_in(found, at, value)
+        for field, about in type(node).model_fields.items():
+            value, at = getattr(node, field), (*place, about.alias or field)
+            if field in node.model_fields_set:
+                yield from _values_in(config, at, value)
             elif value:
-                yield replace(next(_values_in(found, at, value)), source="default")
+                yield replace(next(_values_in(config, at, value)), source="default")
 
 
 def _in_words(value: object) -> str:
@@ -239,7 +239,7 @@ def _table(sections: Mapping[str, list[Value]], file: str | None) -> list[str]:
     return lines[1:]
 
 
-def _states(processes: Mapping[str, InForce | None] | None, found: Config | None) -> list[str]:
+def _states(processes: Mapping[str, InForce | None] | None, config: Config | None) -> list[str]:
     lines = ["", "Processes"]
     if processes is None:
         return [*lines, "  ! Redis can't be asked what the running processes use; bridge check says why."]
@@ -251,7 +251,7 @@ def _states(processes: Mapping[str, InForce | None] | None, found: Config | None
         earlier = f"an earlier configuration {since}: projects {', '.join(used.projects)}"
         if used.problems:
             lines += _lines("✗", name, f"refused the new one, and still uses {earlier}", *used.problems)
-        elif found is None or used.revision != found.revision:
+        elif config is None or used.revision != config.revision:
             lines += _lines("!", name, f"uses {earlier}. Run bridge config reload to use this one.")
         else:
             notes = (*used.unknown, *_restart(used))

@@ -56,13 +56,13 @@ def list_all(*, as_json: JsonOption = False) -> None:
     """
 
     async def show(scripts: Scripts) -> int:
-        found, owner = await _letters(scripts).all(), await owner_of(scripts)
+        letters, owner = await _letters(scripts).all(), await owner_of(scripts)
         if as_json:
-            out(for_programs(found, owner))
+            out(for_programs(letters, owner))
             return 0
         async with opened_names() as names:
-            await names.look_up(id_ for letter in found for id_ in (letter.user, letter.channel))
-        out(table(found, owner, names) or NONE)
+            await names.look_up(id_ for letter in letters for id_ in (letter.user, letter.channel))
+        out(table(letters, owner, names) or NONE)
         return 0
 
     in_store(show)

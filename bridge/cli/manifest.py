@@ -101,16 +101,16 @@ def app_manifest(url: str | None, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def where_slack_sends(given: str, *, socket: bool) -> str | None:
-    """Return the URL that Slack sends requests to, or None with *socket*. *given* may lack the path.
+def where_slack_sends(url: str, *, socket: bool) -> str | None:
+    """Return the URL that Slack sends requests to, or None with *socket*. *url* may lack the path.
 
     Raises `typer.BadParameter`.
     """
-    if socket and given:
+    if socket and url:
         raise typer.BadParameter("can't be used with --socket, which needs no address", param_hint="--url")
     if socket:
         return None
-    address = (given or _PLACEHOLDER).strip().rstrip("/")
+    address = (url or _PLACEHOLDER).strip().rstrip("/")
     try:
         parts = urlsplit(address)
         is_usable = bool(parts.scheme == "https" and parts.hostname)
@@ -119,7 +119,7 @@ def where_slack_sends(given: str, *, socket: bool) -> str | None:
         is_usable = False
     if not is_usable or parts.query or parts.fragment or "@" in parts.netloc:
         raise typer.BadParameter(
-            f"“{given}” isn't a public https:// address: use one such as https://bridge.example.com", param_hint="--url"
+            f"“{url}” isn't a public https:// address: use one such as https://bridge.example.com", param_hint="--url"
         )
     return address if parts.path.endswith(EVENTS_PATH) else address + EVENTS_PATH
 

@@ -133,13 +133,13 @@ def _planned(environ: Mapping[str, str], *, over_socket: bool, projects: int) ->
         defaults |= {"BRIDGE_NAMESPACE": NAMESPACE, "BRIDGE_HOST": host, "BRIDGE_OPS_CHANNEL": OPS}
     if not project:
         defaults["BRIDGE_DEFAULT_AGENT"] = DEFAULT_AGENT
-    given = {**defaults, **environ, "BRIDGE_PORT": str(port)}
-    no_proxy = given.get("no_proxy", given.get("NO_PROXY", ""))
+    variables = {**defaults, **environ, "BRIDGE_PORT": str(port)}
+    no_proxy = variables.get("no_proxy", variables.get("NO_PROXY", ""))
     folder = settings.data_dir / "playground"
     return settings, PlaygroundOptions(
         folder=folder,
         log_file=folder / "bridge.log",
-        environ=given | dict.fromkeys(("no_proxy", "NO_PROXY"), f"127.0.0.1,localhost,{no_proxy}"),
+        environ=variables | dict.fromkeys(("no_proxy", "NO_PROXY"), f"127.0.0.1,localhost,{no_proxy}"),
         bridge_url=f"http://{'127.0.0.1' if host in _ANY_ADDRESS else host}:{port}",
         drain=settings.drain.total_seconds(),
         is_slack_real=slack,
@@ -265,7 +265,7 @@ def sample_snapshots(now: datetime) -> list[Snapshot]:
 
     They have no names, so that the statistics show as charts, not as tables of changes.
     """
-    found, ends = list[Snapshot](), SampleProject(api_key="").operations.get_stats()
+    snapshots, ends = list[Snapshot](), SampleProject(api_key="").operations.get_stats()
     numbers = {
         "prompts": int(ends["promptCount"]),
         "runs": int(ends["runCount"]),
@@ -273,11 +273,11 @@ def sample_snapshots(now: datetime) -> list[Snapshot]:
     }
     for hours in range(1, _SAMPLE_HOURS + 1):
         at = now - timedelta(hours=hours)
-        found.append(Snapshot(at, dict(numbers), {}, at))
+        snapshots.append(Snapshot(at, dict(numbers), {}, at))
         is_busy = at.weekday() < _SATURDAY and _OPENS <= at.hour < _CLOSES
         numbers["runs"] -= (1 + at.hour % 3) * is_busy
         numbers["prompts"] -= is_busy and at.hour == _OPENS
-    return found[::-1]
+    return snapshots[::-1]
 
 
 def _introduce(running: Playground, options: PlaygroundOptions, settings: Settings) -> None:

@@ -109,10 +109,10 @@ def run(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
 
 
 def _leaves(group: BaseExceptionGroup[E]) -> list[E]:
-    found: list[E] = []
+    leaves: list[E] = []
     for exc in group.exceptions:
-        found.extend(_leaves(exc) if isinstance(exc, BaseExceptionGroup) else [exc])
-    return found
+        leaves.extend(_leaves(exc) if isinstance(exc, BaseExceptionGroup) else [exc])
+    return leaves
 
 
 def complain(troubles: list[BridgeError]) -> int:

@@ -193,20 +193,20 @@ class _Answers:
             question = known if current else _PROMPTS[name]
             is_shown = name == "PROJECT_BASE_URL"
             with _echo(on=is_shown):
-                given = (input if is_shown else getpass)(f"  {question}: ").strip()
-            if not (given or current) and name == "REDIS_URL":
-                given = EMBEDDED
-            if not (given or current):
+                typed = (input if is_shown else getpass)(f"  {question}: ").strip()
+            if not (typed or current) and name == "REDIS_URL":
+                typed = EMBEDDED
+            if not (typed or current):
                 out("  This is required. Paste it, or press Ctrl-C to stop and continue later.", fg="red")
                 continue
-            problems = problems_of({**self.values, name: given or current})
+            problems = problems_of({**self.values, name: typed or current})
             own_problems = [line for line in problems if re.match(rf"{name}\b", line)]
             if not own_problems:
                 break
             out(f"  {own_problems[0]}", fg="red")
-        if given:
-            self.write(name, given)
-        return bool(given)
+        if typed:
+            self.write(name, typed)
+        return bool(typed)
 
     def write(self, name: str, value: str) -> None:
         """Write a setting to .env."""
@@ -258,9 +258,9 @@ def _ask_where_slack_sends() -> str | None:
     )
     while True:
         with _echo(on=True):
-            given = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
+            address = typer.prompt("  Public address, or Enter for Socket Mode", default="", show_default=False)
         try:
-            return where_slack_sends(given, socket=not given)
+            return where_slack_sends(address, socket=not address)
         except typer.BadParameter as exc:
             out(f"  {exc.message}", fg="red")
 

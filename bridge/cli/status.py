@@ -32,17 +32,17 @@ def status(
     """
 
     async def show(scripts: Scripts) -> int:
-        found, outage = await status_of(scripts), await Outages(scripts).latest()
+        status, outage = await status_of(scripts), await Outages(scripts).latest()
         if as_json:
-            out(for_programs(found, outage))
+            out(for_programs(status, outage))
         else:
-            out(table(found, scripts.clock.now(), outage, await owner_of(scripts)), signs=True)
-        return 0 if found.is_well else CANNOT_RUN
+            out(table(status, scripts.clock.now(), outage, await owner_of(scripts)), signs=True)
+        return 0 if status.is_well else CANNOT_RUN
 
     in_store(show)
 
 
-def for_programs(found: Status, outage: PastOutage | None = None) -> str:
+def for_programs(status: Status, outage: PastOutage | None = None) -> str:
     """Format the status as JSON; durations are in seconds."""
     processes = [
         {
@@ -53,15 +53,15 @@ def for_programs(found: Status, outage: PastOutage | None = None) -> str:
             "work": process.work,
             "clock": process.clock,
         }
-        for process in found.processes
+        for process in status.processes
     ]
-    return to_json({"ok": found.is_well, **asdict(found), "processes": processes, "outage": outage}, indent=2)
+    return to_json({"ok": status.is_well, **asdict(status), "processes": processes, "outage": outage}, indent=2)
 
 
-def table(found: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:
+def table(status: Status, now: datetime, outage: PastOutage | None = None, owner: Owner | None = None) -> str:
     """Format the status for people; *owner* is the namespace's, for links to its threads."""
     lines = ["Processes"]
-    listed = [process for process in found.processes if process.work or not process.is_replaced]
+    listed = [process for process in status.processes if process.work or not process.is_replaced]
     for process in listed:
         ago = _spoken(process.last_heard) if process.last_heard is not None else "more than a day"
         if process.is_running:
@@ -88,22 +88,22 @@ def table(found: Status, now: datetime, outage: PastOutage | None = None, owner:
             if work.next_try:
                 does = f"waiting for the project service until {moment(work.next_try, 'seconds')}"
             lines.append(printable(f"      {where}  {does}{age}"))
-    if others := len(found.processes) - len(listed):
+    if others := len(status.processes) - len(listed):
         lines.append(f"  {counted(others, 'other')} ended and {'was' if others == 1 else 'were'} replaced.")
-    if not any(process.is_running for process in found.processes):
+    if not any(process.is_running for process in status.processes):
         lines.append("  No bridge is running.")
     numbers = {
-        "Busy threads": found.lanes,
-        "Threads waiting for someone to pick an agent": found.parked,
-        "Stopped threads with messages waiting": found.held,
-        "Requests waiting for approval": found.approvals,
-        "Work that failed (bridge dead list)": found.dead,
+        "Busy threads": status.lanes,
+        "Threads waiting for someone to pick an agent": status.parked,
+        "Stopped threads with messages waiting": status.held,
+        "Requests waiting for approval": status.approvals,
+        "Work that failed (bridge dead list)": status.dead,
     }
     lines += ["", "Queue", *(f"  {name:<44}  {number:>5,}" for name, number in numbers.items())]
     if outage:
         lines += ["", "Last catch-up", f"  {in_words(outage)}"]
-    if found.wipe:
-        lines += ["", "Redis", f"  ! {found.wipe.in_words()}.", f"    → {CURE}"]
+    if status.wipe:
+        lines += ["", "Redis", f"  ! {status.wipe.in_words()}.", f"    → {CURE}"]
     return "\n".join(lines)
 
 

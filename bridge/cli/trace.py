@@ -144,10 +144,10 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     yield TraceStep(at, "received", (first and _arrival(first)) or kind_in_words(turn.kind), process)
     yield TraceStep(at, "decided", (first and _reason(first.why)) or "accepted", process)
     yield TraceStep(at, "queued", queued, process)
-    found = [other for other in turn.deliveries[1:] if not other.event]  # an outage may have it read again and again
-    times = f", {len(found)} times until {moment(found[-1].at, 'milliseconds')}" if len(found) > 1 else ""
+    repeats = [other for other in turn.deliveries[1:] if not other.event]  # an outage may have it read again and again
+    times = f", {len(repeats)} times until {moment(repeats[-1].at, 'milliseconds')}" if len(repeats) > 1 else ""
     for other in turn.deliveries[1:]:
-        if other.event or other is found[0]:
+        if other.event or other is repeats[0]:
             arrived = _arrival(other) + ("" if other.event else times)
             detail = ": ".join(filter(None, (arrived, f"already received as ID {turn.id}")))
             yield TraceStep(other.at, "duplicate", detail, other.process)

@@ -161,7 +161,7 @@ class LocalServer:
 
     def _connections(self, scope: Scope) -> list[Any]:
         everyone = self._server.server_state.connections if self._server else set()
-        return [one for one in everyone if getattr(one, "client", None) == scope["client"]]
+        return [connection for connection in everyone if getattr(connection, "client", None) == scope["client"]]
 
 
 async def _ended(state: ServerState) -> None:

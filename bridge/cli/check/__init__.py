@@ -92,10 +92,10 @@ def check(
         else:
             of_access = [*slips, *(line for line in problems if line.startswith(_OF_ACCESS) and line not in slips)]
             of_access += of_file
-            found = None
+            access_rows = None
             if not slips and found_config is not None:
-                found = await access_of(values, found_config, *access, workflow=workflow)
-            rows = settings_rows(of_access, []) if found is None else found
+                access_rows = await access_of(values, found_config, *access, workflow=workflow)
+            rows = settings_rows(of_access, []) if access_rows is None else access_rows
         out(shown(rows, as_json=as_json, width=line_width()), signs=not as_json)
         return 0 if is_well(rows) else CANNOT_RUN
 

@@ -108,10 +108,10 @@ async def _workflow(project: ProjectSettings, wanted: str) -> Workflow:
     except ProjectError as exc:
         raise ConfigurationError([f"the workflows can't be listed ({exc.cause}): bridge check says why"]) from None
     try:
-        found: Workflow = pick("workflow", wanted, known, takes_rest=False, acts=True).item
+        workflow: Workflow = pick("workflow", wanted, known, takes_rest=False, acts=True).item
     except CommandError as exc:
         raise ConfigurationError([f"--run: {sentence(exc)}"]) from None
-    return found
+    return workflow
 
 
 async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: str = "auto") -> list[Row]:

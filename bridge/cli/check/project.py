@@ -109,18 +109,18 @@ async def _list_rows(
     noun: str, listing: Awaitable[Listing[RowOf]], read: Callable[[int], Awaitable[Any]]
 ) -> tuple[list[Row], Listing[RowOf] | None]:
     """Read the list, and its first entry; returns the list, too."""
-    row, found = await _called(f"get_{noun}s", listing)
-    if found is None:
+    row, items = await _called(f"get_{noun}s", listing)
+    if items is None:
         return [row], None
-    listed = replace(row, detail=counted(len(found), noun))
-    if found.is_part:
+    listed = replace(row, detail=counted(len(items), noun))
+    if items.is_part:
         detail = f"{listed.detail}, but the service says that there are more"
         cure = "have the service list all of them; until then, people reach the others by their IDs only"
         listed = replace(row, state=WARNING, detail=detail, cure=cure)
-    if not found:
-        return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")], found
-    first: Any = found[0]
-    return [listed, (await _called(f"get_{noun}", read(first.id)))[0]], found
+    if not items:
+        return [listed, Row(PROJECT, f"get_{noun}", WARNING, f"skipped: the project has no {noun}s")], items
+    first: Any = items[0]
+    return [listed, (await _called(f"get_{noun}", read(first.id)))[0]], items
 
 
 async def _called(operation: str, answer: Awaitable[T]) -> tuple[Row, T | None]:

@@ -148,7 +148,7 @@ def _granting(rules: Sequence[Rule], act: Act, project: ProjectSettings, workflo
 
 def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
     """Return the rules that can never decide, each with the earlier one that covers it, if that's why."""
-    found: list[tuple[Rule, Rule | None]] = []
+    pairs: list[tuple[Rule, Rule | None]] = []
     for at, rule in enumerate(rules):
         over = next((earlier for earlier in rules[:at] if _covers(earlier, rule)), None)
         of_workflows, of_agents = bool(rule.workflows or rule.triggers), bool(rule.agents)
@@ -157,8 +157,8 @@ def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
         )
         is_about_nothing = rule.is_of_some and not possible & (rule.may or frozenset(ACTS))
         if over is not None or is_about_nothing:
-            found.append((rule, over))
-    return found
+            pairs.append((rule, over))
+    return pairs
 
 
 def _covers(earlier: Rule, later: Rule) -> bool:

@@ -143,13 +143,13 @@ async def ops_channel_row(web: SlackWeb, channel: str, *, posts_test: bool) -> R
         if posts_test:
             await web.call("chat.postMessage", {"channel": channel, "text": _TEST_POST})
             return Row(SLACK, _OPS, OK, f"a test was posted in {channel}")
-        found = (await web.read("conversations.info", {"channel": channel})).get("channel")
+        info = (await web.read("conversations.info", {"channel": channel})).get("channel")
     except SlackError as exc:
         if isinstance(exc, SlackRefused) and exc.error == "missing_scope" and not posts_test:
             detail = f"{channel} can't be looked up without the scope {exc.needed or 'channels:read'}"
             return Row(SLACK, _OPS, WARNING, detail, "try it: bridge check --post-test")
         return trouble_row(_OPS, exc, _INVITE)
-    about = found if isinstance(found, dict) else {}
+    about = info if isinstance(info, dict) else {}
     if about.get("is_archived"):
         return Row(SLACK, _OPS, FAILURE, f"{channel} is archived", _SET_OPS)
     if not about.get("is_im") and about.get("is_member") is False:

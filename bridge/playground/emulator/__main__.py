@@ -35,7 +35,7 @@ _SECRET = "playground-signing-secret"  # noqa: S105 - as above
 
 def _say(line: str) -> None:
     """Print what a line asked for, without characters that a terminal obeys: messages are anyone's."""
-    sys.stdout.write("".join(one if one.isprintable() or one == "\n" else "?" for one in line) + "\n")
+    sys.stdout.write("".join(char if char.isprintable() or char == "\n" else "?" for char in line) + "\n")
     sys.stdout.flush()
 
 
@@ -59,7 +59,7 @@ async def obey(slack: EmulatedSlack, line: str) -> str:
             return _outcome(await slack.ui.click(user, channel, ts, action_id))
         case ["show", channel]:
             shown = [*slack.workspace.messages.of(channel), *slack.workspace.messages.private]
-            return "\n".join(f"{one.ts} {one.thread_ts} {one.user} {one.text}" for one in shown)
+            return "\n".join(f"{message.ts} {message.thread_ts} {message.user} {message.text}" for message in shown)
         case _:
             return "Unknown command. Use say, reply, command, click or show, such as: say U0ALICE C0GENERAL hello"
 

@@ -240,7 +240,7 @@ class EmulatedSlack:
         return self.workspace.messages.thread(channel, thread_ts)
 
     def ephemerals(self, user: str) -> list[Message]:
-        return [one for one in self.workspace.messages.private if one.to == user]
+        return [message for message in self.workspace.messages.private if message.to == user]
 
     def views(self, user: str) -> list[View]:
         return self.workspace.stack(user)
@@ -264,4 +264,4 @@ class EmulatedSlack:
     def statuses(self, channel: str, thread_ts: str) -> list[StatusChange]:
         """Every status of the agent in a thread."""
         where = (channel, thread_ts)
-        return [one for one in self.workspace.status_history if (one.channel, one.thread_ts) == where]
+        return [status for status in self.workspace.status_history if (status.channel, status.thread_ts) == where]

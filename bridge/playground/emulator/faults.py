@@ -100,7 +100,7 @@ class Faults:
 
     def clear(self, method: str | None = None) -> None:
         """Clear all plans, or only those for *method*."""
-        self._planned = [one for one in self._planned if method not in {None, one.method}]
+        self._planned = [fault for fault in self._planned if method not in {None, fault.method}]
 
     def take(self, method: str, channel: str, args: Json) -> Fault | None:
         """The fault for this call; each use counts."""

@@ -85,12 +85,12 @@ def expanded(markdown: str) -> list[str]:
 
     Undocumented; others measured it: https://github.com/archestra-ai/archestra/pull/4980
     """
-    found = []
+    types = []
     for token in _parser().parse(markdown):
         if token.type in _EXPANDED or (token.level == 0 and token.nesting == 1):
-            found.append(token.type)
-        found += [child.type for child in token.children or () if child.type == "image"]
-    return found
+            types.append(token.type)
+        types += [child.type for child in token.children or () if child.type == "image"]
+    return types
 
 
 _EXPANDED: Final = frozenset({"heading_open", "fence", "code_block", "hr", "table_open", "blockquote_open"})
@@ -138,8 +138,8 @@ def _modal(view: Json) -> Iterator[str]:
 def _length(value: Any) -> int:
     """The number of characters of text in *value*, at any depth."""
     if isinstance(value, list):
-        return sum(_length(one) for one in value)
+        return sum(_length(part) for part in value)
     if isinstance(value, dict):
         own = len(html.escape(value["text"], quote=False)) if isinstance(value.get("text"), str) else 0
-        return own + sum(_length(one) for one in value.values() if isinstance(one, dict | list))
+        return own + sum(_length(part) for part in value.values() if isinstance(part, dict | list))
     return 0

@@ -64,12 +64,12 @@ class MessageLog:
 
     def top_level(self, channel: str) -> list[Message]:
         """The channel's roots and broadcast replies, oldest first."""
-        return [one for one in self.of(channel) if not one.is_reply or one.is_broadcast]
+        return [message for message in self.of(channel) if not message.is_reply or message.is_broadcast]
 
     def thread(self, channel: str, root: str) -> list[Message]:
         """A thread, its root first if it still exists."""
-        found = [self.find(channel, ts) for ts in [root, *self._replies.get((channel, root), [])]]
-        return [one for one in found if one is not None]
+        messages = [self.find(channel, ts) for ts in [root, *self._replies.get((channel, root), [])]]
+        return [message for message in messages if message is not None]
 
     def has_thread(self, channel: str, root: str) -> bool:
         message = self.find(channel, root)

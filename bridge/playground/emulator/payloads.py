@@ -45,7 +45,7 @@ def in_organization(payload: Json, organization: str) -> Json:
     """
     named = {"enterprise_id": organization, "enterprise_name": "Playground"}
     if payload.get("type") == "event_callback":
-        seen_by = [{**one, "enterprise_id": organization} for one in payload["authorizations"]]
+        seen_by = [{**user, "enterprise_id": organization} for user in payload["authorizations"]]
         more = {"enterprise_id": organization, "context_enterprise_id": organization, "authorizations": seen_by}
         return {**payload, **more}
     if "command" in payload:

@@ -150,7 +150,7 @@ class People:
                 text,
                 thread_ts=thread_ts,
                 blocks=self._workspace.messages.identified(list(blocks)),
-                attachments=[{"id": at, **one} for at, one in enumerate(attachments, 1)],
+                attachments=[{"id": at, **attachment} for at, attachment in enumerate(attachments, 1)],
                 subtype="bot_message" if webhook else "",
                 username=webhook,
                 at=at,
@@ -251,7 +251,7 @@ class People:
         if not message.bot_id:
             changes["blocks"] = rich_text(text, block_id=self._workspace.new_id("b"))
         if attachments is not None:
-            changes["attachments"] = [{"id": at, **one} for at, one in enumerate(attachments, 1)]
+            changes["attachments"] = [{"id": at, **attachment} for at, attachment in enumerate(attachments, 1)]
         with self._workspace.together():
             before = self._workspace.messages.edit(message, message.bot_id or message.user, changes)
             tried = self._events.changed(MessageEdited(message, before))
@@ -346,5 +346,5 @@ class People:
 
 
 async def _heard(tried: Tried) -> None:
-    for one in tried:
-        await one.wait()
+    for attempt in tried:
+        await attempt.wait()

@@ -54,37 +54,37 @@ def from_mrkdwn(text: str, *, block_id: str) -> list[Json]:
 
 def parts_of_mrkdwn(text: str) -> list[Json]:
     """The sections, quotations and code of mrkdwn, as a ``rich_text`` block has them."""
-    found: list[Json] = []
+    elements: list[Json] = []
     for at, part in enumerate(_FENCE.split(text)):  # every second part is fenced code
         if at % 2:
-            found.append({"type": "rich_text_preformatted", "elements": _elements(part), "border": 0})
+            elements.append({"type": "rich_text_preformatted", "elements": _elements(part), "border": 0})
         else:
-            found += _paragraphs(part)
-    return found
+            elements += _paragraphs(part)
+    return elements
 
 
 def _paragraphs(text: str) -> list[Json]:
     """Alternating sections and quotations; after ``>>>`` the rest is one quotation."""
     long_quote = _LONG_QUOTE.search(text)
     before = text[: long_quote.start()].removesuffix("\n") if long_quote else text
-    found: list[Json] = []
+    elements: list[Json] = []
     for is_quoted, lines in groupby(before.split("\n"), lambda line: bool(_QUOTE.match(line))):
         said = "\n".join(_QUOTE.sub("", line, count=1) if is_quoted else line for line in lines)
         if said:
             kind = "rich_text_quote" if is_quoted else "rich_text_section"
-            found.append({"type": kind, "elements": _styled(said, {})})
+            elements.append({"type": kind, "elements": _styled(said, {})})
     if long_quote:
-        found.append({"type": "rich_text_quote", "elements": _styled(text[long_quote.end() :], {})})
-    return found
+        elements.append({"type": "rich_text_quote", "elements": _styled(text[long_quote.end() :], {})})
+    return elements
 
 
 def _styled(text: str, style: Mapping[str, bool]) -> list[Json]:
-    found: list[Json] = []
+    elements: list[Json] = []
     end = 0
     for part in _INLINE.finditer(text):
-        found += [*_with_style(_plain(text[end : part.start()]), style), *_marked(part, style)]
+        elements += [*_with_style(_plain(text[end : part.start()]), style), *_marked(part, style)]
         end = part.end()
-    return found + _with_style(_plain(text[end:]), style)
+    return elements + _with_style(_plain(text[end:]), style)
 
 
 def _marked(part: re.Match[str], style: Mapping[str, bool]) -> list[Json]:
@@ -103,12 +103,12 @@ def _with_style(elements: list[Json], style: Mapping[str, bool]) -> list[Json]:
 
 
 def _elements(text: str) -> list[Json]:
-    found: list[Json] = []
+    elements: list[Json] = []
     end = 0
     for part in _TOKEN.finditer(text):
-        found += [*_plain(text[end : part.start()]), _special(part["token"])]
+        elements += [*_plain(text[end : part.start()]), _special(part["token"])]
         end = part.end()
-    return found + _plain(text[end:])
+    return elements + _plain(text[end:])
 
 
 def _plain(text: str) -> list[Json]:
@@ -138,7 +138,7 @@ def _special(token: str) -> Json:
 def names(value: object, user: str) -> bool:
     """Whether rich text mentions *user*, at any depth."""
     if isinstance(value, list):
-        return any(names(one, user) for one in value)
+        return any(names(part, user) for part in value)
     if not isinstance(value, dict):
         return False
     is_it = value.get("type") == "user" and value.get("user_id") == user

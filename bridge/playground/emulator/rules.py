@@ -77,8 +77,8 @@ def items(rule: Rule, *, most: int, least: int = 1) -> Rule:
             yield problem(f"no more than {most} items allowed", pointer)
         if len(value) < least:
             yield problem(f"must have at least {least} items", pointer)
-        for index, one in enumerate(value):
-            yield from rule(one, f"{pointer}/{index}")
+        for index, item in enumerate(value):
+            yield from rule(item, f"{pointer}/{index}")
 
     return checked
 
@@ -141,8 +141,8 @@ def unique_by(field: str) -> Rule:
 
     def rule(value: Any, pointer: str) -> Iterator[str]:
         seen: set[str] = set()
-        for index, one in enumerate(value if isinstance(value, list) else []):
-            name = one.get(field) if isinstance(one, dict) else None
+        for index, item in enumerate(value if isinstance(value, list) else []):
+            name = item.get(field) if isinstance(item, dict) else None
             if name in seen:
                 yield problem(f"duplicate {field}: {name}", f"{pointer}/{index}/{field}")
             if isinstance(name, str):

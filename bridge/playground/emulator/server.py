@@ -30,7 +30,7 @@ from bridge.playground.emulator.workspace import Workspace
 from bridge.playground.local_server import Cut, DropAfter, DropBefore, LocalServer, Silence
 
 ALL_SCOPES: Final = frozenset(
-    [scope for one in web_api.METHODS.values() if one.caller == "bot" for scope in one.scopes]
+    [scope for method in web_api.METHODS.values() if method.caller == "bot" for scope in method.scopes]
     + [scope for scopes in EVENTS.values() for scope in scopes]
     + ["commands"]
 )

@@ -136,7 +136,7 @@ class SocketConnections:
         """The next connection, if possible not number *avoid*."""
         if not self.open:
             return None
-        turn = next((one for one in self.open if one.number != avoid), self.open[0])
+        turn = next((other for other in self.open if other.number != avoid), self.open[0])
         self.open.remove(turn)
         self.open.append(turn)
         return turn
@@ -149,7 +149,7 @@ class SocketConnections:
     @property
     def in_order(self) -> list[Connection]:
         """The open connections, oldest first, each with what was sent and acked on it."""
-        return sorted(self.open, key=lambda one: one.number)
+        return sorted(self.open, key=lambda socket: socket.number)
 
     async def disconnect(
         self, reason: str = "refresh_requested", *, closes_after: float = 10.0, connection: Connection | None = None
@@ -159,12 +159,12 @@ class SocketConnections:
         *reason* is ``warning``, ``refresh_requested`` or ``link_disabled``. The connections are closed after
         *closes_after* seconds, with 0 before this returns; muted ones aren't affected.
         """
-        for one in [connection] if connection else self.in_order:
-            await one.warn(reason)
+        for socket in [connection] if connection else self.in_order:
+            await socket.warn(reason)
             if closes_after:
-                self._closing.start(self._drop(one, after=closes_after))
+                self._closing.start(self._drop(socket, after=closes_after))
             else:
-                await self._drop(one)
+                await self._drop(socket)
 
     async def _drop(self, connection: Connection, *, after: float = 0.0) -> None:
         """Close a connection, and don't use it any longer."""
@@ -178,13 +178,13 @@ class SocketConnections:
 
         They still get their share of envelopes, in vain. New connections work.
         """
-        for one in self.in_order:
-            one.mute()
+        for socket in self.in_order:
+            socket.mute()
 
     def cut(self) -> None:
         """Break every connection without a close frame."""
-        for one in self.in_order:
-            one.cut()
+        for socket in self.in_order:
+            socket.cut()
 
     def refuse(self, error: str) -> None:
         """Refuse new connections with Slack's *error*; an empty one allows them again."""

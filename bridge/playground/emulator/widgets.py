@@ -21,13 +21,13 @@ def find(blocks: list[Json], action_id: str, block_id: str = "", *, user: str = 
 
     With *user*, only if they see it. Raises LookupError.
     """
-    for element, found in _elements(blocks):
+    for element, block in _elements(blocks):
         if (
             element.get("action_id") == action_id
-            and block_id in {"", found}
+            and block_id in {"", block}
             and not (user and is_hidden(element, user))
         ):
-            return element, found
+            return element, block
     raise LookupError(action_id)
 
 
@@ -70,7 +70,7 @@ def chosen(element: Json, block_id: str, value: Any, at: str) -> Json:
     action = {"type": element["type"], "action_id": element["action_id"], "block_id": block_id, "action_ts": at}
     if element["type"] == "feedback_buttons":
         pair = (element["positive_button"], element["negative_button"])
-        action["text"] = next((one["text"] for one in pair if one.get("value") == value), pair[0]["text"])
+        action["text"] = next((option["text"] for option in pair if option.get("value") == value), pair[0]["text"])
     return action | entered(element, value) | {"type": element["type"]}
 
 
@@ -99,8 +99,8 @@ def _option(element: Json, value: Any) -> Json:
     groups = [group["options"] for group in element.get("option_groups", [])]
     for option in [option for options in [element.get("options", []), *groups] for option in options]:
         if option["value"] == value:
-            found: Json = option
-            return found
+            chosen: Json = option
+            return chosen
     raise LookupError(value)
 
 

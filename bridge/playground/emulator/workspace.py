@@ -129,7 +129,8 @@ class Workspace:
 
     def is_unread(self, user: str, channel: Channel) -> bool:
         read_to = channel.read_to.get(user, "")
-        return any(one.ts > read_to and one.user != user for one in reversed(self.messages.top_level(channel.id)))
+        newest_first = reversed(self.messages.top_level(channel.id))
+        return any(message.ts > read_to and message.user != user for message in newest_first)
 
     # Agents
 
@@ -182,7 +183,7 @@ class Workspace:
         for channel, ts in file.shared_in:
             message = self.messages.find(channel, ts)
             if message is not None:
-                files = [self._now(one, file) for one in message.files]
+                files = [self._now(part, file) for part in message.files]
                 self.messages.edit(message, message.user, {"files": files}, is_edit=False)
 
     @staticmethod

@@ -174,7 +174,7 @@ def _cells(rows: Sequence[Sequence[str]]) -> list[list[str | float]]:
     if len(rows) > _MOST_ROWS or width > _MOST_COLUMNS:
         raise ActionFailed(f"A table can have up to {_MOST_ROWS} rows and {_MOST_COLUMNS} columns.")
     head, *body = ([*row, *[""] * (width - len(row))] for row in rows)
-    return [[_cell(one, is_text=True) for one in head], *([_cell(one) for one in row] for row in body)]
+    return [[_cell(cell, is_text=True) for cell in head], *([_cell(cell) for cell in row] for row in body)]
 
 
 def _cell(typed: str, *, is_text: bool = False) -> str | float:
@@ -290,7 +290,7 @@ async def _command(actor: By, *, channel: str, command: str, text: str = "", in_
         if not await actor.slack.people.invite(bot.id, channel, actor.me, wait=False):
             raise ActionFailed(f"@{bot.name} is already in this channel.")
         return
-    if command not in {one["command"] for one in actor.supervisor.features.get("slash_commands", [])}:
+    if command not in {known["command"] for known in actor.supervisor.features.get("slash_commands", [])}:
         raise ActionFailed(f"{command} is not a valid command. Put a space first to send it as a message.")
     if in_thread:
         raise ActionFailed(f"{command} is not supported in threads. Sorry! Type !{command[1:]} instead.")

@@ -31,12 +31,12 @@ def _bare(text: str) -> str:
 
 def _shown(value: Any, names: Names, depth: int) -> Any:
     if isinstance(value, list):
-        seen = [one for one in value if not is_hidden(one, names.me)]
-        return [_shown(one, names, depth + 1) for one in seen] if depth < _DEEPEST else []
+        seen = [part for part in value if not is_hidden(part, names.me)]
+        return [_shown(part, names, depth + 1) for part in seen] if depth < _DEEPEST else []
     if not isinstance(value, dict):
         return value
     # The app's own "html" fields are dropped: the page would trust them.
-    inside = {name: _shown(one, names, depth + 1) for name, one in value.items() if name != "html"}
+    inside = {name: _shown(part, names, depth + 1) for name, part in value.items() if name != "html"}
     html = _html(value, names)
     return inside if html is None else inside | {"html": html}
 

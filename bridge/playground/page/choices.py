@@ -35,7 +35,7 @@ class MenuOptions:
         kind = str(element.get("type"))
         if "external_select" in kind:
             if isinstance(value, list):
-                return [self._option(element, one) for one in value]
+                return [self._option(element, chosen) for chosen in value]
             return self._option(element, value) if value else None
         if kind == "datetimepicker" and isinstance(value, str):
             with contextlib.suppress(ValueError):
@@ -44,11 +44,11 @@ class MenuOptions:
 
     def _option(self, element: Json, value: str) -> Json:
         initial = [element.get("initial_option"), *element.get("initial_options", [])]
-        own: list[Json] = [one for one in initial if one and one.get("value") == value]
-        found = self._offered.get((element["action_id"], value))
-        if found is None and not own:
+        own: list[Json] = [option for option in initial if option and option.get("value") == value]
+        offered = self._offered.get((element["action_id"], value))
+        if offered is None and not own:
             raise ActionFailed("Choose from the list again.")
-        return found or own[0]
+        return offered or own[0]
 
 
 def filled_in(blocks: list[Json], values: Mapping[str, Mapping[str, Any]], choices: MenuOptions) -> dict[str, Any]:

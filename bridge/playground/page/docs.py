@@ -52,17 +52,13 @@ async def _build(checkout: Path, site: Path) -> None:
     start, settings = site / "index.html", checkout / "zensical.toml"
     sources = [settings, *(checkout / "docs").rglob("*.*")]
     if not settings.is_file() or (
-        start.is_file() and start.stat().st_mtime >= max(_changed(source) for source in sources)
+        start.is_file() and start.stat().st_mtime >= max(source.stat().st_mtime for source in sources)
     ):
         return
     building = await create_subprocess_exec(
         *(sys.executable, "-m", "zensical", "build"), cwd=checkout, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
     )
     await building.wait()
-
-
-def _changed(file: Path) -> float:
-    return file.stat().st_mtime
 
 
 def _file(folder: Path, path: str) -> Path | None:

@@ -32,22 +32,22 @@ def glyph(name: str) -> str:
         return _ODD[name]
     if known := emoji_short_names.get(name):
         return str(known.char)
-    found = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")  # newer ones
-    return "" if found == f":{name}:" else found
+    newer = emoji.emojize(f":{name}:", language="alias", variant="emoji_type")  # newer ones
+    return "" if newer == f":{name}:" else newer
 
 
 def emoji_html(name: str) -> str:
     """The HTML of one emoji; of an unknown name, the shortcode."""
-    found = glyph(name)
+    character = glyph(name)
     shown = escape(f":{name}:")
-    return f'<span class="emoji" title="{shown}">{found}</span>' if found else shown
+    return f'<span class="emoji" title="{shown}">{character}</span>' if character else shown
 
 
 def with_emoji(text: str) -> str:
     """Escape plain text for HTML, with shortcodes as emoji."""
     parts, at = [], 0
-    for found in SHORTCODE.finditer(text):
-        if glyph(found[1]):
-            parts += [escape(text[at : found.start()]), emoji_html(found[1])]
-            at = found.end()
+    for match in SHORTCODE.finditer(text):
+        if glyph(match[1]):
+            parts += [escape(text[at : match.start()]), emoji_html(match[1])]
+            at = match.end()
     return "".join([*parts, escape(text[at:])])

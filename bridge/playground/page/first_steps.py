@@ -48,12 +48,12 @@ class FirstSteps:
             self._taken |= (
                 {"talk"} if asked.path.endswith("/chat") else {"run"} if asked.path.endswith("/run") else set()
             )
-        found = next(
-            (found[1] for part in parts if part.name == "Bridge" and (found := _PROCESS.match(part.detail))), ""
+        process = next(
+            (match[1] for part in parts if part.name == "Bridge" and (match := _PROCESS.match(part.detail))), ""
         )
-        if self._process and found and found != self._process:
+        if self._process and process and process != self._process:
             self._taken.add("kill")
-        self._process = found or self._process
+        self._process = process or self._process
         if self._taken != before:
             self._file.write(lambda: {"taken": sorted(self._taken)})
         return sorted(self._taken)

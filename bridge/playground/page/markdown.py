@@ -49,12 +49,12 @@ def _parser() -> MarkdownIt:
 
 def _slack_token(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the signature of an inline rule
     """Parse a mention or a labelled link in Slack's own form."""
-    found = _MENTION.match(state.src, state.pos)
-    if found is None:
+    match = _MENTION.match(state.src, state.pos)
+    if match is None:
         return False
     if not silent:
-        state.push("slack_token", "", 0).content = found[0]
-    state.pos = found.end()
+        state.push("slack_token", "", 0).content = match[0]
+    state.pos = match.end()
     return True
 
 

@@ -97,7 +97,7 @@ def _attachment(attachment: Json, names: Names, viewer: Viewer) -> Json:
         "author": str(attachment.get("author_name") or ""),
         "is_share": attachment.get("is_share") is True,
         "title": mrkdwn_html(title, names) if title else "",
-        "fields": [_field(one, names) for one in attachment.get("fields") or [] if isinstance(one, dict)],
+        "fields": [_field(field, names) for field in attachment.get("fields") or [] if isinstance(field, dict)],
         "footer": mrkdwn_html(str(attachment.get("footer") or ""), names),
         "files": [_file(file, viewer) for file in files] if isinstance(files, list) else [],
         "color": _COLOURS.get(colour) or (f"#{plain[1]}" if plain else ""),
@@ -159,6 +159,6 @@ def entered_value(state: Json) -> Any:
     if isinstance(state.get("selected_option"), dict):
         return state["selected_option"].get("value")
     if "selected_options" in state:
-        return [one.get("value") for one in state["selected_options"] or []]
+        return [option.get("value") for option in state["selected_options"] or []]
     chosen = next((value for name, value in state.items() if name.startswith("selected_")), state.get("value"))
     return str(chosen) if isinstance(chosen, int) else chosen

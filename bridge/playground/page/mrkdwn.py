@@ -19,6 +19,6 @@ _LINE_BESIDE_CODE: Final = re.compile(r"<br>(?=<pre>)|(?<=</pre>)<br>")
 def mrkdwn_html(text: str, names: Names, *, is_verbatim: bool = False) -> str:
     """Slack's markup as HTML. In a *verbatim* text only marked links are links."""
     if not is_verbatim:
-        text = _ADDRESS.sub(lambda found: found[0] if found["marked"] else f"<{found[0]}>", text)
+        text = _ADDRESS.sub(lambda match: match[0] if match["marked"] else f"<{match[0]}>", text)
     shown = "".join(part_html(part, names, section="") for part in parts_of_mrkdwn(text))
     return clean(_LINE_BESIDE_CODE.sub("", shown))

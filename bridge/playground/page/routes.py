@@ -98,7 +98,7 @@ class Page:
             json.dumps(self._supervisor.features),
             tuple(self._faults()),
             tuple(self._steps.taken(self._supervisor.parts())),
-            tuple(workspace.status(one.channel, one.thread_ts) for one in shown),
+            tuple(workspace.status(thread.channel, thread.thread_ts) for thread in shown),
         )
 
     def _viewer(self, request: Request) -> Viewer:
@@ -186,8 +186,9 @@ def _is_person(person: Member) -> bool:
 
 def _may_see(viewer: Viewer, file: File) -> bool:
     """Whether the person sees a message with the file."""
-    shown = (one for channel in viewer.channels() for one in viewer.workspace.messages.of(channel.id))
-    return file.user == viewer.me.id or any(file.id == part.get("id") for one in shown for part in one.all_files)
+    shown = (message for channel in viewer.channels() for message in viewer.workspace.messages.of(channel.id))
+    ids = (part.get("id") for message in shown for part in message.all_files)
+    return file.user == viewer.me.id or file.id in ids
 
 
 async def _index(_: Request) -> Response:

@@ -48,11 +48,11 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
         "version": shared.version,
         "me": shown_person(viewer.me) | {"tz": viewer.me.tz},
         "people": [shown_person(person) for person in viewer.workspace.people.values() if _is_listed(person)],
-        "channels": [_listed(one, viewer, names) for one in channels],
+        "channels": [_listed(channel, viewer, names) for channel in channels],
         "channel": _opened(channel, viewer, names),
         **_messages(viewer, names, channel, asked),
         "thread": _thread(viewer, names, channel, asked.thread),
-        "views": [shown_view(one, names) for one in viewer.workspace.stack(viewer.me.id, asked.window)],
+        "views": [shown_view(view, names) for view in viewer.workspace.stack(viewer.me.id, asked.window)],
         **_of_the_app(viewer, names, supervisor, is_shown=channel.id == direct.id),
         "commands": supervisor.features.get("slash_commands", []),
         "shortcuts": supervisor.features.get("shortcuts", []),
@@ -65,8 +65,8 @@ def state(viewer: Viewer, names: Names, asked: StateQuery, shared: SharedState) 
     }
 
 
-def _switch(one: Switch) -> Json:
-    return {name: getattr(one, name) for name in ("name", "group", "title", "explains", "is_on", "button")}
+def _switch(switch: Switch) -> Json:
+    return {name: getattr(switch, name) for name in ("name", "group", "title", "explains", "is_on", "button")}
 
 
 def _is_listed(person: Member) -> bool:
@@ -111,10 +111,10 @@ def _opened(channel: Channel, viewer: Viewer, names: Names) -> Json:
 
 
 def _messages(viewer: Viewer, names: Names, channel: Channel, asked: StateQuery) -> dict[str, Any]:
-    found = [one for one in viewer.top_level(channel.id) if not asked.before or one.ts < asked.before]
+    messages = [message for message in viewer.top_level(channel.id) if not asked.before or message.ts < asked.before]
     return {
-        "messages": _shown(found[-MOST_MESSAGES:], viewer, names),
-        "has_older": len(found) > MOST_MESSAGES,
+        "messages": _shown(messages[-MOST_MESSAGES:], viewer, names),
+        "has_older": len(messages) > MOST_MESSAGES,
     }
 
 

@@ -61,7 +61,8 @@ def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, steps: Sequ
     root = message.thread_ts or message.ts
     story = Story(message, message.to, root, float(message.ts))
     if said := _said([message]):
-        following = [float(one.ts) for one in _said(viewer.thread(message.channel, root)) if one.ts > message.ts]
+        said = _said(viewer.thread(message.channel, root))
+        following = [float(later.ts) for later in said if later.ts > message.ts]
         story = replace(story, user=said[0].user, end=min(following, default=story.end))
     else:
         received = [float(step["at"]) + ROUNDED for step in steps if step.get("what") == "received"]

@@ -26,40 +26,40 @@ class Viewer:
     def channels(self) -> list[Channel]:
         """The person's channels in order of creation, then direct messages."""
         mine = [channel for channel in self.workspace.channels.values() if self.me.id in channel.members]
-        return sorted(mine, key=lambda one: one.is_im or one.is_mpim)
+        return sorted(mine, key=lambda channel: channel.is_im or channel.is_mpim)
 
     def channel(self, channel_id: str) -> Channel:
-        found = self.workspace.channels.get(channel_id)
-        if found is None or self.me.id not in found.members:
+        channel = self.workspace.channels.get(channel_id)
+        if channel is None or self.me.id not in channel.members:
             raise NotVisible(channel_id)
-        return found
+        return channel
 
     def message(self, channel_id: str, ts: str) -> Message:
         """A message in a channel, which may be for *me* only. Raises NotVisible."""
         self.channel(channel_id)
-        found = self.workspace.messages.find_any(channel_id, ts)
-        if found is None or found.to not in {"", self.me.id}:
+        message = self.workspace.messages.find_any(channel_id, ts)
+        if message is None or message.to not in {"", self.me.id}:
             raise NotVisible(ts)
-        return found
+        return message
 
     def view(self, view_id: str) -> View:
-        found = self.workspace.find_view(view_id)
-        if found is None or found.user != self.me.id:
+        view = self.workspace.find_view(view_id)
+        if view is None or view.user != self.me.id:
             raise NotVisible(view_id)
-        return found
+        return view
 
     def top_level(self, channel_id: str) -> list[Message]:
         """The channel's top-level messages, oldest first."""
-        private = [one for one in self._private(channel_id) if not one.is_reply]
-        return sorted([*self.workspace.messages.top_level(channel_id), *private], key=lambda one: one.ts)
+        private = [message for message in self._private(channel_id) if not message.is_reply]
+        return sorted([*self.workspace.messages.top_level(channel_id), *private], key=lambda message: message.ts)
 
     def thread(self, channel_id: str, root: str) -> list[Message]:
-        private = [one for one in self._private(channel_id) if one.is_reply and one.thread_ts == root]
-        return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda one: one.ts)
+        private = [message for message in self._private(channel_id) if message.is_reply and message.thread_ts == root]
+        return sorted([*self.workspace.messages.thread(channel_id, root), *private], key=lambda message: message.ts)
 
     def _private(self, channel_id: str) -> list[Message]:
-        private = [one for one in self.workspace.messages.private if one.channel == channel_id and one.to == self.me.id]
-        return [one for one in private if float(one.ts) >= self.since]
+        lately = [message for message in self.workspace.messages.private if float(message.ts) >= self.since]
+        return [message for message in lately if message.channel == channel_id and message.to == self.me.id]
 
     def direct_message(self) -> Channel:
         return self.workspace.direct_message(self.me.id)

@@ -58,7 +58,7 @@ async def steps_of(
     calls = service_calls_of(project.calls, viewer, story, recorded) if project is not None else []
     steps = [
         *map(_delivered, deliveries),
-        *(_recorded(one, before) for before, one in pairwise([None, *recorded]) if one),
+        *(_recorded(step, before) for before, step in pairwise([None, *recorded]) if step),
         *map(_asked_of_service, calls),
         *map(_asked_of_slack, api_calls_of(slack, viewer, story, deliveries)),
     ]
@@ -70,21 +70,21 @@ def _step(wire: str, at: float, what: str, *, detail: str, ms: float | None, out
     return {"at": at, "wire": wire, "what": what, "detail": detail, "ms": ms, "outcome": outcome, "body": body}
 
 
-def _delivered(one: AppDelivery) -> Json:
-    is_over = one.status is not None or bool(one.error)
-    by = f"by socket {one.socket}" if one.socket else "over HTTP"
-    again = f", retry {one.retry} ({one.repeats.error})" if one.repeats else ""
-    outcome = "ok" if one.is_acked else one.error or "waiting"
-    if one.error == "http_error":
-        outcome = f"HTTP {one.status}"
+def _delivered(delivery: AppDelivery) -> Json:
+    is_over = delivery.status is not None or bool(delivery.error)
+    by = f"by socket {delivery.socket}" if delivery.socket else "over HTTP"
+    again = f", retry {delivery.retry} ({delivery.repeats.error})" if delivery.repeats else ""
+    outcome = "ok" if delivery.is_acked else delivery.error or "waiting"
+    if delivery.error == "http_error":
+        outcome = f"HTTP {delivery.status}"
     return _step(
         TO_BRIDGE,
-        one.at,
-        f"{one.kind} {one.name}",
+        delivery.at,
+        f"{delivery.kind} {delivery.name}",
         detail=by + again,
-        ms=one.ms if is_over else None,
+        ms=delivery.ms if is_over else None,
         outcome=outcome,
-        body=one.payload,
+        body=delivery.payload,
     )
 
 

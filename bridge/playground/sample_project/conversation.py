@@ -59,7 +59,7 @@ def reading(reply: Callable[[Talk, str], AgentReply]) -> Callable[[Talk, str], A
 
     def read(talk: Talk, message: str) -> AgentReply:
         answer = reply(talk, message)
-        files = [_read_aloud(found) for found in _FILE.finditer(message)]
+        files = [_read_aloud(match) for match in _FILE.finditer(message)]
         if not files:
             return answer
         rest = [answer.message] if _without_files(message) else []
@@ -108,12 +108,12 @@ def _learned(talk: Talk, message: str) -> str:
     if _FORGET.search(message):
         talk.name, talk.numbers, talk.facts = "", [], {}
         return "Forgotten. What's your name?"
-    if found := _NAME.search(message):
-        talk.name = found[1]
+    if match := _NAME.search(message):
+        talk.name = match[1]
         return f"Nice to meet you, {talk.name}."
-    if found := _FACT.search(message):
-        talk.facts[found[1].lower()] = found[2].strip()
-        return f"I'll remember that your {found[1]} is {found[2].strip()}."
+    if match := _FACT.search(message):
+        talk.facts[match[1].lower()] = match[2].strip()
+        return f"I'll remember that your {match[1]} is {match[2].strip()}."
     if numbers := _NUMBER.findall(_NOT_SAID.sub("", message)):
         talk.numbers += numbers
         return f"I'll remember {', '.join(numbers)}."
@@ -138,7 +138,7 @@ def _everything(talk: Talk) -> str:
     known += [f"you told me {', '.join(talk.numbers)}"] if talk.numbers else []
     if not known:
         return "Nothing yet: tell me your name, a number, or what your favorite color is."
-    return "I know that\n\n" + "\n".join(f"- {one}" for one in known)
+    return "I know that\n\n" + "\n".join(f"- {fact}" for fact in known)
 
 
 def think(talk: Talk, message: str) -> AgentReply:

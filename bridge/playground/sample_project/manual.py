@@ -36,27 +36,27 @@ def look_up(talk: Talk, message: str) -> AgentReply:
     """Answer from the matching pages, with the tools used."""
     tools: list[Any] = ["search_docs"]
     said = message.casefold()
-    found = [page for words, page in _PAGES.items() if any(word in said for word in words)]
+    parts = [page for words, page in _PAGES.items() if any(word in said for word in words)]
     if order := _ORDER.search(message):
         tools.append("order_status")
-        found.insert(0, f"Order {order[1]} {_STATES[int(order[1]) % len(_STATES)]}.")
+        parts.insert(0, f"Order {order[1]} {_STATES[int(order[1]) % len(_STATES)]}.")
     if order and (cancel := _CANCEL.search(message)):
-        found = (
-            [f"Order {order[1]} is cancelled."] if cancel["yes"] else [_ASKS.format(order=found[0], number=order[1])]
+        parts = (
+            [f"Order {order[1]} is cancelled."] if cancel["yes"] else [_ASKS.format(order=parts[0], number=order[1])]
         )
-        return AgentReply(found[0], tools_used=tools)
+        return AgentReply(parts[0], tools_used=tools)
     if _KEEP.search(message):
         return AgentReply("OK, it stays as it is.", tools_used=tools)
     if _NEWS.search(message):
         tools.append("order_status")
-        found.insert(0, _SINCE_YESTERDAY)
+        parts.insert(0, _SINCE_YESTERDAY)
     if _TIME.search(message):
         tools.append("current_time")
-    return AgentReply(_put(found, talk), tools_used=tools)
+    return AgentReply(_put(parts, talk), tools_used=tools)
 
 
-def _put(found: list[str], talk: Talk) -> str:
-    if not found:
+def _put(parts: list[str], talk: Talk) -> str:
+    if not parts:
         hint = "Ask me about shipping, returns, payment, opening hours, accounts, or an order: *cancel order 1042*"
         return hint if len(talk.said) == 1 else f"I couldn't find anything about that. {hint}"
-    return "\n\n".join(found) + "\n\nRead more in the [manual](https://example.com/manual)."
+    return "\n\n".join(parts) + "\n\nRead more in the [manual](https://example.com/manual)."

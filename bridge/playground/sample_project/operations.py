@@ -48,11 +48,7 @@ class Operations:
         self._runs = 0
         self._changed = clock()
         self._file = StateFile(data_dir, "project.json")
-        self._recall()
-
-    def _recall(self) -> None:
-        state = self._file.read()
-        if state is not None:
+        if (state := self._file.read()) is not None:
             self._runs, self._changed, self._used = state["runs"], state["changed"], Counter(state["used"])
             self.talks = {talk["id"]: Talk(**talk) for talk in state["talks"]}
 
@@ -138,10 +134,10 @@ class Operations:
             talk = Talk(_FIRST_SESSION + len(self.talks), agent.id)
             self.talks[talk.id] = talk
             return talk
-        found = self.talks.get(session)
-        if found is None or found.agent != agent.id:
+        known = self.talks.get(session)
+        if known is None or known.agent != agent.id:
             raise Refused(404, "Session not found")
-        return found
+        return known
 
 
 def _found(things: Sequence[T], asked: str, noun: str) -> T:

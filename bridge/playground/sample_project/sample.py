@@ -81,23 +81,23 @@ class SampleAgent:
         return self.listed() | {"tools": self.tools}
 
 
-def _echo(given: Any) -> tuple[str, Any]:
-    return "completed", given
+def _echo(value: Any) -> tuple[str, Any]:
+    return "completed", value
 
 
 def _text(template: str, nothing: str) -> Run:
     """Fill *template* with the input as text, or *nothing* if it is empty."""
-    return lambda given: ("completed", template.format(_in_words(given) or nothing))
+    return lambda value: ("completed", template.format(_in_words(value) or nothing))
 
 
-def _in_words(given: Any) -> str:
+def _in_words(value: Any) -> str:
     """The values of an object or a list without its keys, so that a customer isn't greeted as ``{'name': 'Ada'}``."""
-    values = given.values() if isinstance(given, dict) else given if isinstance(given, list) else [given]
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
     return ", ".join(str(value) for value in values if value not in {None, ""})
 
 
-def _summary(given: Any) -> tuple[str, Any]:
-    words = _in_words(given).split()
+def _summary(value: Any) -> tuple[str, Any]:
+    words = _in_words(value).split()
     return "completed", {"words": len(words), "summary": " ".join(words[:12]), "language": "en"}
 
 
@@ -110,8 +110,8 @@ def _huge(_given: Any) -> tuple[str, Any]:
     return "completed", {"rows": rows}
 
 
-def _order(given: Any) -> tuple[str, Any]:
-    return "completed", {"order": 1043, "accepted": True, "items": given, "ships": "tomorrow"}
+def _order(value: Any) -> tuple[str, Any]:
+    return "completed", {"order": 1043, "accepted": True, "items": value, "ships": "tomorrow"}
 
 
 def _numbers(_given: Any) -> tuple[str, Any]:
@@ -121,8 +121,8 @@ def _numbers(_given: Any) -> tuple[str, Any]:
     ]
 
 
-def _digest(given: Any) -> tuple[str, Any]:
-    day = given.get("day", "today") if isinstance(given, dict) else given or "today"
+def _digest(value: Any) -> tuple[str, Any]:
+    day = value.get("day", "today") if isinstance(value, dict) else value or "today"
     return "completed", f"Digest for {day}: 42 orders, 3 open tickets, green tea is running low."
 
 

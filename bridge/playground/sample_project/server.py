@@ -134,9 +134,9 @@ class SampleProject:
         return endpoint
 
     def _is_signed_in(self, request: Request) -> bool:
-        given = request.headers.get("authorization", "")
+        sent = request.headers.get("authorization", "")
         keys = (self.api_key, *self.more_keys)
-        return any(hmac.compare_digest(given.encode(), f"Bearer {key}".encode()) for key in keys)
+        return any(hmac.compare_digest(sent.encode(), f"Bearer {key}".encode()) for key in keys)
 
     async def _planned(self, call: ProjectCall, properly: Callable[[], Awaitable[Response]]) -> ASGIApp:
         match self._take(call.method, call.path):

@@ -21,11 +21,11 @@ class StateFile:
         if self._file is None:
             return None
         try:
-            found = json.loads(self._file.read_text(encoding="utf-8"))
+            stored = json.loads(self._file.read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
-        is_ours = isinstance(found, dict) and found.get("form") == _FORM
-        return found if is_ours else None
+        is_ours = isinstance(stored, dict) and stored.get("form") == _FORM
+        return stored if is_ours else None
 
     def write(self, state: Callable[[], dict[str, Any]]) -> None:
         """Replace the stored state with *state*, atomically."""

@@ -26,8 +26,8 @@ class View:
 
     @property
     def blocks(self) -> list[Json]:
-        found: list[Json] = self.content.get("blocks", [])
-        return found
+        blocks: list[Json] = self.content.get("blocks", [])
+        return blocks
 
     @property
     def all_blocks(self) -> list[Json]:

@@ -31,7 +31,7 @@ def auth_test(call: MethodCall) -> Json:
 def bot_info(call: MethodCall) -> Json:
     """Describe a bot by its bot id: https://docs.slack.dev/reference/methods/bots.info."""
     asked = call.text("bot", call.workspace.bot.bot_id)
-    person = next((one for one in call.workspace.people.values() if one.bot_id and one.bot_id == asked), None)
+    person = next((bot for bot in call.workspace.people.values() if bot.bot_id and bot.bot_id == asked), None)
     if person is None:
         raise Refusal("bot_not_found")
     bot = {"id": person.bot_id, "app_id": person.app_id, "user_id": person.id, "name": person.real_name}

@@ -40,10 +40,10 @@ _CHECKS: Final[dict[str, Callable[[Any], None]]] = {
 def validate(call: MethodCall) -> Json:
     """Validate blocks, a message or a view, with the place of each error."""
     asked = {name: call.json(name, error=f"invalid_{name}") for name in _CHECKS}
-    given = [name for name, value in asked.items() if value is not None]
-    if len(given) != 1:
+    names = [name for name, value in asked.items() if value is not None]
+    if len(names) != 1:
         raise Refusal("invalid_arguments", messages=[_ONE])
-    (name,) = given
+    (name,) = names
     try:
         _CHECKS[name](asked[name])
     except Refusal as refusal:

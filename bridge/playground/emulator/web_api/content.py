@@ -19,7 +19,8 @@ def target(call: MethodCall) -> Channel:
     if asked in call.workspace.people:
         channel = call.workspace.direct_message(asked)
     else:
-        named = (one.id for one in call.workspace.channels.values() if one.name and one.name == asked.lstrip("#"))
+        name = asked.lstrip("#")
+        named = (channel.id for channel in call.workspace.channels.values() if channel.name and channel.name == name)
         call.args["channel"] = next(named, asked)
         channel = call.channel()
     if channel.is_archived:

@@ -40,8 +40,8 @@ def visible(call: MethodCall) -> list[Channel]:
     if missing:
         raise Refusal("missing_scope", needed=",".join(missing), provided=",".join(sorted(call.scopes)))
     archived = not call.flag("exclude_archived")
-    found = [channel for channel in call.workspace.channels.values() if _is_visible(call, channel, kinds)]
-    return [one for one in found if archived or not one.is_archived]
+    channels = [channel for channel in call.workspace.channels.values() if _is_visible(call, channel, kinds)]
+    return [channel for channel in channels if archived or not channel.is_archived]
 
 
 def _is_visible(call: MethodCall, channel: Channel, kinds: set[str]) -> bool:
@@ -67,8 +67,8 @@ def history(call: MethodCall) -> Json:
     """List a channel's messages, newest first."""
     channel = _readable(call)
     is_in_window = _window(call)
-    found = [one for one in reversed(call.workspace.messages.top_level(channel.id)) if is_in_window(one)]
-    page, following = call.page(found)
+    messages = [message for message in reversed(call.workspace.messages.top_level(channel.id)) if is_in_window(message)]
+    page, following = call.page(messages)
     return _messages(call, page, following)
 
 
@@ -112,5 +112,6 @@ def _moment(call: MethodCall, name: str, default: str) -> float:
 
 def _messages(call: MethodCall, page: list[Message], following: str) -> Json:
     with_metadata = call.flag("include_all_metadata")
-    shown = [{**one.as_json(with_metadata=with_metadata), **call.workspace.messages.reply_summary(one)} for one in page]
+    summary = call.workspace.messages.reply_summary
+    shown = [{**message.as_json(with_metadata=with_metadata), **summary(message)} for message in page]
     return paged("messages", shown, following) | {"has_more": bool(following)}

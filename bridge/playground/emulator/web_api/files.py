@@ -31,7 +31,7 @@ def get_upload_url(call: MethodCall) -> Json:
 )
 def complete_upload(call: MethodCall) -> Json:
     """Finish uploads and, with a channel, share them there in one message."""
-    files = [_uploaded(call, one) for one in call.json("files") or []]
+    files = [_uploaded(call, upload) for upload in call.json("files") or []]
     if not files:
         raise Refusal("invalid_arguments", messages=["[ERROR] missing required field: files"])
     if call.text("channel_id"):
@@ -60,7 +60,8 @@ def _is_visible(call: MethodCall, file: File) -> bool:
     """Whether it is visible to the bot: its own, or shared in a public channel or one of its channels."""
     bot, channels = call.workspace.bot.id, call.workspace.channels
     where = [channels[channel] for channel, _ in file.shared_in]
-    return file.user == bot or any(not (one.is_private or one.is_im) or bot in one.members for one in where)
+    is_shown = (bot in channel.members or not (channel.is_private or channel.is_im) for channel in where)
+    return file.user == bot or any(is_shown)
 
 
 def _uploaded(call: MethodCall, asked: Json) -> File:

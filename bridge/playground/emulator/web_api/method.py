@@ -90,10 +90,10 @@ class MethodCall:
 
     def thread_ts(self, *, is_needed: bool = False) -> str:
         """The thread to write in, if one is named. A malformed ts isn't just unknown: jenkinsci/slack-plugin#584."""
-        found = self.need("thread_ts") if is_needed else self.text("thread_ts")
-        if found and not _TS.fullmatch(found):
+        ts = self.need("thread_ts") if is_needed else self.text("thread_ts")
+        if ts and not _TS.fullmatch(ts):
             raise Refusal("invalid_thread_ts")
-        return found
+        return ts
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """A boolean, in any spelling of a form."""
@@ -119,31 +119,31 @@ class MethodCall:
             raise Refusal(error, messages=[f"[ERROR] not valid JSON: {name}"]) from None
 
     def person(self, name: str = "user") -> Member:
-        found = self.workspace.people.get(self.text(name))
-        if found is None:
+        person = self.workspace.people.get(self.text(name))
+        if person is None:
             raise Refusal("user_not_found")
-        return found
+        return person
 
     def channel(self, name: str = "channel", *, member: bool = True) -> Channel:
         """The channel named by an argument; with *member*, the bot must be in it.
 
         A private channel without the bot doesn't exist for it.
         """
-        found = self.workspace.channels.get(self.need(name))
-        if found is None:
+        channel = self.workspace.channels.get(self.need(name))
+        if channel is None:
             raise Refusal("channel_not_found")
-        if self.workspace.bot.id not in found.members:
-            if found.is_private or found.is_im:
+        if self.workspace.bot.id not in channel.members:
+            if channel.is_private or channel.is_im:
                 raise Refusal("channel_not_found")
             if member:
                 raise Refusal("not_in_channel")
-        return found
+        return channel
 
     def message(self, channel: Channel, name: str = "ts") -> Message:
-        found = self.workspace.messages.find(channel.id, self.need(name))
-        if found is None:
+        message = self.workspace.messages.find(channel.id, self.need(name))
+        if message is None:
             raise Refusal("message_not_found")
-        return found
+        return message
 
     def page(self, things: Sequence[Any], *, default: int = 100) -> tuple[list[Any], str]:
         """The page of *things* at ``cursor``, and the next cursor."""

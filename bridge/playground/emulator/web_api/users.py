@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from bridge.playground.emulator.entities import Group, Json, Member
+from bridge.playground.emulator.entities import Group, Json
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.web_api.conversations import READ, visible
 from bridge.playground.emulator.web_api.method import Family, GroupChanged, MethodCall, paged
@@ -20,21 +20,17 @@ _DESCRIPTION: Final = 140
 
 @family.method("users.info", "users:read", tier=100, takes_json=False, differs="one time zone, one locale")
 def info(call: MethodCall) -> Json:
-    """Describe one person."""
-    return {"ok": True, "user": _shown(call, call.person())}
-
-
-def _shown(call: MethodCall, person: Member) -> Json:
-    """A person, with the email address if readable, and the locale on request."""
-    return person.as_json(with_email=_EMAIL in call.scopes, with_locale=call.flag("include_locale"))
+    """Describe one person, with the email address if readable, and the locale on request."""
+    person = call.person().as_json(with_email=_EMAIL in call.scopes, with_locale=call.flag("include_locale"))
+    return {"ok": True, "user": person}
 
 
 @family.method("users.conversations", *READ, tier=50, takes_json=False)
 def conversations(call: MethodCall) -> Json:
     """List the channels of a person or the bot; private ones only if the bot is in them."""
     person = call.person() if call.text("user") else call.workspace.bot
-    found = [one for one in visible(call) if person.id in one.members]
-    page, following = call.page([_briefly(one.as_json(call.workspace.bot.id)) for one in found])
+    channels = [channel for channel in visible(call) if person.id in channel.members]
+    page, following = call.page([_briefly(channel.as_json(call.workspace.bot.id)) for channel in channels])
     return paged("channels", page, following)
 
 
@@ -84,10 +80,10 @@ def enable_group(call: MethodCall) -> Json:
 
 
 def _group(call: MethodCall) -> Group:
-    found = call.workspace.groups.get(call.need("usergroup"))
-    if found is None:
+    group = call.workspace.groups.get(call.need("usergroup"))
+    if group is None:
         raise Refusal("no_such_subteam")
-    return found
+    return group
 
 
 def _changed(call: MethodCall, group: Group, *, is_new: bool) -> Json:
@@ -96,20 +92,20 @@ def _changed(call: MethodCall, group: Group, *, is_new: bool) -> Json:
     Names are unique among groups, handles among groups, channels and people; disabled groups keep theirs:
     pablovarela/terraform-provider-slack#71.
     """
-    given = {name: call.text(name) for name in ("name", "handle", "description") if call.args.get(name) is not None}
-    others = [one for one in call.workspace.groups.values() if one.id != group.id]
-    name, handle = given.get("name", group.name), given.get("handle", group.handle)
+    changes = {name: call.text(name) for name in ("name", "handle", "description") if call.args.get(name) is not None}
+    others = [other for other in call.workspace.groups.values() if other.id != group.id]
+    name, handle = changes.get("name", group.name), changes.get("handle", group.handle)
     if any(other.name.casefold() == name.casefold() for other in others):
         raise Refusal("name_already_exists")
-    if (is_new or "handle" in given) and handle and not _HANDLE.fullmatch(handle):
+    if (is_new or "handle" in changes) and handle and not _HANDLE.fullmatch(handle):
         raise Refusal("bad_handle")
     taken = {other.handle for other in others} | {person.name for person in call.workspace.people.values()}
     taken |= {channel.name for channel in call.workspace.channels.values()}
     if handle and handle in taken:
         raise Refusal("handle_already_exists")
-    if len(given.get("description", "")) > _DESCRIPTION:
+    if len(changes.get("description", "")) > _DESCRIPTION:
         raise Refusal("description_too_long")
-    description = given.get("description", group.description)
+    description = changes.get("description", group.description)
     return _put(call, replace(group, name=name, handle=handle, description=description), is_new=is_new)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge.playground.emulator import limits
-from bridge.playground.emulator.entities import Json, View
+from bridge.playground.emulator.entities import Json
 from bridge.playground.emulator.refusal import Refusal
 from bridge.playground.emulator.tickets import TicketError, Trigger
 from bridge.playground.emulator.web_api.method import Family, MethodCall
@@ -17,7 +17,9 @@ def open_view(call: MethodCall) -> Json:
     content = _content(call, "modal")
     trigger = _exchange(call)
     call.workspace.close_views(call.workspace.stack(trigger.user, trigger.window))  # it replaces the old ones
-    return _opened(call, call.workspace.make_view(trigger.user, content, window=trigger.window))
+    view = call.workspace.make_view(trigger.user, content, window=trigger.window)
+    call.workspace.open_view(view)
+    return {"ok": True, "view": view.as_json()}
 
 
 @family.method("views.publish", tier=100)
@@ -50,8 +52,3 @@ def _exchange(call: MethodCall) -> Trigger:
         return call.tickets.exchange(call.text("trigger_id") or call.text("interactivity_pointer"))
     except TicketError as exc:
         raise Refusal(exc.error) from exc
-
-
-def _opened(call: MethodCall, view: View) -> Json:
-    call.workspace.open_view(view)
-    return {"ok": True, "view": view.as_json()}
