@@ -186,7 +186,7 @@ class Kind(ABC, Generic[R]):
         record, names = shown.record, [name for name in (shown.project, shown.owner) if name]
         of = "".join(f" · {kit.named(name, 80)}" for name in names)
         line = kit.paragraph(kit.words(shown.called, bold=True), " in ", kit.place(record.spec.channel), of)
-        state = f"⏸️ {paused_because(record.paused)}" if record.paused else self.status(record, deps)
+        state = f"⏸️ {kit.capitalized(paused_because(record.paused))}" if record.paused else self.status(record, deps)
         return ListRow([line], kit.context(state), kit.paragraph(state))
 
     def status(self, record: R, deps: Deps) -> str:
