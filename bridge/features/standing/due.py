@@ -50,7 +50,7 @@ class Timed(SetUp, Protocol):
 T = TypeVar("T", bound=TimedSpec)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots, Python 3.11 can't call TimedRecord[…]
 class TimedRecord(Generic[T]):
     """A record of a kind that stores nothing else."""
 
