@@ -14,7 +14,8 @@ operations, outcomes and exceptions.
 OpenTelemetry's instrumentation packages don't fit (as of 0.66b2): httpx's wraps transports that the bridge doesn't use,
 redis' doesn't see scripts (`bridge.queue.scripting.Batches`), and aiohttp's shows response_urls, which are secrets, and
 sends ``traceparent`` to Slack, too. With the SDK's tracer and encoder, a turn takes 27% more processor time, measured
-with 64 threads; with `Span`, 3 to 9%, and a busy process does some 10% fewer turns per second.
+with 64 threads; with `Span`, some 6%, and a busy process does some 7% fewer turns per second (means of twelve runs,
+which differ by as much again from process to process).
 """
 
 from __future__ import annotations
