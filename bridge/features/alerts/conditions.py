@@ -33,7 +33,7 @@ LONGEST_OF_TURNS: Final = timedelta(hours=24)
 _LONGEST_DURATION: Final = timedelta(days=400)
 _LONGEST_TEXT: Final = 500
 _MOST_WORDS: Final = 30
-_BETWEEN: Final = r"[\s,;:.]*"  # words
+_BETWEEN: Final = r"[\s,;:.]*+"  # words
 
 # Patterns of folded text; a blank stands for any.
 _VERBS: Final = rf"(?:(?:is|are|was|has|have|been|goes|go|gets|get)\b{_BETWEEN})*"
@@ -58,9 +58,9 @@ _FAILED_WORK: Final = r"failed[\s-]work|dead[\s-]letters?"
 _PERCENTILES: Final = {"p95": 95, "p50": 50, "median": 50}
 _ENDS_OF_ONE: Final = "(?:p95|p50|median|fails?|failed|failing)"
 _NAME_OF_ONE: Final = rf"{_QUOTED}|(?:(?!(?<!\w){_VERBS}{_ENDS_OF_ONE}(?!\w)){_UNQUOTED})+"
-_ONE: Final = rf"(?P<of>agent|workflow) (?P<name>{_NAME_OF_ONE}){_BETWEEN}{_VERBS}"
+_ONE: Final = rf"(?P<of>agent|workflow) (?P<name>{_NAME_OF_ONE})(?<!\s){_BETWEEN}{_VERBS}"
 _FILLER: Final = "alert|me|us|when|whenever|if|the|a|an|any|there|statistics|stats|project|is|are|was|has|have|been"
-_FILLERS: Final = rf"(?:(?:{_FILLER})(?![\w'-]){_BETWEEN}(?=\S))*"
+_FILLERS: Final = rf"(?:(?:{_FILLER})(?![\w'-])[\s,;:.]*(?=\S))*"
 """Words before a condition that say nothing."""
 
 _TIMES_USUAL: Final = {"twice": 2.0, "double": 2.0, "triple": 3.0, "half": 0.5}
@@ -455,5 +455,5 @@ def _without_run(typed: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    spaced = pattern.replace(" ", r"\s+")
+    spaced = pattern.replace(" ", r"\s++")  # possessive: a long run of blanks is tried once
     return re.compile(f"{spaced}", re.DOTALL)
