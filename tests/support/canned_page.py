@@ -176,7 +176,7 @@ async def canned_page() -> AsyncIterator[CannedPage]:
     app = web.Application()
     app.on_response_prepare.append(_with_policy)
     app.router.add_get("/", _index)
-    app.router.add_static("/static", STATIC)
+    app.router.add_static("/static/-", STATIC)
     app.router.add_get("/page/state", page.state)
     app.router.add_get("/page/stream", page.stream)
     app.router.add_get("/page/wires", page.steps)
@@ -198,5 +198,6 @@ async def _with_policy(request: web.Request, response: web.StreamResponse) -> No
         response.headers["Cache-Control"] = "max-age=3600"  # half of what it costs to load the page again
 
 
-async def _index(_: web.Request) -> web.FileResponse:
-    return web.FileResponse(STATIC / "index.html")
+async def _index(_: web.Request) -> web.Response:
+    page = (STATIC / "index.html").read_text().replace('"/static/', '"/static/-/')
+    return web.Response(text=page, content_type="text/html")

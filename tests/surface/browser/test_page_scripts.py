@@ -43,12 +43,12 @@ def server(canned: CannedPage) -> CannedPage:
 @pytest_asyncio.fixture(loop_scope="module")
 async def page(server: CannedPage, window: Window) -> AsyncIterator[Page]:
     """Alice's window in #general, loaded again; a JavaScript error fails the test."""
-    await window.forget()
     await window.page.set_viewport_size({"width": 1280, "height": 800})
     await window.page.goto(server.url)
     await expect(window.page.get_by_test_id("composer")).to_be_visible()
     server.done.clear()  # of what the last test's page was still sending
     yield window.page
+    await window.leave(server.url)  # before the next test's content is there, and this test's channels aren't
     errors, window.errors = window.errors, []
     assert errors == []
 
