@@ -17,7 +17,8 @@ docs/reference/messages.md lists them with their causes.
     │   ├── NamespaceTaken, LaneLost, RecordNotUnderstood
     │   └── StoreUnavailable: StoreWiped
     ├── CommandError            what a person typed
-    │   ├── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, NotSure, BadSchedule, BadAlert, BadInput
+    │   ├── UnknownCommand, UnknownOption, BadUsage, NoSuch, SeveralFit, NotSure, BadSchedule, BadAlert, BadInput,
+    │   ├── CannotSetUp
     │   └── ProjectNotChosen
     ├── ControlNotUnderstood    a button or form of another version of the bridge
     ├── ProjectRemoved          it's about a project that the bridge no longer serves
@@ -433,10 +434,9 @@ class BadSchedule(CommandError):
     """A part of a schedule can't be parsed, or isn't possible.
 
     *part* is ``often``, ``time``, ``no_time``, ``times`` (more than one), ``weekday``, ``monthday``, ``cron``,
-    ``zone``, ``channel``, ``name`` (of a channel), ``compare``, ``only``, ``option`` (it's like *choices*), ``options``
-    (*choices* are all there are), ``many`` (the limit, *typed*, is reached) or ``since`` (of `/stats since`). Questions
-    and runs have also ``question``, ``input`` (*typed* says where it breaks), ``unclosed`` (a quotation mark or
-    bracket), ``placeholder`` and ``overlap``.
+    ``zone``, ``compare``, ``only``, ``option`` (it's like *choices*), ``options`` (*choices* are all there are) or
+    ``since`` (of `/stats since`). Questions and runs have also ``question``, ``input`` (*typed* says where it breaks),
+    ``unclosed`` (a quotation mark or bracket), ``placeholder`` and ``overlap``.
     ``hourly`` is a schedule that only a cron expression can describe, ``night`` a time of which night is unclear, and
     ``strange`` words that may change the meaning of the others. *choices* are possible values. *of* is the kind of
     task: ``report``, ``question`` or ``run``.
@@ -451,12 +451,27 @@ class BadSchedule(CommandError):
         self.choices = choices
 
 
+class CannotSetUp(CommandError):
+    """Something of a kind that people set up, *plural*, can't be set up there, or at all.
+
+    *part* is ``disabled`` (in the channel *typed*, or that of the command), ``channel`` (it isn't in it), ``name`` (it
+    knows none that the person sees), or ``many`` (the limit, *typed*, is reached). *form* opens its form.
+    """
+
+    def __init__(self, part: str, typed: str, plural: str = "", form: Mapping[str, Any] | None = None) -> None:
+        super().__init__(f"{part}: {typed}")
+        self.part = part
+        self.typed = typed
+        self.plural = plural
+        self.form = form
+
+
 class BadAlert(CommandError):
     """A part of an alert can't be parsed, or isn't possible.
 
     *part* is ``condition``, ``sign``, ``amount``, ``duration``, ``span`` or ``span_of_turns`` (how long a period may
-    be), ``usual``, ``name``, ``agent`` or ``workflow`` (what about it), ``run`` (the workflow to run), ``rest`` (more
-    words), or ``many`` (the limit, *typed*, is reached). *near* is a condition that's like it, and right.
+    be), ``usual``, ``name``, ``agent`` or ``workflow`` (what about it), ``run`` (the workflow to run) or ``rest`` (more
+    words). *near* is a condition that's like it, and right.
     """
 
     def __init__(self, part: str, typed: str, near: str = "") -> None:

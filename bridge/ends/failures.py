@@ -351,7 +351,7 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
             codes = (error.usage, *filter(None, [error.example]))
         case errors.NoSuch(nearest=(), lists=str() as lists) if lists:
             codes = (lists,)
-        case errors.BadAlert() | errors.BadSchedule():
+        case errors.BadAlert() | errors.BadSchedule() | errors.CannotSetUp():
             near = getattr(error, "near", "") or typed.NEAR
             codes = tuple(code for code in dict.fromkeys([near, *typed.CODES]) if code in text.rpartition("”")[2])
         case errors.TooManyRequests(what="person"):

@@ -45,12 +45,6 @@ _BAD_SCHEDULE: Final = {
     "question": "Add the question in quotation marks, such as “What changed since yesterday?”.",
     "input": "This input isn't valid JSON, so nothing was scheduled. {said}",
     "unclosed": "{typed} has no end: add the closing quotation mark or bracket.",
-    "channel": "I can't post in {typed}: I'm not in it, or it's archived. Invite me with /invite, or pick another "
-    "channel.",
-    "disabled": "The bridge isn't enabled in {typed}. Ask your admin to enable it, or pick another channel.",
-    "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
-    "there with /invite and try again.",
-    "many": "The limit of {said} {task}s has been reached. Delete one to schedule another.",
 }
 
 _BAD_ALERT: Final = {
@@ -66,14 +60,22 @@ _BAD_ALERT: Final = {
     "workflow": "I don't understand {typed}: expected fails, p95 or median, such as workflow 3 p95 > 60s.",
     "run": "Add the workflow to run, such as then run Triage.",
     "rest": "I don't understand {typed} after {near}.",
-    "many": "The limit of {limit} alerts has been reached. Delete one to set up another.",
+}
+
+_CANNOT_SET_UP: Final = {
+    "channel": "I can't post in {typed}: I'm not in it, or it's archived. Invite me with /invite, or pick another "
+    "channel.",
+    "disabled": "The bridge isn't enabled in {typed}. Ask your admin to enable it, or pick another channel.",
+    "name": "I can't find {typed} among the channels I'm in. Pick it from the list Slack shows after #, or invite me "
+    "there with /invite and try again.",
+    "many": "The limit of {limit} {plural} has been reached. Delete one to set up another.",
 }
 
 CODES: Final = (
     "runs > 3x usual", "agent Support p95 > 60s", "workflow 3 p95 > 60s", "then run Triage", "--compare", "--only",
     "--continue", "--overlap", "/invite", 'cron "0 * * * *"',
 )  # fmt: skip
-"""What `_BAD_ALERT`, `_TAKES` and `_BAD_SCHEDULE` tell people to type, besides what's near."""
+"""What `_BAD_ALERT`, `_TAKES`, `_BAD_SCHEDULE` and `_CANNOT_SET_UP` tell people to type, besides what's near."""
 
 
 def _unknown_command(error: errors.UnknownCommand) -> str:
@@ -122,7 +124,7 @@ def _not_sure(error: errors.NotSure) -> str:
 
 def _bad_schedule(error: errors.BadSchedule) -> str:
     part = error.part
-    typed = kit.quoted(error.typed, 80) if error.typed or part not in {"channel", "disabled"} else "this channel"
+    typed = kit.quoted(error.typed, 80)
     near = f"Did you mean {kit.joined(error.choices, 'or')}?" if error.choices else ""
     if part in _BAD_SCHEDULE:
         return _BAD_SCHEDULE[part].format(typed=typed, said=error.typed, task=error.of)
@@ -150,7 +152,13 @@ def _bad_alert(error: errors.BadAlert) -> str:
     said, near = _BAD_ALERT.get(error.part, _BAD_ALERT["condition"]), kit.one_line(error.near, 160) or NEAR
     if not error.typed and "{typed}" in said:
         return f"Add a condition, such as {near}."
-    return said.format(typed=kit.quoted(error.typed, 80), limit=error.typed, near=near)
+    return said.format(typed=kit.quoted(error.typed, 80), near=near)
+
+
+def _cannot_set_up(error: errors.CannotSetUp) -> str:
+    typed = kit.quoted(error.typed, 80) if error.typed else "this channel"
+    said = _CANNOT_SET_UP.get(error.part, _CANNOT_SET_UP["channel"])
+    return said.format(typed=typed, limit=error.typed, plural=error.plural)
 
 
 def where_json_breaks(error: errors.BadInput) -> str:
@@ -167,6 +175,7 @@ FAILURES: Final[Mapping[str, End]] = {
     "NotSure": NOT_DONE.called("asked which was meant", says=_not_sure),
     "BadSchedule": NOT_DONE.called("schedule or time not accepted", says=_bad_schedule),
     "BadAlert": NOT_DONE.called("alert not accepted", says=_bad_alert),
+    "CannotSetUp": NOT_DONE.called("couldn't be set up there", says=_cannot_set_up),
     "BadInput": NOT_DONE.called(
         "input isn't valid JSON; asked what to do",
         says=lambda error: f"This input isn't valid JSON, so the workflow didn't run. {where_json_breaks(error)}",

@@ -127,7 +127,7 @@ async def test_too_few_weeks_are_said_at_once(harness: Harness) -> None:
         ("alert agent Suport p95 > 60s", "Did you mean Support?"),
         ("alert workflow 99 fails", "No workflow 99."),
         ("alert runs < 1 in 24h then run Nothing", "No workflow “Nothing”."),
-        ("alert runs < 1 in 24h #nowhere", "I can't post in “#nowhere”"),
+        ("alert runs < 1 in 24h #nowhere", "I can't find “#nowhere”"),
     ],
 )
 async def test_a_mistake_is_named(harness: Harness, words: str, said: str) -> None:

@@ -146,10 +146,6 @@ _SCHEDULE: Final = {
     "option": "A report has no such option.",
     "options": "A report has no such option.",
     "since": "`/stats since` can't read the time, or it's more than 400 days ago.",
-    "many": "`/stats reports` lists them, with *Delete*.",
-    "channel": "The bot isn't in this channel, or it's archived.",
-    "disabled": "`BRIDGE_ALLOWED_CHANNELS` doesn't list this channel.",
-    "name": "The bot isn't in a channel with this name.",
 }
 _ALERT: Final = {
     "sign": "Nothing says how to compare.",
@@ -160,7 +156,12 @@ _ALERT: Final = {
     "usual": "What's usual is known for `prompts`, `runs` and `versions`.",
     "run": "The workflow isn't named.",
     "rest": "Something follows the condition that isn't `in`, `then run` or a channel.",
-    "many": "`/stats alerts` lists them, with *Delete*.",
+}
+_CANNOT_SET_UP: Final = {
+    "many": "`/schedules` and `/stats alerts` list them, with *Delete*.",
+    "channel": "The bot isn't in this channel, or it's archived.",
+    "disabled": "`BRIDGE_ALLOWED_CHANNELS` doesn't list this channel.",
+    "name": "The bot isn't in a channel with this name.",
 }
 _TOO_OFTEN: Final = {
     "thread": "The limit `BRIDGE_THREAD_TURNS_PER_MINUTE` was reached.",
@@ -190,6 +191,8 @@ def cause_of(error: BridgeError) -> tuple[str, str]:
             return TYPED, _SCHEDULE[error.part]
         case errors.BadAlert() if error.part in _ALERT:
             return TYPED, _ALERT[error.part]
+        case errors.CannotSetUp():
+            return TYPED, _CANNOT_SET_UP[error.part]
         case errors.NoSuch(kind="app"):
             return TYPED, "No app with this name has posted in this channel."
         case errors.NotAllowed():

@@ -80,8 +80,6 @@ EXAMPLES = [
             ("monthday", "32nd"),
             ("cron", "0 9 30 2 *"),
             ("zone", "Mars"),
-            ("channel", "#random"),
-            ("disabled", "#random"),
             ("compare", "ages"),
             ("only", "cats"),
         )
@@ -96,9 +94,7 @@ EXAMPLES = [
     errors.BadSchedule("hourly", "every hour"),
     errors.BadSchedule("options", "--loud", ("--compare", "--only", "--agents", "--only-if-changed")),
     errors.BadSchedule("option", "--comprae", ("--compare",)),
-    errors.BadSchedule("name", "#nowhere"),
     errors.BadSchedule("since", "ages"),
-    errors.BadSchedule("many", "1,000"),
     errors.BadSchedule("of a later release", ""),
     *(
         errors.BadAlert(part, typed)
@@ -116,8 +112,18 @@ EXAMPLES = [
             ("workflow", "works"),
             ("run", ""),
             ("rest", "please"),
-            ("many", "1,000"),
             ("of a later release", ""),
+        )
+    ),
+    *(
+        errors.CannotSetUp(part, typed, "alerts")
+        for part, typed in (
+            ("channel", "#random"),
+            ("channel", ""),
+            ("disabled", "#random"),
+            ("disabled", ""),
+            ("name", "#nowhere"),
+            ("many", "1,000"),
         )
     ),
     errors.BadInput("expected a value", 1, 2),

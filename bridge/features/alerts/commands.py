@@ -14,21 +14,21 @@ from bridge.engine.results import Done, HomeChanged, Modal, Outcome, Result, Try
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
-from bridge.features.alerts.alert import AlertSpec, StoredAlert, preview
+from bridge.features.alerts.alert import AlertSpec, preview
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, look
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.alerts.records import AlertEdge, PostedAlert
-from bridge.features.alerts.store import MOST_ALERTS, AlertStore
+from bridge.features.alerts.store import AlertStore
 from bridge.features.buttons import ALERT_FORM, ID
 from bridge.features.deps import Deps
 from bridge.features.episodes.telling import tell, unless_posted
 from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
-from bridge.features.standing.handling import changeable, listed, problem_with, same, save as save_as, sets_up
-from bridge.features.standing.layout import already_set_up, gone
+from bridge.features.standing.handling import changeable, listed, sets_up
+from bridge.features.standing.layout import gone
 from bridge.features.standing.pauses import found, may_happen, pause_refused, require_start
-from bridge.features.standing.zones import clock_called
+from bridge.features.standing.setting_up import exists, owned, set_up, zone_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Submission
 from bridge.names.matching import pick
@@ -39,7 +39,6 @@ from bridge.queue.scripting import epoch_ms
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import CHANNEL, Origin
-from bridge.slack.blockkit.mrkdwn import mentions_in
 
 MARK: Final = "bridge_alert"
 _EDITS: Final = "edits"
@@ -72,12 +71,9 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str) -> Result:
     try:
         wanted = read_alert(condition)
     except BadAlert as exc:
-        return shown(layout.not_set_up(exc), what=type(exc).__name__)
-    channel = turn.channel
-    if wanted.channel:
-        mentioned = mentions_in(getattr(turn.body, "text", "")).channels
-        channel = mentioned[-1] if mentioned else await deps.directory.channel_called(wanted.channel, turn.user)
-    return await _preview(deps, turn, wanted, channel)
+        exc.form = layout.form_button()
+        raise
+    return await _preview(deps, turn, wanted)
 
 
 @alerts.command("/stats alerts")
@@ -101,7 +97,7 @@ async def _preview(
     deps: Deps,
     turn: Turn,
     wanted: TypedAlert,
-    channel: str,
+    channel: str | None = None,
     *,
     workflow: Workflow | None = None,
     editing: str = "",
@@ -110,8 +106,6 @@ async def _preview(
 
     Raises `CommandError` and `ProjectError`.
     """
-    if await problem_with(deps, turn, channel, "alert"):
-        return shown(layout.cannot_post(wanted.channel), what="BadAlert")
     if wanted.run:
         known = await turn.project.catalog.candidates("workflow", wanted.run)
         workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).item
@@ -122,14 +116,13 @@ async def _preview(
         target = chosen.id
         if ID.fullmatch(condition.name):  # from a form, or typed: its name says more
             condition = replace(condition, name=chosen.name)
-    zone = clock_called(await deps.directory.time_zone(turn.user), otherwise="UTC").key
-    spec = AlertSpec(
-        condition=condition.words, zone=zone, target=target,
+    typed = AlertSpec(
+        condition=condition.words, zone=await zone_of(deps, turn.user) or "UTC", target=target, channel=wanted.channel,
         run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",
-        team=turn.team, channel=channel, owner=turn.user, project=turn.project.key,
     )  # fmt: skip
-    if (same := await _same(deps, spec, editing)) is not None:
-        return same
+    spec = await owned(ALERTS, deps, turn, typed, channel)
+    if there_already := await exists(ALERTS, deps, turn, spec, editing):
+        return there_already
     since = deps.now() - _PREVIEWED if condition.is_of_statistics else None
     readings, verdict = await look(deps, turn.project, spec, since=since)
     would_have = preview(spec, readings.past.snapshots, readings)
@@ -141,18 +134,6 @@ async def _preview(
     return shown(reply, "alert previewed")
 
 
-async def _same(deps: Deps, spec: AlertSpec, *but: str) -> Outcome | None:
-    """Say that the same alert exists, if it does."""
-    if (known := await same(ALERTS, deps, spec, but)) is None:
-        return None
-    owner = await deps.directory.user_name(known.spec.owner)
-    return shown(
-        already_set_up(layout.NOUN, kit.one_line(known.called, layout.NAME), owner),
-        "exists",
-        await ALERTS.about(deps, known),
-    )
-
-
 @alerts.button(layout.SAVE, label="button: Create alert")
 async def save(deps: Deps, turn: Turn, click: Click) -> Result:
     """Set up the previewed alert, once, or change the one that was edited; who changes it owns it from then on."""
@@ -162,25 +143,14 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         _condition, editing = spec.parsed, str(json.loads(click.value).get(_EDITS) or "")
     except (ValidationError, BadAlert) as exc:
         raise ControlNotUnderstood(click.action_id) from exc
-    before = await changeable(deps, turn, ALERTS, editing) if editing else None
-    if editing and before is None:
-        return shown(gone(ALERTS))
-    spec = spec.model_copy(update={"team": turn.team, "owner": turn.user, "project": turn.project.key})
-    if await problem_with(deps, turn, spec.channel, "alert"):
-        return shown(layout.cannot_post(""), what="BadAlert")
-    if deps.policy.rules.has_file:
-        await deps.policy.require(*await ALERTS.rights(deps, spec))
-    if (same := await _same(deps, spec, editing or turn.id)) is not None:
-        return same
-    if before is None and await AlertStore(deps.scripts).is_full():
-        return shown(layout.not_set_up(BadAlert("many", f"{MOST_ALERTS:,}")), "BadAlert")
-    stored = StoredAlert(before.id if before else turn.id, spec)
-    await save_as(ALERTS, deps, turn, stored, before)
-    _readings, verdict = await look(deps, turn.project, spec)
-    warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
-    reply = layout.set_up(stored, verdict.said, is_known=verdict.may_hold, is_new=before is None, warning=warning)
+    stored = await set_up(ALERTS, deps, turn, spec, spec.channel, editing=editing)
+    if isinstance(stored, Outcome):
+        return stored
+    _readings, verdict = await look(deps, turn.project, stored.spec)
+    warning = await before_each_run(deps, turn, stored.spec.run, stored.spec.channel, by="alert")
+    reply = layout.set_up(stored, verdict.said, is_known=verdict.may_hold, is_new=not editing, warning=warning)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
-    return shown(reply, "alert changed" if before else "alert set up", named("alert", stored.id, stored.called))
+    return shown(reply, "alert changed" if editing else "alert set up", named("alert", stored.id, stored.called))
 
 
 @alerts.button(ALERT_FORM, label="button: Set up an alert")

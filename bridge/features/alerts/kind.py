@@ -36,6 +36,9 @@ class Alerts(Kind[StoredAlert]):
     in_home = ("Your alerts", "/stats alerts")
     example = "/stats alert runs > 5000"
 
+    def opens(self, spec: Spec) -> Block:
+        return layout.form_button()
+
     def is_readable(self, record: StoredAlert) -> bool:
         return record.paused != UNREADABLE
 

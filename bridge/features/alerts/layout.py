@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from bridge.ends.failures import failure
-from bridge.errors import BadAlert
 from bridge.features.alerts.alert import AlertSpec, Preview, StoredAlert
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
 from bridge.features.episodes.episode import UNTIL_IT_RECOVERS
@@ -180,17 +178,9 @@ def set_up(stored: StoredAlert, now: str, *, is_known: bool, is_new: bool = True
     )
 
 
-def not_set_up(error: BadAlert) -> Reply:
-    """Say what's wrong with an alert, and offer the form."""
-    error.form = kit.button(OPEN_THE_FORM, ALERT_FORM, "-")
-    return failure(error)
-
-
-def cannot_post(channel: str) -> Reply:
-    """Say that the bot isn't in a channel, and offer the form."""
-    reply = standing.cannot_post(channel)
-    form = kit.actions(kit.button(OPEN_THE_FORM, ALERT_FORM, "-"))
-    return reply.model_copy(update={"blocks": (*reply.blocks, form)})
+def form_button() -> Block:
+    """Return the button that opens the form."""
+    return kit.button(OPEN_THE_FORM, ALERT_FORM, "-")
 
 
 def _sign(stored: StoredAlert, now: datetime) -> str:

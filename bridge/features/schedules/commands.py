@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import Final, TypeVar
-from zoneinfo import ZoneInfo
+from typing import Final
 
 from bridge.engine.feature import Feature
-from bridge.engine.results import Modal, Result, shown
+from bridge.engine.results import Modal, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import BadSchedule
 from bridge.features.buttons import ID, QUESTION_FORM, RUN_SCHEDULE_FORM
@@ -17,34 +15,27 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import before_each_run
 from bridge.features.run_records import PostedTask
 from bridge.features.schedules import forms, layout
-from bridge.features.schedules.kind import NEEDS, SCHEDULES, open_form, target_by_id, target_of, zone_of
+from bridge.features.schedules.kind import NEEDS, SCHEDULES, open_form, target_by_id, target_of
 from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
 from bridge.features.schedules.reports import post
 from bridge.features.schedules.schedule import (
-    ReportSpec,
     RunSpec,
     Spec,
-    StoredTask,
-    TaskSpec,
     read_question,
     read_report,
     read_run,
 )
 from bridge.features.schedules.slots import body_of
-from bridge.features.schedules.store import MOST_TASKS, TaskStore
+from bridge.features.schedules.store import TaskStore
 from bridge.features.schedules.tasks import start
 from bridge.features.standing.due import occurs
-from bridge.features.standing.handling import changeable, listed, offers, problem_with, same, save as save_as, sets_up
-from bridge.features.standing.layout import gone
+from bridge.features.standing.handling import listed, offers, sets_up
 from bridge.features.standing.pauses import pause_refused
-from bridge.features.standing.times import next_due
+from bridge.features.standing.setting_up import channel_of, set_up, zone_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit.modals import CHANNEL, Origin
-from bridge.slack.blockkit.mrkdwn import mentions_in
-
-S = TypeVar("S", bound=TaskSpec)
 
 _READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_question, "run": read_run}
 
@@ -58,7 +49,7 @@ schedules.labels |= {
 }
 schedules.outcomes |= {
     "report": "posted",
-    "exists": "the same was already scheduled",
+    "exists": "the same was already set up",
     "question": "asked",
     "overlap": "skipped: the one before was still running",
     "requested": "requested by hand",
@@ -75,9 +66,9 @@ async def _form(does: str, deps: Deps, turn: Turn, target: Agent | Workflow | No
         spec = _READS[does](target.id, typed)
     except BadSchedule:
         return await open_form(deps, turn, does, target, text=typed)
-    channel = await _channel_of(deps, spec, turn)
-    spec = _owned(spec, turn, channel, spec.zone or await zone_of(deps, turn.user) or "UTC")
-    return await open_form(deps, turn, does, target, spec=spec)
+    place, zone = await channel_of(deps, turn, spec.channel), spec.zone or await zone_of(deps, turn.user) or "UTC"
+    filled_in = spec.model_copy(update={"channel": place, "zone": zone})
+    return await open_form(deps, turn, does, target, spec=filled_in)
 
 
 async def _report_form(deps: Deps, turn: Turn, _typed: str | None) -> Modal:
@@ -151,74 +142,29 @@ async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 async def _schedule(
     deps: Deps, turn: Turn, does: str, read: Callable[[], Spec], *, channel: str | None = None, editing: str = ""
 ) -> Result:
-    """Schedule the task that *read* returns (`_saved`), in *channel* if it's the form's."""
-    try:
-        spec = read()
-        place = await _channel_of(deps, spec, turn) if channel is None else channel
-        return await _saved(deps, turn, spec, place, editing=editing)
-    except BadSchedule as exc:
-        exc.of = does
-        return shown(layout.not_scheduled(exc), what=type(exc).__name__)
+    """Schedule the task that *read* returns, or change the one that's *edited*; in *channel* if it's the form's.
 
-
-async def _saved(deps: Deps, turn: Turn, spec: Spec, channel: str, *, editing: str = "") -> Result:
-    """Schedule a task, or change the one that's *edited*, once for each turn.
-
-    Who changes it owns it from then on. Raises `BadSchedule` and `StoreUnavailable`.
+    Raises what `set_up` raises.
     """
-    before = await changeable(deps, turn, SCHEDULES, editing) if editing else None
-    if editing and (before is None or before.spec.does != spec.does):
-        return shown(gone(SCHEDULES))
-    if problem := await problem_with(deps, turn, channel, NEEDS[spec.does][0]):
-        raise BadSchedule(problem, spec.channel)
-    known_zone = spec.zone or await zone_of(deps, turn.user)
-    spec = _owned(spec, turn, channel, known_zone or "UTC")
-    if before is not None:
-        spec = spec.model_copy(update={"project": before.spec.project})
-    await deps.policy.require(*await SCHEDULES.rights(deps, spec))
-    if known := await same(SCHEDULES, deps, spec, (turn.id, editing)):
-        owner, target = await deps.directory.user_name(known.spec.owner), await target_of(deps, known)
-        reply = layout.already_scheduled(known, owner, target, offers=await offers(SCHEDULES, deps, turn, known))
-        return shown(reply, "exists", await SCHEDULES.about(deps, known))
-    if before is None and await TaskStore(deps.scripts).is_full():
-        raise BadSchedule("many", f"{MOST_TASKS:,}")
-    task = StoredTask(before.id if before else turn.id, spec, next_due(spec.schedule, ZoneInfo(spec.zone), deps.now()))
-    task = replace(task, paused=before.paused) if before else task
-    await save_as(SCHEDULES, deps, turn, task, before)
-    workflow = spec.workflow if isinstance(spec, RunSpec) else None
-    warning = await before_each_run(deps, turn, workflow, channel, by="schedule")
+    try:
+        typed = read()
+    except BadSchedule as exc:
+        exc.of, exc.form = does, layout.form_button(does)
+        raise
+    task = await set_up(SCHEDULES, deps, turn, typed, channel, editing=editing)
+    if isinstance(task, Outcome):
+        return task
+    workflow = task.spec.workflow if isinstance(task.spec, RunSpec) else None
     reply = layout.scheduled(
         task,
         await target_of(deps, task),
-        is_changed=before is not None,
-        knows_zone=bool(known_zone),
-        warning=warning,
+        is_changed=bool(editing),
+        knows_zone=bool(typed.zone or await zone_of(deps, turn.user)),
+        warning=await before_each_run(deps, turn, workflow, task.spec.channel, by="schedule"),
         offers=await offers(SCHEDULES, deps, turn, task),
     )
-    what = "changed" if before else f"{layout.noun_of(task).word} scheduled"
+    what = "changed" if editing else f"{layout.noun_of(task).word} scheduled"
     return shown(reply, what, await SCHEDULES.about(deps, task))
-
-
-def _owned(spec: S, turn: Turn, channel: str, zone: str) -> S:
-    about = {"team": turn.team, "channel": channel, "owner": turn.user, "zone": zone, "project": turn.project.key}
-    return spec.model_copy(update=about)
-
-
-async def _channel_of(deps: Deps, wanted: TaskSpec, turn: Turn) -> str:
-    """Return the ID of the channel that was typed, or else of *turn*'s channel. Raises `BadSchedule`.
-
-    Slack usually sends a channel's ID with its name; if it doesn't, or a question mentions others, the name is looked
-    up.
-    """
-    if not wanted.channel:
-        return turn.channel
-    mentioned = mentions_in(getattr(turn.body, "text", "")).channels
-    if len(mentioned) == 1 or (mentioned and isinstance(wanted, ReportSpec)):
-        return mentioned[-1]
-    found = await deps.directory.channel_called(wanted.channel, turn.user)
-    if not found:
-        raise BadSchedule("name", wanted.channel)
-    return found
 
 
 schedules.kind(Report)(post)

@@ -32,16 +32,17 @@ from bridge.features.schedules.schedule import (
 )
 from bridge.features.schedules.store import TaskStore, due_task
 from bridge.features.standing import kind, store as standing
+from bridge.features.standing.handling import offers
 from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.features.standing.setting_up import zone_of
 from bridge.features.standing.times import read_cron
-from bridge.features.standing.zones import find_zone
 from bridge.ids import ThreadKey
 from bridge.inbound import Starter
 from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
 from bridge.project.models import Agent, Workflow
 from bridge.queue.events import named
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Reply
+from bridge.slack.blockkit.reply import Block, Reply
 
 
 @contextmanager
@@ -79,8 +80,11 @@ class Schedules(Kind[StoredTask]):
     def noun(self, record: StoredTask) -> Noun:
         return layout.noun_of(record)
 
-    def act(self, record: StoredTask) -> Act:
-        return NEEDS[record.spec.does][0]
+    def act(self, spec: standing.Spec) -> Act:
+        return NEEDS[spec.does][0] if isinstance(spec, TaskSpec) else self.acts
+
+    def opens(self, spec: standing.Spec) -> Block | None:
+        return layout.form_button(spec.does) if isinstance(spec, TaskSpec) else None
 
     def order(self, record: StoredTask) -> tuple[object, ...]:
         return record.due, record.id
@@ -176,6 +180,10 @@ class Schedules(Kind[StoredTask]):
             return Heading("Schedules", "Nothing is scheduled yet.", buttons)
         return Heading("Scheduled reports", "No reports are scheduled yet.", buttons)
 
+    async def there_already(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:
+        owner, target = await deps.directory.user_name(record.spec.owner), await target_of(deps, record)
+        return layout.already_scheduled(record, owner, target, offers=await offers(self, deps, turn, record))
+
     async def deleted(self, deps: Deps, turn: Turn, record: StoredTask) -> Reply:
         [shown] = await self.show(deps, turn, [record])
         return layout.deleted(record, await deps.directory.user_name(record.spec.owner), shown.called)
@@ -245,11 +253,3 @@ async def open_form(
     thread_ts = turn.thread.root if turn.thread else ""
     origin = await lookups.origin_of(deps, turn, thread_ts=thread_ts, editing=editing)
     return forms.FORMS[does].task(origin, zone, target, spec, text)
-
-
-async def zone_of(deps: Deps, user: str) -> str:
-    """Return a person's time zone; ``""`` if Slack doesn't say it."""
-    try:
-        return find_zone(await deps.directory.time_zone(user))
-    except BadSchedule:
-        return ""

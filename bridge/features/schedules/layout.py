@@ -6,8 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from bridge.ends.failures import failure
-from bridge.errors import BadSchedule
 from bridge.features.buttons import REPORT_FORM
 from bridge.features.run_status import status_icon
 from bridge.features.schedules import forms
@@ -173,10 +171,9 @@ def scheduled(
     )
 
 
-def not_scheduled(error: BadSchedule) -> Reply:
-    """Say what's wrong with a schedule, and offer the form."""
-    error.form = kit.button(OPEN_THE_FORM, forms.FORMS[error.of].opener, "-")
-    return failure(error)
+def form_button(does: str) -> Block:
+    """Return the button that opens the form for what a task *does*."""
+    return kit.button(OPEN_THE_FORM, forms.FORMS[does].opener, "-")
 
 
 def already_scheduled(task: StoredTask, owner: str, target: str, *, offers: Collection[str]) -> Reply:

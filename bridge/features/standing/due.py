@@ -88,6 +88,13 @@ class DueStore(SetUpStore[D]):
         """Return a record with this *state*; without its next slot, that's long ago."""
         return super().record(id_, spec, {"due": "0", **state})
 
+    @classmethod
+    def new(cls, id_: str, spec: Spec, now: datetime, paused: str = "") -> D:
+        """Return a record that's due at the first slot after *now*."""
+        assert isinstance(spec, TimedSpec)  # noqa: S101 - of this store
+        due = next_due(spec.schedule, clock_called(spec.zone), now)
+        return cls.record(id_, spec, {"paused": paused, "due": str(epoch_ms(due))})
+
     def restore(self, record: D, state: Mapping[str, str], added: datetime, now: datetime) -> tuple[Write, ...]:
         """Return the writes that store a record; slots that are over are skipped."""
         current = record if record.due > now else self._next(record, now, record.paused)

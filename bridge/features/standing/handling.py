@@ -1,13 +1,12 @@
-"""What people do with things that they set up: lists, buttons, Home, and what's asked before one is saved."""
+"""What people do with things that they set up: lists, buttons, and Home."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
-from bridge.config_tables import Act
 from bridge.engine.feature import Feature
 from bridge.engine.home import Reads
 from bridge.engine.results import HomeChanged, Result, shown
@@ -24,13 +23,10 @@ from bridge.features.standing.pauses import (
     tells_owner,
 )
 from bridge.features.standing.portable import portable
-from bridge.features.standing.store import R, Spec
+from bridge.features.standing.store import R
 from bridge.inbound import Click
 from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.reply import Block, Reply
-
-Problem = Literal["", "disabled", "channel", "name"]
-"""Why nothing can be posted in a channel: the bridge isn't enabled there, isn't in it, or the person can't see it."""
 
 
 def sets_up(feature: Feature, kind: Kind[Any]) -> None:
@@ -49,7 +45,7 @@ def sets_up(feature: Feature, kind: Kind[Any]) -> None:
 async def changeable(deps: Deps, turn: Turn, kind: Kind[R], id_: str) -> R | None:
     """Return a thing that *turn*'s person may change; None if it was deleted. Raises `NotAllowed`."""
     record = await kind.stored(deps).get(id_)
-    if record and turn.user != record.spec.owner and not await deps.policy.may(turn.asked(kind.act(record))):
+    if record and turn.user != record.spec.owner and not await deps.policy.may(turn.asked(kind.act(record.spec))):
         raise NotAllowed(kind.noun(record).theirs)
     return record
 
@@ -108,7 +104,7 @@ async def _edited(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> Result:
 async def offers(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> frozenset[str]:
     """Return the verbs of the buttons that *turn*'s person may press, as far as it's known soon."""
     is_own = turn.user == record.spec.owner
-    if not is_own and not await deps.policy.may(turn.asked(kind.act(record))):
+    if not is_own and not await deps.policy.may(turn.asked(kind.act(record.spec))):
         return frozenset()
     if not kind.is_readable(record):
         return frozenset({kinds.DELETE})
@@ -172,29 +168,3 @@ async def home(kind: Kind[R], deps: Deps, turn: Turn, reads: Reads) -> list[Bloc
         full: ShownThing[Any] = replace(one, offers=await offers(kind, deps, turn, one.record))
         rows.append((full, kind.row(full, f"{kinds.HOME}:{one.record.id}", deps)))
     return layout.home_section(kind, rows, len(theirs))
-
-
-async def problem_with(deps: Deps, turn: Turn, channel: str, act: Act) -> Problem:
-    """Return why what *turn*'s person sets up can't be posted in a channel, as far as Slack says."""
-    if deps.policy.rules.not_listed("", channel):
-        return "disabled"
-    if not channel or not await deps.directory.may_post(channel):
-        return "channel"
-    return "name" if await deps.refusal_now(turn.user, channel, turn.asked(act, channel=channel)) == "left" else ""
-
-
-async def same(kind: Kind[R], deps: Deps, spec: Spec, but: Sequence[str]) -> R | None:
-    """Return the thing that's the same for people as *spec*, if there's one besides those with the IDs *but*."""
-    for record in await kind.stored(deps).all():
-        if record.id not in but and record.spec.identity == spec.identity:
-            return record
-    return None
-
-
-async def save(kind: Kind[R], deps: Deps, turn: Turn, record: R, before: R | None) -> None:
-    """Stage what stores a thing, or gives the one *before* another spec, whose owner is told."""
-    if before is None:
-        turn.stage(*kind.stored(deps).add(record, deps.now()))
-    else:
-        told = await tells_owner(deps, turn, kind, before, did="changed")
-        turn.stage(*kind.stored(deps).change(record, *told))

@@ -132,9 +132,13 @@ class Kind(ABC, Generic[R]):
         """Return what a thing is called."""
         return self.nouns[0]
 
-    def act(self, record: R) -> Act:
-        """Return what people must be allowed to do to change others' things."""
+    def act(self, spec: Spec) -> Act:
+        """Return what people must be allowed to do to set one up, or to change others' things."""
         return self.acts
+
+    def opens(self, spec: Spec) -> Block | None:
+        """Return the button that opens the form that sets one up, if there's one."""
+        return None
 
     def is_listed(self, record: R, of: str) -> bool:
         """Whether a thing is in the list *of* some: the letter before its page's number, if there are several."""
@@ -204,6 +208,12 @@ class Kind(ABC, Generic[R]):
     async def forms(self, deps: Deps, turn: Turn) -> Sequence[Block]:
         """Return the buttons that set up another one."""
         return ()
+
+    async def there_already(self, deps: Deps, turn: Turn, record: R) -> Reply:
+        """Say that a thing is set up already."""
+        noun, owner = self.noun(record), await deps.directory.user_name(record.spec.owner)
+        called = kit.one_line(await self.called(deps, record), _CALLED)
+        return kit.ask(f"This {noun.word} already exists: {called}, set up by {kit.named(owner, 80)}.", noun.lists)
 
     async def deleted(self, deps: Deps, turn: Turn, record: R) -> Reply:
         """Say that a thing was deleted."""

@@ -22,18 +22,6 @@ def delete_button(noun: Noun, text: str, action_id: str, value: str) -> Block:
     return kit.button("Delete", action_id, value, asks=kit.confirm(title, text, "Delete", "Cancel", is_danger=True))
 
 
-def cannot_post(channel: str) -> Reply:
-    """Say that the bot isn't in a channel."""
-    where = kit.quoted(channel, 80) if channel else "this channel"
-    text = f"I can't post in {where}: I'm not in it, or it's archived. Invite me with /invite, or pick another channel."
-    return card(kit.with_code(text, "/invite"))
-
-
-def already_set_up(noun: Noun, called: str, owner: str) -> Reply:
-    """Say that the same thing exists, with its *owner*'s name."""
-    return kit.ask(f"This {noun.word} already exists: {called}, set up by {kit.named(owner, 80)}.", noun.lists)
-
-
 def gone(kind: Kind[Any]) -> Reply:
     """Say that a thing was already deleted."""
     return kit.ask(f"This {kind.nouns[0].word} was already deleted.", kind.nouns[0].lists)

@@ -182,6 +182,11 @@ class SetUpStore(RecordStore[R]):
         """Return a record with this *state*, the rest of its hash. Raises `RecordNotUnderstood`."""
         return cls.parse(id_, {"v": "1", **state, cls.field_of(spec): spec.model_dump_json()})
 
+    @classmethod
+    def new(cls, id_: str, spec: Spec, now: datetime, paused: str = "") -> R:  # noqa: ARG003 - for what's due
+        """Return a record of what's set up or changed *now*; a *paused* one stays so."""
+        return cls.record(id_, spec, {"paused": paused})
+
     def restore(self, record: R, state: Mapping[str, str], added: datetime, now: datetime) -> tuple[Write, ...]:
         """Return the writes that store a record with its *state*, in place of one with its ID."""
         key = self._key_of(record.id)
