@@ -438,8 +438,8 @@ class BadSchedule(CommandError):
     ``since`` (of `/stats since`). Questions and runs have also ``question``, ``input`` (*typed* says where it breaks),
     ``unclosed`` (a quotation mark or bracket), ``placeholder`` and ``overlap``.
     ``hourly`` is a schedule that only a cron expression can describe, ``night`` a time of which night is unclear, and
-    ``strange`` words that may change the meaning of the others. *choices* are possible values. *of* is the kind of
-    task: ``report``, ``question`` or ``run``.
+    ``strange`` words that may change the meaning of the others. *choices* are possible values. *of* is what's
+    scheduled, such as a ``report``.
     """
 
     of = "report"
@@ -455,15 +455,14 @@ class CannotSetUp(CommandError):
     """Something of a kind that people set up, *plural*, can't be set up there, or at all.
 
     *part* is ``disabled`` (in the channel *typed*, or that of the command), ``channel`` (it isn't in it), ``name`` (it
-    knows none that the person sees), or ``many`` (the limit, *typed*, is reached). *form* opens its form.
+    knows none that the person sees), or ``many`` (the limit, *typed*, is reached).
     """
 
-    def __init__(self, part: str, typed: str, plural: str = "", form: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, part: str, typed: str, plural: str = "") -> None:
         super().__init__(f"{part}: {typed}")
         self.part = part
         self.typed = typed
         self.plural = plural
-        self.form = form
 
 
 class BadAlert(CommandError):

@@ -349,7 +349,7 @@ class Bridge:
             metrics.breaker_open.labels(project.id).set(not project.client.is_up)
         for number, seconds in enumerate(self._sockets.silent_for() if self._sockets else (), 1):
             metrics.socket_silent.labels(number).set(seconds)
-        await measure(self._scripts, metrics)
+        await measure(self._scripts, metrics, features.due)
 
     async def _measure_lag(self) -> None:
         """Measure how late this task is woken: whatever blocks the event loop delays everything else as long."""

@@ -34,7 +34,7 @@ _TAKES: Final = {
 }
 """The expected value of each option of a schedule."""
 
-_TASKS: Final = {"report": "Reports", "question": "Scheduled questions", "run": "Scheduled runs"}
+_TASKS: Final = {"question": "Scheduled questions", "run": "Scheduled runs"}
 
 _BAD_SCHEDULE: Final = {
     "strange": "I don't understand {typed} in a schedule. Examples: every Tuesday and Thursday at 07:15, last day of "
@@ -131,8 +131,9 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     if part == "option":
         return f"I don't recognize the option {typed}. {near}"
     if part == "options":
-        only = kit.joined(error.choices)
-        return f"I don't recognize the option {typed}. {_TASKS[error.of]} accept only {only}."
+        tasks = _TASKS.get(error.of, f"{kit.capitalized(error.of)}s")
+        only = f" {tasks} accept only {kit.joined(error.choices)}." if error.choices else ""
+        return f"I don't recognize the option {typed}.{only}"
     if part == "placeholder":
         return f"I can't fill in {typed}. " + (near or "Use {{date}}, {{stats}} or {{stats.runs}}.")
     if part == "zone" and near:

@@ -65,6 +65,7 @@ class Features:
         self.jobs = [job for feature in features for job in feature.jobs]
         self.event_handlers = [handler for feature in features for handler in feature.event_handlers]
         self.standing = [kind for feature in features for kind in feature.standing]
+        self.due = [kind.due for kind in self.standing if kind.due]
         self._after = _merge(feature.after for feature in features)
         self._refused = _merge(feature.refused for feature in features)
         self._unknown = _merge(feature.unknown for feature in features)

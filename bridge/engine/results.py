@@ -41,7 +41,8 @@ class After(BaseModel, frozen=True):
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         """Register a kind."""
-        _AFTER[cls.model_fields["kind"].default] = cls
+        if kind := cls.model_fields.get("kind"):
+            _AFTER[kind.default] = cls
 
 
 _AFTER: Final[dict[str, type[After]]] = {}

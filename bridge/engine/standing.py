@@ -66,7 +66,8 @@ class Standing:
     still need, and returns how many that were; None if they name no one. *paused* returns the reasons why some are
     paused, given the features' ``Deps``. All of them may raise `StoreUnavailable`. What is not *portable*
     is exported with another kind, or not at all. Those with a list of their own have the *name* of their buttons, an
-    *example* of a command that sets one up, and the command that *lists* them.
+    *example* of a command that sets one up, and the command that *lists* them. Of those *due* at times, that's what the
+    metrics call them, and the line of their sorted set by due time.
     """
 
     noun: str
@@ -79,6 +80,7 @@ class Standing:
     name: str = ""
     example: str = ""
     lists: str = ""
+    due: tuple[str, str] | None = None
 
     def counted(self, number: int) -> str:
         """Write a count: ``1 alert``, ``2 alerts``."""

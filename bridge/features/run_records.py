@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import AwareDatetime
 
-from bridge.engine.results import After
+from bridge.features.standing.records import PostedThing
 from bridge.inbound import InboundMessage, Job, Starter
 
 
@@ -89,17 +89,21 @@ class ApprovedRun(Job):
     is_outside: bool = False
 
 
-class PostedTask(After, frozen=True):
+class PostedTask(PostedThing, frozen=True):
     """The data stored about a scheduled question or run once its message for a *slot* is posted.
 
-    *called* describes it. *thread_ts* is the thread that a question continues, or ``""``, and *ended* how a run ended.
+    *thread_ts* is the thread that a question continues, or ``""``, and *ended* how a run ended.
     *numbers* is the snapshot of the statistics that were filled in, for the next one.
     """
 
     kind: Literal["posted task"] = "posted task"
     task: str
-    called: str
     slot: AwareDatetime
     thread_ts: str = ""
     ended: str = ""
     numbers: str = ""
+
+    @property
+    def thing(self) -> str:
+        """The question or run."""
+        return self.task

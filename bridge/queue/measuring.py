@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,8 +20,11 @@ _MOST: Final = 100  # lanes looked at, in each state
 _LATE: Final = timedelta(minutes=1)
 
 
-async def measure(scripts: Scripts, metrics: Metrics) -> None:
-    """Have *metrics* show how Redis answers, and what's late. Raises `StoreUnavailable`."""
+async def measure(scripts: Scripts, metrics: Metrics, due: Sequence[tuple[str, str]]) -> None:
+    """Have *metrics* show how Redis answers, and what's late. Raises `StoreUnavailable`.
+
+    *due* names what's due at times, each with the line of its sorted set in the table of keys.
+    """
     redis, keys, now, began = scripts.redis, scripts.keys, scripts.clock.now(), time.perf_counter()
     metrics.redis_round_trip.set(math.nan)
     by_redis = await server_time(redis)
@@ -31,12 +35,12 @@ async def measure(scripts: Scripts, metrics: Metrics) -> None:
         oldest = min((at for lane, at in accepted.items() if at and lanes[lane] == state), default=now)
         metrics.oldest_message.labels(state).set(max(0.0, (now - oldest).total_seconds()))
     async with redis.pipeline(transaction=False) as pipe:
-        pipe.zcount(keys.due(), "-inf", epoch_ms(now - _LATE))
-        pipe.zcount(keys.approvals(), "-inf", epoch_ms(now - _LATE))
+        for _what, line in due:
+            pipe.zcount(getattr(keys, line)(), "-inf", epoch_ms(now - _LATE))
         pipe.hget(keys.consumed(), "entry")
-        schedules, approvals, consumed = await pipe.execute()
-    metrics.late_slots.labels("schedules").set(schedules)
-    metrics.late_slots.labels("approvals").set(approvals)
+        *late, consumed = await pipe.execute()
+    for (what, _line), slots in zip(due, late, strict=True):
+        metrics.late_slots.labels(what).set(slots)
     entries: Any = await redis.xrange(keys.audit(), min=f"({consumed}" if consumed else "-", count=1)
     finished = int(entries[0][0].partition("-")[0]) / 1000 if entries else by_redis  # the server made its ID
     metrics.finished_lag.set(max(0.0, by_redis - finished))

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
+from bridge.features.registry import features
 from bridge.inbound import StopRequest
 from bridge.queue.measuring import measure
 from support.harness import SALES, Harness
@@ -18,7 +19,7 @@ MINUTES = timedelta(minutes=5)
 
 async def measured(harness: Harness, name: str) -> dict[str, float]:
     """The samples of one metric, by their labels."""
-    await measure(harness.store.scripts, harness.metrics)
+    await measure(harness.store.scripts, harness.metrics, features.due)
     found = [one for metric in harness.metrics.registry.collect() for one in metric.samples if one.name == name]
     return {"".join(one.labels.values()): one.value for one in found}
 

@@ -27,7 +27,7 @@ from bridge.features.lookups import before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
 from bridge.features.standing.handling import changeable, listed, sets_up
 from bridge.features.standing.layout import gone
-from bridge.features.standing.pauses import found, may_happen, pause_refused, require_start
+from bridge.features.standing.pauses import found, may_happen, require_start
 from bridge.features.standing.setting_up import exists, owned, set_up, zone_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Submission
@@ -47,7 +47,7 @@ _EDITS: Final = "edits"
 _PREVIEWED: Final = timedelta(days=59)  # thirty days, and the longest period before
 
 alerts = Feature("alerts")
-sets_up(alerts, ALERTS)
+sets_up(alerts, ALERTS, PostedAlert)
 alerts.every(timedelta(minutes=1))(evaluate_all)
 alerts.every(timedelta(hours=1))(check_owners)
 alerts.outcomes |= {
@@ -231,9 +231,3 @@ async def alert_posted(deps: Deps, turn: Turn, alert: PostedAlert, ts: str) -> N
         more.append(deps.inbox.queues(run, why="an alert runs it"))
     key = deps.scripts.keys.alert(alert.alert)
     turn.stage(*unless_posted(key, alert.since, ("field", key, 0, "post", ts), *more))
-
-
-@alerts.once_refused(PostedAlert)
-async def alert_refused(deps: Deps, turn: Turn, alert: PostedAlert, error: str) -> None:
-    """Pause an alert that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    await pause_refused(deps, turn, ALERTS, alert.alert, called=alert.called, error=error)

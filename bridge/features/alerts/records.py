@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 from pydantic import AwareDatetime
 
-from bridge.engine.results import After
 from bridge.features.episodes.telling import EpisodeChange
+from bridge.features.standing.records import PostedThing
 
 
 class AlertEdge(EpisodeChange):
@@ -26,14 +26,18 @@ class AlertEdge(EpisodeChange):
     is_unknown: bool = False
 
 
-class PostedAlert(After, frozen=True):
-    """The *alert* that was posted since its condition holds, at *since*; *called* is the condition.
+class PostedAlert(PostedThing, frozen=True):
+    """The *alert* that was posted since its condition holds, at *since*.
 
     *text* is quoted with the first question in its thread, and is the input of the workflow that it runs.
     """
 
     kind: Literal["posted alert"] = "posted alert"
     alert: str
-    called: str
     since: AwareDatetime
     text: str
+
+    @property
+    def thing(self) -> str:
+        """The alert."""
+        return self.alert

@@ -80,4 +80,5 @@ APPROVALS_ASKED: Final = Standing(
     keys=("approval", "approvals"),
     count=size("approvals"),
     erase=_erase,
+    due=("approvals", "approvals"),
 )

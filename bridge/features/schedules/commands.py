@@ -15,7 +15,7 @@ from bridge.features.deps import Deps
 from bridge.features.lookups import before_each_run
 from bridge.features.run_records import PostedTask
 from bridge.features.schedules import forms, layout
-from bridge.features.schedules.kind import NEEDS, SCHEDULES, open_form, target_by_id, target_of
+from bridge.features.schedules.kind import NEEDS, SCHEDULES, body_of, open_form, target_by_id, target_of
 from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
 from bridge.features.schedules.reports import post
 from bridge.features.schedules.schedule import (
@@ -25,13 +25,11 @@ from bridge.features.schedules.schedule import (
     read_report,
     read_run,
 )
-from bridge.features.schedules.slots import body_of
 from bridge.features.schedules.store import TaskStore
 from bridge.features.schedules.tasks import start
-from bridge.features.standing.due import occurs
 from bridge.features.standing.handling import listed, offers, sets_up
-from bridge.features.standing.pauses import pause_refused
 from bridge.features.standing.setting_up import channel_of, set_up, zone_of
+from bridge.features.standing.slots import occurs
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, Submission
 from bridge.project.models import Agent, Workflow
@@ -40,8 +38,8 @@ from bridge.slack.blockkit.modals import CHANNEL, Origin
 _READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_question, "run": read_run}
 
 schedules = Feature("schedules")
-sets_up(schedules, SCHEDULES)
-occurs(schedules, "report", TaskStore, body_of)
+sets_up(schedules, SCHEDULES, PostedReport, PostedTask)
+occurs(schedules, SCHEDULES, body_of)
 schedules.labels |= {
     "report, by hand": "report (Post now)",
     "scheduled question, by hand": "scheduled question (Ask now)",
@@ -188,11 +186,3 @@ async def task_posted(deps: Deps, turn: Turn, task: PostedTask, ts: str) -> None
     store = TaskStore(deps.scripts)
     stored = await store.get(task.task)
     turn.stage(*store.posted_task(task, ts, stored.skipped if stored else None))
-
-
-@schedules.once_refused(PostedReport)
-@schedules.once_refused(PostedTask)
-async def post_refused(deps: Deps, turn: Turn, posted: PostedReport | PostedTask, error: str) -> None:
-    """Pause a task that Slack rejects, and notify its owner in a direct message, unless it's already paused."""
-    id_ = posted.report if isinstance(posted, PostedReport) else posted.task
-    await pause_refused(deps, turn, SCHEDULES, id_, called=posted.called, error=error)

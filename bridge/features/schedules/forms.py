@@ -23,16 +23,16 @@ from bridge.features.buttons import (
 )
 from bridge.features.schedules.placeholders import HINT, check_placeholders
 from bridge.features.schedules.schedule import (
+    OPTIONS,
     QuestionSpec,
     ReportSpec,
     RunSpec,
     TaskSpec,
-    errors_of,
     read_input,
     read_report,
-    read_when,
 )
 from bridge.features.standing.phrases import describe
+from bridge.features.standing.when import errors_of, read_when
 from bridge.features.standing.zones import find_zone
 from bridge.features.statistics.numbers import PARTS
 from bridge.project.models import Agent, Workflow
@@ -165,7 +165,7 @@ class QuestionForm(_TaskForm):
     @classmethod
     def _read(cls, values: Values) -> QuestionSpec | FormErrors:
         text = values["text"].strip()
-        when = read_when(when_words(values), cls.does)
+        when = read_when(when_words(values), cls.does, OPTIONS[cls.does])
         check_placeholders(text)
         if not text:
             return FormErrors({"text": "Enter a question."})
@@ -193,7 +193,7 @@ class ScheduledRunForm(_TaskForm):
 
     @classmethod
     def _read(cls, values: Values) -> RunSpec:
-        when = read_when(when_words(values), cls.does)
+        when = read_when(when_words(values), cls.does, OPTIONS[cls.does])
         return RunSpec(
             schedule=when.schedule, zone=when.zone, workflow=int(values["workflow"]),
             input=read_input(values["text"]), overlap=_overlap(values),

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, ClassVar, Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bridge.config_tables import Act
 from bridge.engine.results import Modal, Result
 from bridge.engine.turn import Turn
-from bridge.errors import BadSchedule, NoSuch
+from bridge.errors import NoSuch
 from bridge.features import lookups
 from bridge.features.deps import Deps
 from bridge.features.schedules import forms, layout
 from bridge.features.schedules.layout import ShownTask
 from bridge.features.schedules.placeholders import check_placeholders
+from bridge.features.schedules.records import Report, ScheduledTask
 from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
@@ -26,16 +26,15 @@ from bridge.features.schedules.schedule import (
     StoredTask,
     TaskSpec,
     only_of,
-    read_report,
     span_of,
     spec_of,
 )
 from bridge.features.schedules.store import TaskStore, due_task
 from bridge.features.standing import kind, store as standing
 from bridge.features.standing.handling import offers
-from bridge.features.standing.kind import Heading, Kind, ListRow, Noun, ShownThing
+from bridge.features.standing.kind import Heading, ListRow, Noun, ShownThing
 from bridge.features.standing.setting_up import zone_of
-from bridge.features.standing.times import read_cron
+from bridge.features.standing.timed import TimedKind, as_problem
 from bridge.ids import ThreadKey
 from bridge.inbound import Starter
 from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
@@ -44,23 +43,13 @@ from bridge.queue.events import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
 
-
-@contextmanager
-def as_problem(name: str, example: str) -> Iterator[None]:
-    """Raise ValueError that the field *name* of an imported spec can't be understood."""
-    try:
-        yield
-    except (BadSchedule, ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{name} can't be understood: use one such as {example}") from None
-
-
 NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
     "report": ("report", None), "question": ("schedule", ANY_AGENT), "run": ("schedule", ANY_WORKFLOW),
 }  # fmt: skip
 """What people must be allowed to do to schedule each kind of task."""
 
 
-class Schedules(Kind[StoredTask]):
+class Schedules(TimedKind[StoredTask]):
     """Reports, scheduled questions and scheduled runs."""
 
     name = "report"
@@ -68,7 +57,7 @@ class Schedules(Kind[StoredTask]):
     spec = TaskSpec
     store = TaskStore
     acts = "schedule"
-    verbs = (*Kind.verbs, kind.NOW)
+    verbs = (*TimedKind.verbs, kind.NOW)
     labels: ClassVar[Mapping[str, str]] = {kind.NOW: "Post now", kind.EDIT: "Edit schedule"}
     needs_rights: ClassVar[Mapping[str, Starter]] = {kind.NOW: "person", kind.RESUME: "schedule", kind.EDIT: "schedule"}
     in_home = ("Your schedules", "/schedules")
@@ -85,9 +74,6 @@ class Schedules(Kind[StoredTask]):
 
     def opens(self, spec: standing.Spec) -> Block | None:
         return layout.form_button(spec.does) if isinstance(spec, TaskSpec) else None
-
-    def order(self, record: StoredTask) -> tuple[object, ...]:
-        return record.due, record.id
 
     def cannot(self, record: StoredTask) -> str:
         return layout.CANNOT[record.spec.does]
@@ -109,16 +95,8 @@ class Schedules(Kind[StoredTask]):
             return await lookups.rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
         return await lookups.rights(deps, "report", *of, by=by)
 
-    def from_export(self, spec: dict[str, Any]) -> Spec:
-        typed = spec.get("schedule")
-        with as_problem("schedule", "every Monday at 9"):
-            spec = {**spec, "schedule": read_report(typed).schedule} if isinstance(typed, str) else spec
+    def read_spec(self, spec: dict[str, Any]) -> Spec:
         read = spec_of(spec)
-        for cron in read.schedule.crons:
-            with as_problem("schedule.crons", "0 9 * * 1"):
-                read_cron(cron)
-        with as_problem("zone", "Europe/Berlin"):
-            ZoneInfo(read.zone)
         match read:
             case ReportSpec(compare=compare, only=only):
                 with as_problem("compare", "7d"):
@@ -196,6 +174,11 @@ class Schedules(Kind[StoredTask]):
 
 
 SCHEDULES: Final = Schedules()
+
+
+async def body_of(deps: Deps, stored: StoredTask, slot: datetime) -> Report | ScheduledTask:
+    """Return what to queue for a *slot* of a task. Raises `StoreUnavailable`."""
+    return due_task(stored, slot, thread_ts=await continued(deps, stored))
 
 
 async def continued(deps: Deps, stored: StoredTask) -> str:

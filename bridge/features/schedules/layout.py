@@ -13,6 +13,7 @@ from bridge.features.schedules.schedule import QuestionSpec, ReportSpec, RunSpec
 from bridge.features.standing import kind
 from bridge.features.standing.kind import ListRow, Noun, ShownThing, paused_because
 from bridge.features.standing.layout import delete_button
+from bridge.features.standing.timed import next_time
 from bridge.features.titles import TITLE, title_of, title_of_input
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.card import card
@@ -286,4 +287,4 @@ def _state(task: StoredTask) -> Block:
     """Return the line that says when a task is due, or why it's paused."""
     if task.paused:
         return kit.context(_paused(task))
-    return kit.trusted_context("Next: {moment} (your time)", moment=task.due)
+    return next_time(task.due)

@@ -9,10 +9,11 @@ from bridge.engine.results import Done, Outcome, Result
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
 from bridge.features.deps import Deps
+from bridge.features.schedules.kind import SCHEDULES
 from bridge.features.schedules.layout import small_print
 from bridge.features.schedules.records import PostedReport, Report
 from bridge.features.schedules.schedule import ReportSpec, span_of
-from bridge.features.schedules.slots import later, opened
+from bridge.features.standing.slots import later, opened
 from bridge.features.statistics.agents import agents_reply
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import with_below
@@ -29,7 +30,7 @@ _A_WEEK: Final = timedelta(weeks=1)
 
 async def post(deps: Deps, turn: Turn, report: Report) -> Result:
     """Return the outcome for a claimed slot. Raises what `opened` raises."""
-    stored = await opened(deps, turn, report, report.report)
+    stored = await opened(deps, turn, SCHEDULES, report)
     if isinstance(stored, Done):
         return stored
     spec = stored.spec

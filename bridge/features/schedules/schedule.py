@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -22,20 +21,18 @@ from bridge.ends.typed import where_json_breaks
 from bridge.errors import BadInput, BadSchedule, RecordNotUnderstood
 from bridge.features.schedules.placeholders import check_placeholders
 from bridge.features.standing.due import TimedSpec
-from bridge.features.standing.phrases import describe, normalized, read_schedule
-from bridge.features.standing.times import Schedule, read_cron
-from bridge.features.standing.zones import clock_called, find_zone
+from bridge.features.standing.phrases import describe
+from bridge.features.standing.when import When, errors_of, read_when
+from bridge.features.standing.zones import clock_called
 from bridge.features.statistics.numbers import PARTS
 from bridge.names.amounts import read_duration
-from bridge.names.folding import fold, without_end
-from bridge.names.nearness import nearest
+from bridge.names.folding import fold
 from bridge.queue.scripting import from_epoch_ms
 from bridge.slack.blockkit.json_text import typed_input
 
-_MOST_WORDS: Final = 100  # of a schedule; who pastes a page there means something else
 _LONGEST_SPAN: Final = timedelta(days=400)  # as far back as snapshots go
 
-_OPTIONS: Final = {
+OPTIONS: Final = {
     "report": {"compare": True, "only": True, "agents": False, "only-if-changed": False},
     "question": {"continue": False, "overlap": True},
     "run": {"overlap": True},
@@ -47,18 +44,6 @@ OVERLAPS: Final = ("skip", "wait")
 
 _PAYLOAD: Final = re.compile(  # of folded text: where a question or an input begins
     r"""(?: (?<=[\s(`]) | ^ ) (?: (?P<json> [{\[] ) | (?<! cron[ ] ) (?P<quote> ["'] ) )""", re.VERBOSE
-)
-_PIECE: Final = re.compile(  # of folded text
-    r"""
-    (?P<blank> [\s;()`]+ )
-    | (?: cron (?= \s | $ | ["'] ) \s* )? ["'] (?P<quoted> [^"']* ) ["']
-    | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){0,5} )
-    | -- (?P<option> \w[\w-]* ) (?P<value> (?: = | \s+ )? [^\s()]* )
-    | (?P<channel> \# [^\s;,()`]+ )
-    | (?P<bare_cron> (?= [\d,/-]* [^\n]{0,40} \* ) (?: [\d*,/-]+ \s+ ){4} [\dA-Za-z*,/\#-]+ (?! \S ) )
-    | (?P<word> , | [^\s;,()`]+ )
-    """,
-    re.VERBOSE,
 )
 
 
@@ -199,23 +184,14 @@ class StoredTask:
         return clock_called(self.spec.zone)
 
 
-class When(NamedTuple):
-    """What all tasks have in common, as typed, and their options."""
-
-    schedule: Schedule
-    zone: str
-    channel: str
-    options: dict[str, str]
-
-
 def read_report(typed: str) -> ReportSpec:
     """Parse a report as typed. Raises `BadSchedule`."""
-    when = read_when(typed, "report")
+    when = read_when(typed, "report", OPTIONS["report"])
     compare, only = when.options.get("compare", ""), when.options.get("only")
     if "compare" in when.options:
         span_of(compare)
     return ReportSpec(
-        schedule=when.schedule, zone=when.zone, channel=when.channel, compare=fold(compare).text,
+        **when.facts, compare=fold(compare).text,
         only=() if only is None else only_of(only), agents="agents" in when.options,
         only_if_changed="only-if-changed" in when.options,
     )  # fmt: skip
@@ -228,10 +204,10 @@ def read_question(agent: int, typed: str) -> QuestionSpec:
         text = (payload if payload[:1] in {"{", "["} else payload[1:-1]).strip()
         if not text:
             raise BadSchedule("question", "")
-        when = read_when(rest, "question")
+        when = read_when(rest, "question", OPTIONS["question"])
         check_placeholders(text)
         return QuestionSpec(
-            schedule=when.schedule, zone=when.zone, channel=when.channel, agent=agent, text=text,
+            **when.facts, agent=agent, text=text,
             continues="continue" in when.options, overlap=_overlap_of(when),
         )  # fmt: skip
 
@@ -240,12 +216,12 @@ def read_run(workflow: int, typed: str) -> RunSpec:
     """Parse the input for a *workflow*, as JSON or in quotation marks, and its schedule. Raises `BadSchedule`."""
     with errors_of("run"):
         payload, rest = _split_payload(typed)
-        when = read_when(rest, "run")
+        when = read_when(rest, "run", OPTIONS["run"])
         if payload[:1] not in {"", "{", "["} and fold(payload).text[:1] != '"':
             payload = payload[1:-1]  # in single quotation marks, which JSON doesn't have
         value = read_input(payload)
         return RunSpec(
-            schedule=when.schedule, zone=when.zone, channel=when.channel, workflow=workflow, input=value,
+            **when.facts, workflow=workflow, input=value,
             overlap=_overlap_of(when),
         )  # fmt: skip
 
@@ -260,16 +236,6 @@ def read_input(typed: str) -> Any:
         value = typed[1:-1]  # not JSON, because it contains other quotation marks
     check_placeholders(value)
     return value
-
-
-@contextmanager
-def errors_of(task: str) -> Iterator[None]:
-    """Have each `BadSchedule` say which kind of *task* it's about."""
-    try:
-        yield
-    except BadSchedule as exc:
-        exc.of = task
-        raise
 
 
 def _split_payload(typed: str) -> tuple[str, str]:
@@ -296,45 +262,6 @@ def _overlap_of(when: When) -> Literal["skip", "wait"]:
     if overlap not in OVERLAPS:
         raise BadSchedule("overlap", overlap)
     return "wait" if overlap == "wait" else "skip"
-
-
-def read_when(typed: str, of: str) -> When:
-    """Parse a schedule, a time zone, a channel, and the options *of* a kind of task. Raises `BadSchedule`."""
-    zone = channel = cron = ""
-    words: list[str] = []
-    options: dict[str, str] = {}
-    at, folded = 0, fold(typed)
-    while found := _PIECE.match(folded.text, at):
-        at = found.end()
-        begin, end = found.span(found.lastgroup or 0)
-        said = folded.between(begin, end)
-        match found.lastgroup:
-            case "quoted" | "bare" | "bare_cron":
-                if cron:
-                    raise BadSchedule("cron", folded.between(*found.span()))
-                cron = read_cron(said)
-            case "value":
-                name = found["option"]
-                if name not in _OPTIONS[of]:
-                    near = nearest(name, _OPTIONS[of])
-                    part, choices = ("option", near) if near else ("options", list(_OPTIONS[of]))
-                    raise BadSchedule(part, f"--{name}", [f"--{choice}" for choice in choices])
-                value = found["value"].rstrip(",;")
-                begin, end = begin + len(value) - len(value.lstrip("= \n")), begin + len(value)
-                options[name] = folded.between(begin, end) if _OPTIONS[of][name] else ""
-                at = at if _OPTIONS[of][name] else found.end("option")
-            case "channel":
-                channel = without_end(said, ".:!")
-            case "word":
-                words.append(said)
-        if len(words) > _MOST_WORDS:
-            raise BadSchedule("often", " ".join(words))
-    if cron:
-        crons: tuple[str, ...] = normalized(cron)
-        zone = find_zone(" ".join(words)) if words else ""
-    else:
-        crons, zone = read_schedule(words)
-    return When(Schedule(describe(crons), crons), zone, channel, options)
 
 
 def span_of(typed: str) -> timedelta:

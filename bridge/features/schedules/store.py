@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from bridge.features.run_records import PostedTask
 from bridge.features.schedules.records import PostedReport, Report, ScheduledTask
@@ -131,11 +131,7 @@ def due_task(task: StoredTask, slot: datetime, *, asked_by: str = "", thread_ts:
 
     *thread_ts* is the thread it continues.
     """
-    spec = task.spec
-    about: dict[str, Any] = {
-        "team": spec.team, "channel": spec.channel, "user": asked_by or spec.owner, "slot": slot,
-        "project": spec.project, "is_asked_for": bool(asked_by),
-    }  # fmt: skip
-    if isinstance(spec, ReportSpec):
-        return Report(report=task.id, **about)
-    return ScheduledTask(task=task.id, does=spec.does, thread_ts=thread_ts, **about)
+    if isinstance(task.spec, ReportSpec):
+        return Report.of(task.spec, slot, asked_by=asked_by, report=task.id)
+    facts = {"task": task.id, "does": task.spec.does, "thread_ts": thread_ts}
+    return ScheduledTask.of(task.spec, slot, asked_by=asked_by, **facts)

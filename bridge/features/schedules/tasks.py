@@ -19,9 +19,9 @@ from bridge.features.schedules.layout import overlapped, question_root, titled, 
 from bridge.features.schedules.placeholders import DATE, STATS, UNKNOWN, filled, needs_statistics
 from bridge.features.schedules.records import ScheduledTask
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
-from bridge.features.schedules.slots import later, opened
 from bridge.features.schedules.store import TaskStore
 from bridge.features.standing.pauses import GONE, pause
+from bridge.features.standing.slots import later, opened
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.ids import TurnId
@@ -36,7 +36,7 @@ _A_DAY = timedelta(days=1)
 
 async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
     """Ask or run what's due. Raises `StoreUnavailable` and `TryLater`."""
-    stored = await opened(deps, turn, due, due.task)
+    stored = await opened(deps, turn, SCHEDULES, due)
     if isinstance(stored, Done):
         return stored
     spec = stored.spec

@@ -1,34 +1,19 @@
-"""What people set up that's due at times: a sorted set by the next slot, and each slot's turn.
-
-Each slot gets exactly one turn: the step that queues it also advances the thing to its next slot (`DueStore.advance`,
-`bridge.engine.clock`). A slot that every process missed still counts in the first half of the time to the next one.
-After that it's skipped.
-"""
+"""Stores of what's due at times: a sorted set by the next slot."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from bridge.engine.feature import Feature, Slot
 from bridge.errors import RecordNotUnderstood
-from bridge.features.deps import Deps
 from bridge.features.standing.store import SetUp, SetUpStore, Spec
-from bridge.features.standing.times import Schedule, is_too_late, last_due, next_due
+from bridge.features.standing.times import Schedule, next_due
 from bridge.features.standing.zones import clock_called
-from bridge.inbound import Inbound
 from bridge.queue.scripting import epoch_ms, from_epoch_ms, pipelined
 from bridge.queue.writes import Write, only_if
-
-log = logging.getLogger(__name__)
-
-NO_CLOCK = "no clock"
-"""The reason of what's paused because the bridge's machine doesn't know its time zone."""
 
 
 class TimedSpec(Spec, frozen=True):
@@ -61,8 +46,6 @@ class TimedRecord(Generic[T]):
 
 
 D = TypeVar("D", bound=Timed)
-Body = Callable[[Deps, D, datetime], Awaitable[Inbound]]
-"""Return what to queue for a slot."""
 
 
 class DueStore(SetUpStore[D]):
@@ -170,28 +153,3 @@ class TimedStore(DueStore[TimedRecord[T]]):
             return TimedRecord(id_, read, from_epoch_ms(float(fields["due"])), fields.get("paused", ""))
         except (KeyError, ValueError) as exc:
             raise RecordNotUnderstood(cls.stored) from exc
-
-
-def occurs(feature: Feature, name: str, store: type[DueStore[D]], body: Body[D]) -> None:
-    """Have a *feature* queue the *body* of each slot, once; *name* is what the slots' IDs begin with."""
-    feature.slots(partial(_slots, name, store, body))
-
-
-async def _slots(name: str, store_of: type[DueStore[D]], body: Body[D], deps: Deps, most: int) -> list[Slot]:
-    """Return due slots: the latest of each record, without a body if it's too late for it."""
-    store, now, found = store_of(deps.scripts), deps.now(), []
-    for record, seen in await store.due(now, most):
-        schedule = record.spec.schedule
-        try:
-            zone = clock_called(record.spec.zone)
-        except RecordNotUnderstood:
-            log.warning("this machine doesn't know a schedule's time zone", extra={name: record.id})
-            found.append(Slot(record.id, None, store.pause(record.id, NO_CLOCK)))
-            continue
-        slot = last_due(schedule, zone, record.due, now)
-        is_late = is_too_late(schedule, zone, slot, now)
-        skipped = record.due if is_late or record.due < slot else None
-        writes = store.advance(record.id, seen, next_due(schedule, zone, slot), skipped)
-        queued = None if is_late else await body(deps, record, slot)
-        found.append(Slot(f"{name}:{record.id}:{epoch_ms(slot)}", queued, writes))
-    return found

@@ -18,23 +18,27 @@ from bridge.features.standing.kind import ASKED, Kind, ShownThing
 from bridge.features.standing.pauses import (
     REMOVED,
     may_start,
+    pause_refused,
     refusal_to_continue,
     require_start,
     tells_owner,
 )
 from bridge.features.standing.portable import portable
+from bridge.features.standing.records import PostedThing
 from bridge.features.standing.store import R
 from bridge.inbound import Click
 from bridge.slack.blockkit.lists import page_of, shown_on
 from bridge.slack.blockkit.reply import Block, Reply
 
 
-def sets_up(feature: Feature, kind: Kind[Any]) -> None:
-    """Register a kind with its buttons, its list and its section of Home."""
+def sets_up(feature: Feature, kind: Kind[Any], *posted: type[PostedThing]) -> None:
+    """Register a kind with its buttons, its list and its section of Home, and what's *posted* of it."""
     feature.sets_up(kind.standing(portable(kind)))
     feature.home_section(partial(home, kind))
     for verb in kind.verbs:
         feature.button(kind.action(verb), label=kind.label(verb))(partial(pressed, kind))
+    for of in posted:
+        feature.once_refused(of)(partial(pause_refused, kind))
     for noun in kind.nouns:
         feature.outcomes |= {
             f"{noun.word}_paused": f"notified: {noun.word} paused",

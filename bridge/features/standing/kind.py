@@ -190,12 +190,14 @@ class Kind(ABC, Generic[R]):
         record, names = shown.record, [name for name in (shown.project, shown.owner) if name]
         of = "".join(f" · {kit.named(name, 80)}" for name in names)
         line = kit.paragraph(kit.words(shown.called, bold=True), " in ", kit.place(record.spec.channel), of)
-        state = f"⏸️ {kit.capitalized(paused_because(record.paused))}" if record.paused else self.status(record, deps)
+        if not record.paused:
+            return ListRow([line], *self.state(record))
+        state = f"⏸️ {kit.capitalized(paused_because(record.paused))}"
         return ListRow([line], kit.context(state), kit.paragraph(state))
 
-    def status(self, record: R, deps: Deps) -> str:
-        """Return the state of a thing that isn't paused, in a few words."""
-        return "Active"
+    def state(self, record: R) -> tuple[Block, Block]:
+        """Return the state of a thing that isn't paused, as a block and as a line of rich text."""
+        return kit.context("Active"), kit.paragraph("Active")
 
     def in_full(self, shown: ShownThing[R]) -> str:
         """Return a thing in words, perhaps with its owner's name."""

@@ -17,6 +17,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood, SlackError
 from bridge.features.deps import Deps
 from bridge.features.standing.kind import ITS_OWNER, NOT_ALLOWED, Kind, Noun
+from bridge.features.standing.records import PostedThing
 from bridge.features.standing.store import R, Spec
 from bridge.inbound import Notice
 from bridge.policy.policy import UNREACHABLE
@@ -186,13 +187,13 @@ async def pause(deps: Deps, turn: Turn, kind: Kind[R], record: R, reason: str) -
     )  # fmt: skip
 
 
-async def pause_refused(deps: Deps, turn: Turn, kind: Kind[R], id_: str, *, called: str, error: str) -> None:
+async def pause_refused(kind: Kind[R], deps: Deps, turn: Turn, posted: PostedThing, error: str) -> None:
     """Stage the pause of a thing whose post Slack rejects, and a notice to its owner, unless it's already paused."""
-    record = await kind.stored(deps).get(id_)
+    record = await kind.stored(deps).get(posted.thing)
     if record is None:
         return
     noun, owner = kind.noun(record), record.spec.owner
-    reply, what = paused_notice(noun, called, turn.channel, error).stored(), f"{noun.word}_paused"
+    reply, what = paused_notice(noun, posted.called, turn.channel, error).stored(), f"{noun.word}_paused"
     notice = Notice(team=turn.team, channel=owner, user=owner, what=what, reply=reply, of=kind.name)
     told = deps.inbox.queues(notice, why=f"{_a(noun)} was paused")
     turn.stage(*kind.stored(deps).pause(record.id, error, told))

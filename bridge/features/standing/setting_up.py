@@ -38,7 +38,7 @@ async def set_up(
         return known
     store = kind.stored(deps)
     if before is None and await store.is_full():
-        raise CannotSetUp("many", f"{store.most:,}", kind.plural, kind.opens(spec))
+        raise _cannot(kind, spec, "many", f"{store.most:,}")
     record = store.new(before.id if before else turn.id, spec, deps.now(), before.paused if before else "")
     if before is None:
         turn.stage(*store.add(record, deps.now()))
@@ -63,11 +63,17 @@ async def owned(
     elif await deps.refusal_now(turn.user, place, turn.asked(kind.act(spec), channel=place)) == "left":
         problem = "name"
     if problem:
-        raise CannotSetUp(problem, spec.channel if spec.channel.startswith("#") else "", kind.plural, kind.opens(spec))
+        raise _cannot(kind, spec, problem, spec.channel if spec.channel.startswith("#") else "")
     about = {"team": turn.team, "channel": place, "owner": turn.user, "project": project or turn.project.key}
     if isinstance(spec, TimedSpec):
         about["zone"] = spec.zone or await zone_of(deps, turn.user) or "UTC"
     return spec.model_copy(update=about)
+
+
+def _cannot(kind: Kind[Any], spec: Spec, part: str, typed: str) -> CannotSetUp:
+    error = CannotSetUp(part, typed, kind.plural)
+    error.form = kind.opens(spec)
+    return error
 
 
 async def exists(kind: Kind[R], deps: Deps, turn: Turn, spec: Spec, *but: str) -> Outcome | None:
