@@ -185,6 +185,7 @@ def channel(**settings: Any) -> str:
         (schedule(zone="Berlin/Europe"), "Line 2: zone can't be understood: use one such as Europe/Berlin"),
         (schedule(zone="../../etc/passwd"), "Line 2: zone can't be understood"),
         (schedule(schedule={"words": "", "crons": ["0 9 * *"]}), "Line 2: schedule.crons can't be understood"),
+        (schedule(schedule={"words": "", "crons": []}), "Line 2: schedule.crons can't be understood"),
         (schedule(schedule="now and then"), "Line 2: schedule can't be understood"),
         (schedule(compare="7 days"), "Line 2: compare can't be understood"),
         (schedule(only=["runs", "moon"]), "Line 2: only can't be understood"),

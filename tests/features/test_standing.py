@@ -10,6 +10,7 @@ from bridge.cli.forget import erase_set_up
 from bridge.engine.standing import Standing
 from bridge.features.registry import features
 from bridge.playground.emulator.sample import ALICE, BOB, GUEST
+from support.buttons import shown
 from support.harness import SUPPORT, WORKFLOW, Harness
 
 KINDS = [kind for kind in features.standing if kind.example]
@@ -100,6 +101,26 @@ async def test_whoever_may_not_set_one_up_may_not_change_it(harness: Harness, ki
 
     assert f"{kind.name}:pause" not in str(harness.seen.ephemerals[-1].blocks)
     assert await listed(harness, kind) == shown
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "edit", "delete"])
+async def test_a_press_of_someone_who_may_not_changes_nothing(harness: Harness, kind: Standing, verb: str) -> None:
+    await set_up(harness, kind)
+    text = await listed(harness, kind)
+    if verb == "resume":
+        await press(harness, kind, "pause")
+        text = await listed(harness, kind)
+    action_id = f"{kind.name}:{verb}"
+    if f"'{action_id}'" not in str(harness.seen.ephemerals[-1].blocks):
+        assert verb == "edit"
+        return
+
+    button = shown(harness, action_id)
+    await harness.click(action_id, button.value, user=GUEST, channel=button.channel, ts=button.ts, is_ephemeral=True)
+    await harness.work()
+
+    assert not harness.seen.forms
+    assert await listed(harness, kind) == text
 
 
 async def test_it_is_exported_and_imported(harness: Harness, kind: Standing) -> None:

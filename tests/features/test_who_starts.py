@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import pytest
@@ -54,6 +54,7 @@ from bridge.playground.emulator.sample import (
     VISITOR,
 )
 from bridge.queue.events import events_since
+from support.buttons import Button, shown
 from support.harness import SALES, SUPPORT, Harness
 from support.waiting import wait_until
 
@@ -75,31 +76,6 @@ ASKS_OTHERS = RULES.replace(
 
 MAY = {CAROL: True, BOB: False, GUEST: False}
 """Who may start what Alice set up in #general; Carol isn't in the private channel."""
-
-
-class Button(NamedTuple):
-    """A button as it was shown."""
-
-    value: str
-    channel: str
-    ts: str
-    thread_ts: str = ""
-    is_ephemeral: bool = False
-
-
-def shown(harness: Harness, action_id: str, *, option: str = "") -> Button:
-    """The newest button with this action, or that *option* of such a menu."""
-    found = [one for one in (*harness.seen.messages, *harness.seen.ephemerals) if f"'{action_id}'" in str(one.blocks)]
-    message = max(found, key=lambda one: one.ts).message
-    elements = [one for block in message.blocks or [] for one in _elements(block) if one.get("action_id") == action_id]
-    value = str(elements[0].get("value") or "")
-    if option:
-        value = next(one["value"] for one in elements[0]["options"] if one["value"].startswith(option))
-    return Button(value, message.channel, message.ts, message.thread_ts or "", bool(message.to))
-
-
-def _elements(block: dict[str, Any]) -> list[dict[str, Any]]:
-    return [*block.get("elements", []), *([block["accessory"]] if "accessory" in block else [])]
 
 
 async def _scheduled(
@@ -303,7 +279,7 @@ LIKE_ANOTHER = {
 ASKS_FIRST = {OPEN_ASK, ASK_ABOUT, REPORT_FORM, QUESTION_FORM, RUN_SCHEDULE_FORM, ALERT_FORM}
 """These open a form in which a target is chosen, which is judged when it's submitted."""
 
-VERBS = ("pause", "resume", "delete", "page", "page:next")  # of what people set up
+VERBS = ("pause", "resume", "delete", "page", "page:next")  # of what people set up; see `test_standing`
 STARTS_NOTHING = {
     *({f"{kind.name}:{verb}" for kind in features.standing for verb in VERBS if kind.name} - set(STARTS)),
     run_card.NODES, run_card.OUTPUT, run_card.NOTIFY, *workflows.TURNS, DETAILS, FIND, STATISTICS,
