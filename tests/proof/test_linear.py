@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.adversarial import TEXTS, of_length
+from support.adversarial import TABLES, TEXTS, of_length
 from support.layouts import _made, type_hints
 from support.patterns import ROOT, Used, calls, patterns, slow_texts
 from support.tables import each
@@ -36,6 +36,7 @@ GLANCE = 12_000  # characters; below, some functions have a quick way
 QUICK = 0.012  # seconds for a glance; what grows with the square of the text takes longer
 MEASURABLE = 0.01 if IS_FINE else 0.03  # seconds of the processor
 TIMES, GROWTH = 4, 2.5  # a text so many times as long may cost that much more per character; with the square, it's 4
+READABLE = 0.025  # seconds for the longest text that a table of rows reads; the slowest takes 0.01
 CLEARLY = 1.5  # what costs so little more per character is linear, however roughly it's measured
 
 _NOT_ON_A_TEXT = (
@@ -149,6 +150,33 @@ def test_no_pattern_costs_more_than_its_text(room: str) -> None:
     )
 
     assert next(slow, None) is None
+
+
+# Rows, which are compiled where they're read, and their readers, for texts of limited length
+
+
+@each("table", TABLES)
+def test_no_row_costs_more_than_a_glance(table: str) -> None:
+    rows, read, longest = TABLES[table]
+    read(of_length(":fox: ", longest))  # loads what's loaded once: patterns, time zones, emoji
+
+    def is_slow(work: Callable[[str], Any], text: str) -> bool:
+        return all(seconds(lambda: work(text)) > READABLE for _ in range(3))  # the first quick look is enough
+
+    texts = {
+        begin + of_length(unit, longest - len(begin + end)) + end
+        for row in rows
+        for begin, unit, end in slow_texts(row)
+    }
+    with stopped_after(300):
+        slow = (
+            (work, text)
+            for text in sorted(texts)
+            for work in (read, *(row.match for row in rows))
+            if is_slow(work, text)
+        )
+
+        assert next(slow, None) is None
 
 
 # Functions

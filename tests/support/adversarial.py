@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from itertools import product
 from typing import Any
 
-from bridge.errors import NoSuch, NotSure, SeveralFit
+from bridge.errors import BadAlert, BadSchedule, NoSuch, NotSure, SeveralFit
+from bridge.features.alerts import conditions
 from bridge.features.conversations.answers import answer
+from bridge.features.standing import phrases
 from bridge.features.workflows import run_card
 from bridge.names.matching import pick
 from bridge.project import Agent
@@ -106,3 +110,25 @@ def picked(text: str) -> None:
 
 def quoted(text: str) -> None:
     with_quotation(text, Quoted(text, text, (text,)), [Quoted(text, text)] * 3, left_out=0)
+
+
+# Tables whose rows are compiled where they're read
+
+
+def read_as_alert(text: str) -> None:
+    with suppress(BadAlert):
+        conditions.read_condition.__wrapped__(text)  # without its cache
+
+
+def read_as_schedule(text: str) -> None:
+    with suppress(BadSchedule):
+        phrases.read_schedule(text.split())
+
+
+_IN_ALERTS = (conditions._FILLERS, conditions._INVERTED, *(rf"(?:{row.pattern})(?!\w)" for row in conditions.ROWS))
+
+TABLES: dict[str, tuple[list[re.Pattern[str]], Callable[[str], None], int]] = {
+    "alerts": ([conditions._compiled(row) for row in _IN_ALERTS], read_as_alert, 2 * conditions._LONGEST_TEXT),
+    "schedules": ([pattern for _row, pattern in phrases._PATTERNS], read_as_schedule, 1500),  # some 100 words are read
+}
+"""The compiled rows of each table, what reads a text by them, and the longest text that's read."""

@@ -36,7 +36,7 @@ _MOST_WORDS: Final = 30
 _BETWEEN: Final = r"[\s,;:.]*+"  # words
 
 # Patterns of folded text; a blank stands for any.
-_VERBS: Final = rf"(?:(?:is|are|was|has|have|been|goes|go|gets|get)\b{_BETWEEN})*"
+_VERBS: Final = rf"(?:(?:is|are|was|has|have|been|goes|go|gets|get)\b{_BETWEEN}){{0,5}}"  # at each letter of a name
 _FALLS: Final = r"(?:falls?|falling|fell|drops?|dropping|dropped|decreases?|down)\b"
 _RISES: Final = r"(?:rises?|rising|rose|grows?|growing|grew|increases?|up)\b"
 _SIGNS: Final[dict[Sign, str]] = {

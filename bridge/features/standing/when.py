@@ -23,7 +23,7 @@ _PIECE: Final = re.compile(  # of folded text
     | cron (?= \s | $ ) \s* (?P<bare> (?: \S+ \s* ){0,5} )
     | -- (?P<option> \w[\w-]* ) (?P<value> (?: = | \s+ )? [^\s()]* )
     | (?P<channel> \# [^\s;,()`]+ )
-    | (?P<bare_cron> (?= [\d,/-]* [^\n]{0,40} \* ) (?: [\d*,/-]+ \s+ ){4} [\dA-Za-z*,/\#-]+ (?! \S ) )
+    | (?P<bare_cron> (?= [\d,/-]*+ [^\n]{0,40} \* ) (?: [\d*,/-]++ \s++ ){4} [\dA-Za-z*,/\#-]++ (?! \S ) )
     | (?P<word> , | [^\s;,()`]+ )
     """,
     re.VERBOSE,

@@ -46,7 +46,7 @@ def zone_at(text: str, begin: int) -> str:
     """Return the longest name of a time zone, or of several, that begins here in a folded text; ``""`` if none does."""
     found = _NAME.match(text, begin)
     name = found[0] if found else ""
-    while name and _key(name) not in _zones().keys() | _SHORT_ZONES.keys():
+    while name and (key := _key(name)) not in _zones() and key not in _SHORT_ZONES:
         name = name.rpartition(" ")[0]
     return name
 
