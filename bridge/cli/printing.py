@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +55,15 @@ def line_width() -> int:
 def moment(at: datetime, timespec: str = "seconds") -> str:
     """Format *at* in ISO 8601, in UTC: ``2026-11-01T09:00:00Z``."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
+
+
+def age(length: timedelta) -> str:
+    """Format how long ago something was, roughly: ``4 s``, ``3 min``, ``2 h``, ``5 days``."""
+    seconds = max(0, int(length.total_seconds()))
+    for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds // unit} {name}"
+    return f"{seconds} s"
 
 
 def with_known_project(record: Any) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from bridge.cli.catch_up import in_words
-from bridge.cli.printing import moment, out, printable, to_json
+from bridge.cli.printing import age, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN
 from bridge.cli.store import JsonOption, in_store
 from bridge.ids import ThreadKey
@@ -63,7 +63,7 @@ def table(status: Status, now: datetime, outage: PastOutage | None = None, owner
     lines = ["Processes"]
     listed = [process for process in status.processes if process.work or not process.is_replaced]
     for process in listed:
-        ago = _spoken(process.last_heard) if process.last_heard is not None else "more than a day"
+        ago = age(process.last_heard) if process.last_heard is not None else "more than a day"
         if process.is_running:
             does = f"{len(process.work)} in progress" if process.work else "idle"
             seen = f"running, {does}, last heartbeat {ago} ago"
@@ -76,7 +76,7 @@ def table(status: Status, now: datetime, outage: PastOutage | None = None, owner
         if process.is_missing:
             lines.append("    → its log says why; start it again")
         for work in process.work:
-            age = f", accepted {_spoken(now - work.accepted_at)} ago" if work.accepted_at else ""
+            accepted = f", accepted {age(now - work.accepted_at)} ago" if work.accepted_at else ""
             kind, _, rest = work.lane.partition(":")
             where = f"turn {work.turn}"
             if kind == "t":
@@ -87,7 +87,7 @@ def table(status: Status, now: datetime, outage: PastOutage | None = None, owner
             does = _STEPS.get(work.step, work.step)
             if work.next_try:
                 does = f"waiting for the project service until {moment(work.next_try, 'seconds')}"
-            lines.append(printable(f"      {where}  {does}{age}"))
+            lines.append(printable(f"      {where}  {does}{accepted}"))
     if others := len(status.processes) - len(listed):
         lines.append(f"  {counted(others, 'other')} ended and {'was' if others == 1 else 'were'} replaced.")
     if not any(process.is_running for process in status.processes):
@@ -105,12 +105,3 @@ def table(status: Status, now: datetime, outage: PastOutage | None = None, owner
     if status.wipe:
         lines += ["", "Redis", f"  ! {status.wipe.in_words()}.", f"    → {CURE}"]
     return "\n".join(lines)
-
-
-def _spoken(length: timedelta) -> str:
-    """Format a duration roughly: 4 s, 3 min, 2 h."""
-    seconds = max(0, int(length.total_seconds()))
-    for unit, name in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * unit:
-            return f"{seconds // unit} {name}"
-    return f"{seconds} s"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from bridge.cli.printing import printable
+from bridge.cli.printing import age, printable
 from bridge.cli.running import run, say, values_or_exit
 from bridge.logs import configure
 from bridge.metrics import Metrics
@@ -26,7 +26,6 @@ JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON ob
 SinceOption = Annotated[str, typer.Option(metavar="AGE", help="How far back to look, such as 90m, 24h or 7d.")]
 
 _LONGEST: Final = timedelta(days=3650)
-_UNITS: Final = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "min"))
 _MOST: Final = 5  # other namespaces listed, the most recently used
 
 
@@ -74,10 +73,7 @@ async def _use_of(scripts: Scripts, namespace: str) -> str:
 
 
 def _used(tenant: Tenant) -> str:
-    if tenant.is_at_work:
-        return "a bridge is running"
-    ago = (f"last used {tenant.last_used // unit} {name} ago" for unit, name in _UNITS if tenant.last_used >= unit)
-    return next(ago, "last used just now")
+    return "a bridge is running" if tenant.is_at_work else f"last used {age(tenant.last_used)} ago"
 
 
 def place_of(url: str) -> str:

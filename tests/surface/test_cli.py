@@ -134,6 +134,11 @@ def test_help_has_each_commands_own_sentence_whole() -> None:
     assert [sentence for sentence in COMMANDS.values() if sentence not in shown] == []
 
 
+@each(("seconds", "said"), [(-2, "0 s"), (119, "119 s"), (420, "7 min"), (7200, "2 h"), (432_000, "5 days")])
+def test_an_age_is_said_in_its_largest_unit(seconds: int, said: str) -> None:
+    assert printing.age(timedelta(seconds=seconds)) == said
+
+
 def test_json_is_ascii_with_iso_times_and_objects() -> None:
     row = Row("Slack", "clock", OK, "“so”")
 
