@@ -36,11 +36,13 @@ from bridge.cli.manifest import app_manifest, where_slack_sends
 from bridge.cli.printing import columns, form_for, line_width, out, printable, this_program, to_json
 from bridge.cli.rows import FAILURE, OK, Row, row_lines, trouble_row
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, problems_of, slack_of
+from bridge.engine.unknown_names import Lists
 from bridge.errors import ConfigurationError, ProjectError, SlackError
 from bridge.features.conversations.answering import configured
 from bridge.logs import configure
 from bridge.names.listing import Listing
 from bridge.project import Catalog, ProjectClient
+from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent
 from bridge.setting_types import EMBEDDED
 from bridge.settings import VARIABLES, env_example, environment, well_formed
@@ -131,9 +133,13 @@ def _questions(url: str, *, socket: bool, open_browser: bool) -> int:
 
 @dataclass
 class _Answers:
-    """The configured *values*, from .env and the environment. Raises `ConfigurationError`."""
+    """The configured *values*, from .env and the environment; *lists* is what the last check of some found.
+
+    Raises `ConfigurationError`.
+    """
 
     values: dict[str, str] = field(default_factory=lambda: environment(os.environ, ENV_FILE))
+    lists: Lists = field(default_factory=Lists)
 
     def has(self, name: str) -> bool:
         """Whether the setting has a value, directly or in a file of its own."""
@@ -223,7 +229,8 @@ class _Answers:
         """Check *names* like `bridge check`; prints and returns the first row, which is about the values themselves."""
         wanted = {*names, "SLACK_API_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR"}
         values = {name: value for name, value in well_formed(self.values).items() if name in wanted}
-        rows = asyncio.run(probe(values, now=lambda: datetime.now(UTC)))
+        self.lists = Lists()
+        rows = asyncio.run(probe(values, now=lambda: datetime.now(UTC), lists=self.lists))
         if not rows:
             return None
         out("\n".join(row_lines(rows[0], line_width())), signs=True)
@@ -335,7 +342,9 @@ def _ask_default_agent(answers: _Answers) -> None:
     current = answers.values.get(name, "")
     if answers.is_elsewhere(name):
         return
-    agents = asyncio.run(_agents(well_formed(answers.values), current))
+    agents = answers.lists.agents.get(DEFAULT)
+    if agents is None or (current and agents.is_part):  # it may not be in there
+        agents = asyncio.run(_agents(well_formed(answers.values), current))
     if not agents or (len(agents) == 1 and not agents.is_part):
         return
     usual = configured(current, agents)

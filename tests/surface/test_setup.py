@@ -150,6 +150,7 @@ async def test_setup_asks_for_a_default_agent(slack: EmulatedSlack, project: Sam
         return dotenv_values(tmp_path / ".env").get("BRIDGE_DEFAULT_AGENT")
 
     assert await chosen("", default="Memory") == "Memory"
+    assert sum(call.path.endswith("/agents") for call in project.calls) == 1, "the check has listed them"
     assert await chosen("nobody", "customer care", default="Memory") == "2", "a name that needs quotation marks"
     assert await chosen("", default="Customer Care") == "2"
     assert await chosen("4", default="Customer Care") == "Support"
