@@ -47,6 +47,15 @@ def test_every_count_is_exposed() -> None:
         assert line in text
 
 
+def test_a_turn_of_minutes_is_measured_closely() -> None:
+    metrics = Metrics()
+    metrics.turns.labels("message", "answered").observe(400)
+
+    (turns,) = metrics.turns.collect()
+    of_turn = [float(each.labels["le"]) for each in turns.samples if each.name.endswith("_bucket") and each.value]
+    assert of_turn == [420, 600, 900, float("inf")]
+
+
 def test_the_queue_depth_is_read_on_demand() -> None:
     metrics = Metrics()
     waiting = ["a", "b"]
