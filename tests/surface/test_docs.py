@@ -42,6 +42,17 @@ def test_every_page_is_in_the_navigation() -> None:
     assert listed == {str(path.relative_to(docs_site.ROOT / "docs")) for path in PAGES}
 
 
+def test_every_make_target_is_documented_and_exists() -> None:
+    makefile = (docs_site.ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    page = (docs_site.ROOT / "docs/contributing/tests.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    named = re.compile(r"`(?:[A-Z]+=\S+ )?make ([a-z-]+)|^make ([a-z-]+)", re.MULTILINE)
+    texts = [path.read_text(encoding="utf-8") for path in (*docs_site.ROOT.glob("*.md"), *PAGES)]
+
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)) == targets
+    assert {one or other for text in texts for one, other in named.findall(text)} <= targets
+
+
 def test_every_documented_channel_has_the_bot_in_the_playground() -> None:
     texts = [page.read_text(encoding="utf-8") for page in (docs_site.ROOT / "README.md", *PAGES)]
     named = {name for text in texts for name in re.findall(r"(?<![^\s*])#([a-z][a-z0-9-]*)", text)}
