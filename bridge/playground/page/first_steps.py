@@ -21,6 +21,9 @@ T = TypeVar("T")
 _STOP: Final = re.compile(r"(?:<@\w+>)?\W*+(?:please\W++)?stop\b\W*+(?:please\W*+)?", re.IGNORECASE)
 _PROCESS: Final = re.compile(r"process (\d+)")
 
+_ASKED: Final = {"/chat": "talk", "/run": "run"}
+"""The steps that the sample project's calls show, too: what goes by a response_url or to one person has no metadata."""
+
 
 class FirstSteps:
     """Watches *slack*, and the sample *project* if it's used; each look continues where the last one ended.
@@ -45,9 +48,7 @@ class FirstSteps:
         for call in self._new("calls", self._slack.calls):
             self._taken |= set(_shown_by(call))
         for asked in self._new("project", self._project.calls if self._project else []):
-            self._taken |= (
-                {"talk"} if asked.path.endswith("/chat") else {"run"} if asked.path.endswith("/run") else set()
-            )
+            self._taken |= {step for end, step in _ASKED.items() if asked.path.endswith(end)}
         process = next(
             (match[1] for part in parts if part.name == "Bridge" and (match := _PROCESS.match(part.detail))), ""
         )
