@@ -46,7 +46,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _OF_KEYS: Final = frozenset({"apikey", "key", "token", "secret", "password"})
 _BARE: Final = re.compile(r"[\w-]+", re.ASCII)
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Where something is in the file, such as ``("projects", "data", "name")``."""
 
 
@@ -125,7 +125,7 @@ class Config:
     agents: Mapping[str, AgentTable] = field(default_factory=dict)
     limits: tuple[LimitTable, ...] = ()
 
-    def ids(self) -> Iterator[tuple[Place, str]]:
+    def ids(self) -> Iterator[tuple[KeyPath, str]]:
         """Yield Slack's IDs in the file, each with its place: the table or the setting that has it."""
         for at, rule in enumerate(self.rules):
             people = {"who": rule.who, "channels": rule.channels, "approve": rule.approve and rule.approve.by}
@@ -294,7 +294,7 @@ def _revision(raw: bytes, projects: Sequence[ProjectSettings]) -> str:
     return hashlib.sha256(raw + json.dumps(values).encode()).hexdigest()[:12]
 
 
-def path_of(place: Place) -> str:
+def path_of(place: KeyPath) -> str:
     """Return the path of a *place*, such as ``rules[2].workflows``: rules and limits are counted from 1."""
     path = ""
     for part in place:
@@ -308,7 +308,7 @@ def path_of(place: Place) -> str:
 class _Problem(ValueError):
     """What's wrong with the setting at *place*, with its fix."""
 
-    def __init__(self, place: Place, problem: str) -> None:
+    def __init__(self, place: KeyPath, problem: str) -> None:
         super().__init__(problem)
         self.place = place
 
@@ -319,7 +319,7 @@ def _resolved(
     """Return the projects with their keys, and what's wrong with them."""
     problems: list[_Problem] = []
 
-    def key_of(place: Place, table: ProjectTable | KeyTable) -> SecretStr:
+    def key_of(place: KeyPath, table: ProjectTable | KeyTable) -> SecretStr:
         try:
             return SecretStr(_key(place, table, file, environ))
         except _Problem as problem:
@@ -382,7 +382,7 @@ def _resolved(
     return tuple(listed), problems
 
 
-def _key(place: Place, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
+def _key(place: KeyPath, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
     """Return the key that the *table* at *place* names. Raises `_Problem`."""
     env, path, variable = table.api_key_env, table.api_key_file, _variable(str(place[1]))
     if env is None and path is None:
@@ -444,7 +444,7 @@ def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Pr
 
 def _problem(error: Mapping[str, Any]) -> _Problem:
     """Describe an error of pydantic, without the value."""
-    place: Place = tuple(part for part in error["loc"] if part != "[key]")
+    place: KeyPath = tuple(part for part in error["loc"] if part != "[key]")
     if isinstance(place[-1], int) and place[:-1] not in _ARRAYS:
         place = place[:-1]  # of a wrong entry in a list
     name = str(place[-1])
@@ -482,7 +482,7 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
 
 
 _ARRAYS: Final = (("rules",), ("limits",))
-_FORMS: Final[Mapping[Place, str]] = {
+_FORMS: Final[Mapping[KeyPath, str]] = {
     ("projects",): "[projects.data]",
     ("rules",): "[[rules]]",
     ("channels",): "[channels.C0123456789]",
@@ -491,7 +491,7 @@ _FORMS: Final[Mapping[Place, str]] = {
 }
 
 
-def _table_of(place: Place) -> type[BaseModel]:
+def _table_of(place: KeyPath) -> type[BaseModel]:
     """Return the model of the table at *place*; an ID or a number in it is of a table among several."""
     table: type[BaseModel] = _Tables
     for part in place:

@@ -279,7 +279,7 @@ def build(
     wires.metrics.queue_depth.set_function(lambda: worker.depth)
     wires.metrics.in_flight.set_function(lambda: settings.max_turns - turns.slots.free)
     clock = Clock(deps, features.clocks, features.jobs, patience)
-    events = FinishedTurns(deps, features.event_handlers, patience, has_audit=bool(settings.audit_lifetime))
+    events = FinishedTurns(deps, features.finished_turn_handlers, patience, has_audit=bool(settings.audit_lifetime))
     return Parts(
         listen, receiver, stopping, worker, turns, queued_reactions, clock, events, gates, use, token_watch, catch_up
     )

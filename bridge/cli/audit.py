@@ -12,7 +12,7 @@ from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_t
 from bridge.ends import refusals
 from bridge.ends.messages import ENDS
 from bridge.features.registry import features
-from bridge.queue.events import AUDITED, Event, events_since
+from bridge.queue.events import AUDITED, FinishedTurn, events_since
 from bridge.queue.scripting import Scripts
 
 _DEAD: Final = "dead: "
@@ -57,7 +57,7 @@ def audit(
     in_store(show)
 
 
-async def table(entries: AsyncIterator[Event], names: DisplayNames) -> AsyncIterator[str]:
+async def table(entries: AsyncIterator[FinishedTurn], names: DisplayNames) -> AsyncIterator[str]:
     """Format *entries* for people, below a line of titles."""
     form, batch = "", [entry async for entry in _next(entries)]
     while batch:
@@ -80,7 +80,7 @@ async def table(entries: AsyncIterator[Event], names: DisplayNames) -> AsyncIter
         batch = [entry async for entry in _next(entries)]
 
 
-async def _next(entries: AsyncIterator[Event]) -> AsyncIterator[Event]:
+async def _next(entries: AsyncIterator[FinishedTurn]) -> AsyncIterator[FinishedTurn]:
     for _ in range(_AT_ONCE):
         try:
             yield await anext(entries)
@@ -104,7 +104,7 @@ def _subject(about: str, names: DisplayNames | None) -> str:
             return about
 
 
-def for_programs(entry: Event) -> str:
+def for_programs(entry: FinishedTurn) -> str:
     """Format *entry* as JSON: *outcome* is a stable word, *result* is for people."""
     kind, id_, name = (*entry.about.split(" ", 2), "", "", "")[:3]
     said = {field: value for field, value in with_known_project(entry).items() if field in _SHOWN}
@@ -112,7 +112,7 @@ def for_programs(entry: Event) -> str:
     return to_json({**said, **about, "outcome": word(entry), "result": result(entry)})
 
 
-def result(entry: Event) -> str:
+def result(entry: FinishedTurn) -> str:
     """Describe the outcome for people."""
     if entry.outcome.startswith(_DEAD):
         why = "; ".join(filter(None, (entry.outcome.removeprefix(_DEAD), entry.cause)))
@@ -124,7 +124,7 @@ def result(entry: Event) -> str:
     return f"{said} ({entry.cause})" if entry.cause else said
 
 
-def word(entry: Event) -> str:
+def word(entry: FinishedTurn) -> str:
     """Name the outcome for programs: ``no_such``, ``not_allowed``, ``form_opened``."""
     outcome = entry.outcome
     first = outcome.partition(":")[0] if outcome.startswith((_DEAD, _NOT_SHOWN)) else outcome

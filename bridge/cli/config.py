@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bridge.cli.printing import columns, form_for, moment, out, printable, to_json
 from bridge.cli.running import CANNOT_RUN, WRONG_SETTINGS, complain, config_of, problems_of, run, say
 from bridge.cli.store import JsonOption, in_store, opened
-from bridge.config import OWN, TABLES, Config, Place, ProjectKey, path_of
+from bridge.config import OWN, TABLES, Config, KeyPath, ProjectKey, path_of
 from bridge.config_tables import RuleTable, TomlTable
 from bridge.errors import BridgeError, ConfigurationError
 from bridge.logs import configure
@@ -172,7 +172,7 @@ def _of_projects(config: Config, settings: Mapping[str, Value]) -> Iterator[Valu
                 yield value if value.value else replace(value, source="")
 
 
-def _values_in(config: Config, place: Place, node: object) -> Iterator[Value]:
+def _values_in(config: Config, place: KeyPath, node: object) -> Iterator[Value]:
     """Return what's set at a *place* in the file, and the defaults that count there."""
     if isinstance(node, Mapping):
         for key, value in node.items():

@@ -20,13 +20,13 @@ from bridge.ends.messages import (
     UNKNOWN,
     USED_UP,
     Decision,
+    MessageState,
     Reason,
-    State,
 )
 from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL, why_not_posted
 from bridge.errors import NotAllowed, TooOften
 from bridge.inbound import SLACK_ITSELF
-from bridge.queue.put import NotQueued, NotStored
+from bridge.queue.put import NotQueued, WhyNotQueued
 from bridge.queue.trace import MessageTrace, TurnTrace
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply
@@ -60,7 +60,7 @@ class Received:
     reason: str = ""
 
 
-NOT_QUEUED: Final[Mapping[NotStored, Received]] = {
+NOT_QUEUED: Final[Mapping[WhyNotQueued, Received]] = {
     "duplicate": Received("duplicate"),
     "full": Received("full"),
     "paused": Received("paused"),
@@ -157,9 +157,9 @@ def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
         case "queued":
             return _waiting(turn, down_since)
         case "sent":
-            return Explanation(State.WORKING.value, since=turn.sent_at, turn=turn)
+            return Explanation(MessageState.WORKING.value, since=turn.sent_at, turn=turn)
         case "posting":
-            return Explanation(State.POSTING.value, turn=turn)
+            return Explanation(MessageState.POSTING.value, turn=turn)
         case "dead":
             return _dead(turn)
         case _:
@@ -168,24 +168,24 @@ def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
 
 def _waiting(turn: TurnTrace, down_since: datetime | None) -> Explanation:
     if turn.is_held:
-        return Explanation(State.HELD.value, turn=turn)
+        return Explanation(MessageState.HELD.value, turn=turn)
     if turn.menu or turn.is_parked:
-        return Explanation(State.MENU.value, turn=turn, shown_at=turn.menu)
+        return Explanation(MessageState.MENU.value, turn=turn, shown_at=turn.menu)
     if down_since:
-        return Explanation(State.DOWN.value, since=down_since, turn=turn)
+        return Explanation(MessageState.DOWN.value, since=down_since, turn=turn)
     if turn.ahead:
-        return Explanation(State.BEHIND.value, {"count": kit.counted(turn.ahead, "other message")}, turn=turn)
+        return Explanation(MessageState.BEHIND.value, {"count": kit.counted(turn.ahead, "other message")}, turn=turn)
     if turn.waits_for_reading:
-        return Explanation(State.UNREAD.value, turn=turn)
+        return Explanation(MessageState.UNREAD.value, turn=turn)
     if turn.next_try:
-        return Explanation(State.TRIED_LATER.value, since=turn.next_try, turn=turn)
-    return Explanation((State.NOT_ACCEPTED if turn.unsent else State.NEXT).value, turn=turn)
+        return Explanation(MessageState.TRIED_LATER.value, since=turn.next_try, turn=turn)
+    return Explanation((MessageState.NOT_ACCEPTED if turn.unsent else MessageState.NEXT).value, turn=turn)
 
 
 def _dead(turn: TurnTrace) -> Explanation:
     reason = turn.deaths[-1][1] if turn.deaths else turn.what
     if turn.dropped_at:
-        return Explanation(State.DISCARDED_BY_ADMIN.value, turn=turn)
+        return Explanation(MessageState.DISCARDED_BY_ADMIN.value, turn=turn)
     if turn.died == "sent":
         return Explanation(_unknown(turn), _cause(turn), turn=turn)
     name, _, error = reason.partition(": ")
@@ -207,9 +207,9 @@ def _ended(turn: TurnTrace) -> Explanation:
         return Explanation(USED_UP, _cause(turn), turn=turn)
     line = _unknown(turn) if what == "unknown" else ENDS.get(what) or ENDS.get(what.partition(":")[0])  # or a reply
     if turn.has_new_text and line in {None, REPLIED, ANSWERED}:
-        return Explanation(State.EDITED.value, turn=turn, shown_at="")
+        return Explanation(MessageState.EDITED.value, turn=turn, shown_at="")
     if line is None or line.happened == REPLIED.happened or (line is ANSWERED and not turn.posted):
-        line = (State.REPLIED if turn.posted else State.REPLIED_PRIVATELY).value
+        line = (MessageState.REPLIED if turn.posted else MessageState.REPLIED_PRIVATELY).value
     elif turn.answered_at and not turn.posted and what not in {"stopped", "deleted"}:
         line = replace(line, is_public=False)  # its reply was private, too
     return Explanation(line, _cause(turn), turn=turn, shown_at=turn.posted)
@@ -217,7 +217,7 @@ def _ended(turn: TurnTrace) -> Explanation:
 
 def _unknown(turn: TurnTrace) -> End:
     is_run = turn.kind != "message" or turn.concerns.startswith("workflow ")  # nothing else waits for an outcome
-    return State.RUN_UNKNOWN.value if is_run else UNKNOWN
+    return MessageState.RUN_UNKNOWN.value if is_run else UNKNOWN
 
 
 def _said(turn: TurnTrace) -> str:

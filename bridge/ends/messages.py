@@ -328,7 +328,7 @@ GIVEN_UP: Final[Mapping[str, End]] = {
 """What was to be posted when a turn was given up."""
 
 
-class State(Enum):
+class MessageState(Enum):
     """What is true of a message that isn't over, or of which nothing is recorded."""
 
     BEHIND = End(

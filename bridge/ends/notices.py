@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from bridge.ends import Cure
 from bridge.ends.failures import failure, what_happened
-from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN, Reason, State
+from bridge.ends.messages import DEATHS, DECISIONS, ENDS, OTHERS, UNKNOWN, MessageState, Reason
 from bridge.ends.refusals import FULL, MISSED, MUTED, ON_ARRIVAL, no_longer, why_not_posted
 from bridge.errors import Busy, ProjectError, TooOften
 from bridge.inbound import WAITING_LIMIT
@@ -75,8 +75,8 @@ IN_CANVAS: Final = kit.reply(ON_ARRIVAL["canvas"].told)
 COMMAND_MISSED: Final = kit.reply(MISSED.told)
 THREAD_FULL: Final = kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
 THREAD_MUTED: Final = card(kit.with_code(MUTED.told, "!unmute"))
-NO_THREAD_HERE: Final = card(kit.with_code(State.NOT_A_MEMBER.value.said, "/invite"))
-SERVICE_DOWN: Final = kit.note(f"⏳ {State.DOWN.value.said}", audience=Audience.THREAD)
+NO_THREAD_HERE: Final = card(kit.with_code(MessageState.NOT_A_MEMBER.value.said, "/invite"))
+SERVICE_DOWN: Final = kit.note(f"⏳ {MessageState.DOWN.value.said}", audience=Audience.THREAD)
 SHOWN_AFTER_ALL: Final = kit.note("Shown on request.", audience=Audience.THREAD)
 SENT_AGAIN: Final = kit.note(_QUEUED, audience=Audience.THREAD, replaces_original=True)
 SENT_EDITED: Final = kit.note(_QUEUED, replaces_original=True)
@@ -283,7 +283,7 @@ def in_line(place: int) -> Reply:
 def waits_for_service(error: ProjectError, next_try: datetime, turn: str, value: str) -> Reply:
     """Say that a message waits for the service, until when, and offer to notify its person, and to stop it."""
     why = "is busy" if isinstance(error, Busy) else "isn't answering"
-    text = f"⏳ {State.TRIED_LATER.value.said.format(why=why)}"
+    text = f"⏳ {MessageState.TRIED_LATER.value.said.format(why=why)}"
     small = kit.trusted_context("Next try: {next_try}", next_try=next_try)
     return card(text, small, buttons=notify_or_stop(turn, value))
 

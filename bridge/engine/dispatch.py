@@ -63,7 +63,7 @@ class Features:
         self.needs = [needs for feature in features for needs in feature.needs]
         self.clocks = [due for feature in features for due in feature.clocks]
         self.jobs = [job for feature in features for job in feature.jobs]
-        self.event_handlers = [handler for feature in features for handler in feature.event_handlers]
+        self.finished_turn_handlers = [handler for feature in features for handler in feature.finished_turn_handlers]
         self.standing = [kind for feature in features for kind in feature.standing]
         self.due = [kind.due for kind in self.standing if kind.due]
         self._after = _merge(feature.after for feature in features)

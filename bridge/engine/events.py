@@ -1,9 +1,9 @@
 """Finished turns: the entry that each leaves (`bridge.queue.events`), and what features derive from the entries.
 
-Once a second, one process hands new entries to the handlers that features register (`Feature.on_events`). The writes
-that these return are made in one step with how far the stream was read, if that's still as it was. So each entry is
-applied exactly once, whichever process dies; a handler's calls of others may be repeated. If the process that does this
-dies, another one begins within seconds.
+Once a second, one process hands new entries to the handlers that features register (`Feature.on_finished_turns`). The
+writes that these return are made in one step with how far the stream was read, if that's still as it was. So each entry
+is applied exactly once, whichever process dies; a handler's calls of others may be repeated. If the process that does
+this dies, another one begins within seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Final
 
 from bridge.engine.deps import EngineDeps
-from bridge.engine.feature import OnEvents
+from bridge.engine.feature import OnFinishedTurns
 from bridge.engine.projects import ASK
 from bridge.engine.results import NewThread, Outcome
 from bridge.errors import StoreUnavailable
@@ -150,7 +150,9 @@ def _with_second(command: str, second: str, commands: FixedWords) -> str:
 class FinishedTurns:
     """Hands new entries to *handlers*. Without an audit, they're deleted then."""
 
-    def __init__(self, deps: EngineDeps, handlers: Sequence[OnEvents], patience: Patience, *, has_audit: bool) -> None:
+    def __init__(
+        self, deps: EngineDeps, handlers: Sequence[OnFinishedTurns], patience: Patience, *, has_audit: bool
+    ) -> None:
         self._deps = deps
         self._handlers = handlers
         self._patience = patience

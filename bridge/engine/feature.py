@@ -37,7 +37,7 @@ from bridge.engine.results import Modal, Outcome, Result
 from bridge.engine.standing import Standing
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from bridge.queue.writes import Write
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -46,8 +46,8 @@ Opens = Callable[..., Awaitable[Modal]]
 H = TypeVar("H", bound=Handler)
 A = TypeVar("A", bound=Callable[..., Awaitable[None]])
 U = TypeVar("U", bound=Callable[..., Awaitable[Outcome]])
-OnEvents = Callable[[Any, Sequence[Event]], Awaitable[Sequence[Write]]]
-V = TypeVar("V", bound=OnEvents)
+OnFinishedTurns = Callable[[Any, Sequence[FinishedTurn]], Awaitable[Sequence[Write]]]
+V = TypeVar("V", bound=OnFinishedTurns)
 M = TypeVar("M", bound=MenuOptions)
 EventReader = Callable[[Mapping[str, Any], str], Inbound | None]
 R = TypeVar("R", bound=EventReader)
@@ -186,7 +186,7 @@ class Feature:
         self.needs: list[NeedsOf] = []
         self.clocks: list[SlotsDue] = []
         self.jobs: list[Periodic] = []
-        self.event_handlers: list[OnEvents] = []
+        self.finished_turn_handlers: list[OnFinishedTurns] = []
         self.standing: list[Standing] = []
         self.after: dict[type, Callable[..., Awaitable[None]]] = {}
         self.refused: dict[type, Callable[..., Awaitable[None]]] = {}
@@ -311,12 +311,12 @@ class Feature:
         self.clocks.append(due)
         return due
 
-    def on_events(self, handler: V) -> V:
+    def on_finished_turns(self, handler: V) -> V:
         """Register ``async def …(deps, events) -> list[Write]``, for finished turns (`bridge.engine.events`).
 
         Its writes are made exactly once for each event; whatever else it does may be repeated.
         """
-        self.event_handlers.append(handler)
+        self.finished_turn_handlers.append(handler)
         return handler
 
     def every(self, period: timedelta, *, everywhere: bool = False) -> Callable[[A], A]:

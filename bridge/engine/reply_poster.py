@@ -29,7 +29,7 @@ from bridge.slack.api import RESPONSE_URL
 from bridge.slack.blockkit import kit
 from bridge.slack.in_project import mark_reply
 from bridge.slack.indicators import Indicators
-from bridge.slack.pace import Guard
+from bridge.slack.pace import EffectCheck
 from bridge.slack.parts import MessageTag, Place
 from bridge.slack.post import THREAD_GONE, ExistingParts, Poster, Recipient, first_of
 
@@ -81,7 +81,7 @@ class _Posting:
     looks: bool
     has_waited: bool
     asked_at: float
-    guard: Guard = field(init=False)
+    guard: EffectCheck = field(init=False)
     began: float = 0.0
     over_at: float = 0.0
     existing: ExistingParts = field(default_factory=dict)

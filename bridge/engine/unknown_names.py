@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
-from bridge.config import Config, Place, ProjectSettings
+from bridge.config import Config, KeyPath, ProjectSettings
 from bridge.config_tables import RuleTable
 from bridge.engine.projects import ServedProjects
 from bridge.errors import ProjectError, SlackError
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 LOOKS_EVERY: Final = timedelta(seconds=30)
 _SOON: Final = 5.0  # seconds; what doesn't answer by then is looked up the next time
 
-Kind = Literal["workflow", "agent", "category", "project", "user group"]
+NameKind = Literal["workflow", "agent", "category", "project", "user group"]
 
 
 @dataclass(slots=True)
@@ -48,8 +48,8 @@ class Lists:
 class UnknownName(NamedTuple):
     """An *entry* at a *place* in the file that should name a *kind* of thing; *nearest* are similar names."""
 
-    place: Place
-    kind: Kind
+    place: KeyPath
+    kind: NameKind
     entry: str
     nearest: tuple[str, ...] = ()
 
@@ -90,7 +90,7 @@ def _is_gate(rule: RuleTable) -> bool:
     return bool(rule.refuse or rule.confirm or rule.approve)
 
 
-def _in_rule(config: Config, place: Place, rule: RuleTable, lists: Lists) -> Iterator[UnknownName]:
+def _in_rule(config: Config, place: KeyPath, rule: RuleTable, lists: Lists) -> Iterator[UnknownName]:
     yield from _unknown_projects(config, (*place, "projects"), rule.projects or ())
     projects = [
         project
@@ -133,7 +133,7 @@ def _of(
 
 
 def _unlisted(
-    place: Place, kind: Kind, entries: Iterable[str], known: Sequence[Workflow | Agent] | None
+    place: KeyPath, kind: NameKind, entries: Iterable[str], known: Sequence[Workflow | Agent] | None
 ) -> Iterator[UnknownName]:
     if known is None:
         return
@@ -142,7 +142,7 @@ def _unlisted(
             yield UnknownName(place, kind, entry, _nearest(entry, (item.name for item in known)))
 
 
-def _unknown_projects(config: Config, place: Place, entries: Iterable[str]) -> Iterator[UnknownName]:
+def _unknown_projects(config: Config, place: KeyPath, entries: Iterable[str]) -> Iterator[UnknownName]:
     for entry in entries:
         if not any(is_listed([entry], project.id, project.name) for project in config.projects):
             yield UnknownName(place, "project", entry, _nearest(entry, (project.id for project in config.projects)))

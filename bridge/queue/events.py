@@ -31,7 +31,7 @@ _PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class FinishedTurn:
     """A finished turn, as the audit shows it: *did* is ``message``, ``/workflows run``, ``click run:again`` or so.
 
     *about* is its subject: a kind, an ID and a name (``workflow 3 Daily digest``), or only the first one or two.
@@ -89,7 +89,7 @@ class Event:
         return self.asked_at + self.took
 
     @classmethod
-    def from_redis(cls, entry: str, fields: Mapping[str, str]) -> Event:
+    def from_redis(cls, entry: str, fields: Mapping[str, str]) -> FinishedTurn:
         """Read an *entry* of the stream; its ID has the time."""
         ended = entry.partition("-")[0]
         asked, took = fields.get("at", ""), fields.get("ms", "")
@@ -104,13 +104,13 @@ class Event:
         )
 
 
-async def page_of_events(scripts: Scripts, start: str) -> tuple[list[Event], str]:
+async def page_of_events(scripts: Scripts, start: str) -> tuple[list[FinishedTurn], str]:
     """Return the first entries from *start* on, and the ID of the last. Raises `StoreUnavailable`."""
     entries: Any = await scripts.redis.xrange(scripts.keys.audit(), min=start, count=_PAGE) or []
-    return [Event.from_redis(*entry) for entry in entries], str(entries[-1][0]) if entries else ""
+    return [FinishedTurn.from_redis(*entry) for entry in entries], str(entries[-1][0]) if entries else ""
 
 
-async def events_since(scripts: Scripts, moment: datetime) -> AsyncIterator[Event]:
+async def events_since(scripts: Scripts, moment: datetime) -> AsyncIterator[FinishedTurn]:
     """Read every entry that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
     start = str(epoch_ms(moment))
     while start:

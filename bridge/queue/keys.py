@@ -65,7 +65,7 @@ UNREAD_THREAD = timedelta(minutes=10)  # the longest a reply waits for older one
 GROUP = "workers"
 
 P = ParamSpec("P")
-Erased = Literal["", "key", "parts", "turn", "set up"]
+ErasedAs = Literal["", "key", "parts", "turn", "set up"]
 
 
 class Key(Generic[P]):
@@ -77,10 +77,10 @@ class Key(Generic[P]):
     """
 
     def __init__(
-        self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False, erased: Erased = ""
+        self, form: str, kind: str, lives: timedelta | str, holds: str, *, stays: bool = False, erased: ErasedAs = ""
     ) -> None:
         self.form, self.kind, self.lives, self.holds, self.stays = form, kind, lives, holds, stays
-        self.erased: Erased = erased or ("key" if "<person>" in form else "")
+        self.erased: ErasedAs = erased or ("key" if "<person>" in form else "")
         self.begin = form.partition("<")[0]  # "thread:"
         self.parts = re.findall(r"<(\w+)>", form)
 

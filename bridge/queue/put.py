@@ -28,7 +28,7 @@ class Queued:
     how: How = "queued"
 
 
-NotStored = Literal[
+WhyNotQueued = Literal[
     "duplicate",  # it was received before, and became turn *fact*
     "full",  # too many are waiting in this thread
     "muted",  # the thread is muted
@@ -52,7 +52,7 @@ NotStored = Literal[
 class NotQueued:
     """Nothing was stored, because of *end*; its facts are beside each."""
 
-    end: NotStored
+    end: WhyNotQueued
     fact: str = ""
     wait: timedelta = timedelta(0)
     is_first: bool = False

@@ -27,7 +27,7 @@ _MOST: Final = 1000  # of running turns, or lanes
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class InProgress:
     """A turn being worked on: its *lane*, its *step*, when it was accepted, and its *project* (``""``: the default).
 
     *next_try* is when it's sent to the service again, if it waits for that.
@@ -51,7 +51,7 @@ class Process:
 
     name: str
     last_heard: timedelta | None
-    work: tuple[Work, ...]
+    work: tuple[InProgress, ...]
     clock: str = ""
     is_replaced: bool = False
 
@@ -95,7 +95,7 @@ async def status_of(scripts: Scripts) -> Status:
         pending: list[dict[str, Any]] = await redis.xpending_range(keys.ready(), GROUP, "-", "+", _MOST)
     except ResponseError:  # the namespace is unused
         pending = []
-    work: dict[str, list[Work]] = {}
+    work: dict[str, list[InProgress]] = {}
     for delivery in pending:
         entry = delivery["message_id"]
         entries: Any = await redis.xrange(keys.ready(), entry, entry)
@@ -109,7 +109,9 @@ async def status_of(scripts: Scripts) -> Status:
         of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
         project = await redis.hget(of_thread, "project") if of_thread else None
         next_try = from_epoch_ms(again) if again and step == "queued" else None
-        running_turn = Work(str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try)
+        running_turn = InProgress(
+            str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try
+        )
         work.setdefault(delivery["consumer"], []).append(running_turn)
     parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
     return Status(
@@ -124,7 +126,7 @@ async def status_of(scripts: Scripts) -> Status:
 
 
 async def processes_of(
-    scripts: Scripts, work: Mapping[str, Sequence[Work]] = MappingProxyType({})
+    scripts: Scripts, work: Mapping[str, Sequence[InProgress]] = MappingProxyType({})
 ) -> tuple[Process, ...]:
     """Return the processes that run, and those that ended without stopping cleanly. Raises `StoreUnavailable`."""
     heard = await last_heard(scripts.redis, scripts.keys)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from bridge.ids import Lane, TurnId
 
-Guard = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
+IfWrite = tuple[Literal["if"], str, int, int, *tuple[str, ...]]
 Max = tuple[Literal["field max"], str, int, *tuple[str, ...]]
 Distinct = tuple[Literal["distinct"], str, int, *tuple[str, ...]]
 Append = tuple[Literal["append"], str, int, int, *tuple[str, ...]]
@@ -28,7 +28,7 @@ Write = (
     | tuple[Literal["trim"], str, int, str]
     | Append
     | Queue
-    | Guard
+    | IfWrite
 )
 """A write that belongs to a step of a turn: made by the script that writes the step, or not at all. (`Inbox.write`
 makes writes that belong to no step.)
@@ -56,5 +56,5 @@ key's lifetime in ms from then on (0: unchanged). The other elements are, for
 
 def only_if(key: str, state: Mapping[str, str], *writes: Write) -> tuple[Write, ...]:
     """Return the *writes* with an ``if`` before them: of the hash *key*, all fields are as in *state*."""
-    guard: Guard = ("if", key, 0, len(writes), *chain.from_iterable(state.items()))
+    guard: IfWrite = ("if", key, 0, len(writes), *chain.from_iterable(state.items()))
     return (guard, *writes)

@@ -16,7 +16,7 @@ from bridge.slack.api import CALL_SECONDS
 
 Sleep = Callable[[float], Awaitable[None]]
 Monotonic = Callable[[], float]
-Guard = Callable[[timedelta], Awaitable[None]]
+EffectCheck = Callable[[timedelta], Awaitable[None]]
 """Raises what forbids an effect that starts now and may take this long."""
 
 Send = Callable[..., Awaitable[Json]]
@@ -34,7 +34,7 @@ class Deadline:
 
     at: float
     monotonic: Monotonic = time.monotonic
-    guard: Guard | None = None
+    guard: EffectCheck | None = None
 
     def left(self) -> float:
         """Return the seconds left; negative after the deadline."""

@@ -28,7 +28,7 @@ from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Block, Reply, Speaker, View
 from bridge.slack.history import History, Pages
-from bridge.slack.pace import Deadline, Guard, Monotonic, Pace, Sleep
+from bridge.slack.pace import Deadline, EffectCheck, Monotonic, Pace, Sleep
 from bridge.slack.parts import (
     ANSWER_FILE,
     MOST_MESSAGES,
@@ -182,7 +182,7 @@ class Poster:
         self.authorship = Authorship(identity)
 
     async def post(
-        self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: Guard | None = None
+        self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: EffectCheck | None = None
     ) -> str:
         """Post a reply in *place*, except its *existing* parts; return the ``ts`` of its first message.
 
@@ -246,7 +246,11 @@ class Poster:
         return History(self._web, self._identity, deadline or self._deadline(), self._pages)
 
     async def whisper(
-        self, recipient: Recipient, reply: Reply, existing: ExistingParts | None = None, guard: Guard | None = None
+        self,
+        recipient: Recipient,
+        reply: Reply,
+        existing: ExistingParts | None = None,
+        guard: EffectCheck | None = None,
     ) -> None:
         """Show a reply to one person, by response_url or, without one or if it's used up, as an ephemeral message.
 
@@ -278,7 +282,7 @@ class Poster:
         await self._show(reply, {} if existing is None else existing, send)
 
     async def respond(
-        self, response_url: str, reply: Reply, existing: ExistingParts, guard: Guard | None = None
+        self, response_url: str, reply: Reply, existing: ExistingParts, guard: EffectCheck | None = None
     ) -> None:
         """Show a reply to the channel by response_url, for when the bot can't post.
 
@@ -291,7 +295,9 @@ class Poster:
 
         await self._show(reply, existing, send, _RESPONSES)
 
-    async def update(self, channel: str, ts: str, reply: Reply, tag: MessageTag, guard: Guard | None = None) -> None:
+    async def update(
+        self, channel: str, ts: str, reply: Reply, tag: MessageTag, guard: EffectCheck | None = None
+    ) -> None:
         """Replace one of the bot's messages with the first message of *reply*. Its files aren't posted (`attach`).
 
         Repeatable. For errors, see `post`.
@@ -321,7 +327,7 @@ class Poster:
             await send(part.instead or part.text, ())
 
     async def attach(
-        self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: Guard | None = None
+        self, place: Place, reply: Reply, tag: MessageTag, existing: ExistingParts, guard: EffectCheck | None = None
     ) -> None:
         """Post a reply's files, except the *existing* ones, in the thread of its first message, which exists.
 
@@ -509,7 +515,7 @@ class Poster:
         await deadline.check()
         await self._web.respond(response_url, body, seconds=max(deadline.left(), 1.0))
 
-    def _deadline(self, guard: Guard | None = None) -> Deadline:
+    def _deadline(self, guard: EffectCheck | None = None) -> Deadline:
         return Deadline(self._monotonic() + BUDGET, self._monotonic, guard)
 
 

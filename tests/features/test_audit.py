@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from bridge.cli.audit import for_programs
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
-from bridge.queue.events import Event, events_since
+from bridge.queue.events import FinishedTurn, events_since
 from bridge.queue.scripting import Scripts
 from support.harness import Harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
@@ -28,7 +28,7 @@ def harness(harness: Harness) -> Harness:
     return harness
 
 
-async def acts(redis: Redis) -> list[Event]:
+async def acts(redis: Redis) -> list[FinishedTurn]:
     return [act async for act in events_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
 
 

@@ -16,21 +16,21 @@ from bridge.cli.names import DisplayNames
 from bridge.engine.command_line import MEANT
 from bridge.errors import BridgeError
 from bridge.features.registry import features
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from bridge.queue.stops import StopResult
 from support.store import CHANNEL, USER
 
 
-async def lines_of(*entries: Event, names: DisplayNames | None = None) -> list[str]:
-    async def all_entries() -> AsyncIterator[Event]:
+async def lines_of(*entries: FinishedTurn, names: DisplayNames | None = None) -> list[str]:
+    async def all_entries() -> AsyncIterator[FinishedTurn]:
         for entry in entries:
             yield entry
 
     return [line async for line in table(all_entries(), names or DisplayNames())]
 
 
-def entry(**fields: str) -> Event:
-    return Event.from_redis("1772625600123-0", {"user": USER, "channel": CHANNEL, **fields})
+def entry(**fields: str) -> FinishedTurn:
+    return FinishedTurn.from_redis("1772625600123-0", {"user": USER, "channel": CHANNEL, **fields})
 
 
 def test_every_failure_has_a_result_for_people() -> None:
@@ -38,7 +38,7 @@ def test_every_failure_has_a_result_for_people() -> None:
 
     assert failures - set(RESULTS) == set()
     for outcome in RESULTS:
-        act = Event.from_redis("1772625600123-0", {"outcome": outcome})
+        act = FinishedTurn.from_redis("1772625600123-0", {"outcome": outcome})
         assert not re.search(r"[a-z][A-Z]", result(act).replace("JSON", ""))
         assert re.fullmatch(r"[a-z][a-z0-9_]*", word(act))
 
@@ -53,7 +53,7 @@ def test_every_button_and_outcome_has_words_for_people() -> None:
 
 
 def test_a_dead_letters_outcome_is_one_word_for_programs() -> None:
-    act = Event.from_redis("1772625600123-0", {"outcome": "dead: Slack: is_archived"})
+    act = FinishedTurn.from_redis("1772625600123-0", {"outcome": "dead: Slack: is_archived"})
 
     assert (result(act), word(act)) == ("couldn't be finished (Slack: is_archived)", "dead")
 

@@ -12,7 +12,7 @@ from typing import get_args
 import bridge
 from bridge import errors
 from bridge.ends import decisions, messages, refusals
-from bridge.ends.messages import DEATHS, DECISIONS, ENDS, REQUESTS, Decision, Reason, State
+from bridge.ends.messages import DEATHS, DECISIONS, ENDS, REQUESTS, Decision, MessageState, Reason
 from bridge.ends.refusals import ACCESS, ON_ARRIVAL
 from bridge.engine.processor import GIVEN_UP
 from bridge.features.approvals import request
@@ -38,7 +38,9 @@ ALL = {
     for table in ("DECISIONS", "ON_ARRIVAL", "ENDS", "REQUESTS", "DEATHS", "GIVEN_UP")
     for name, meaning in (vars(messages) | vars(refusals))[table].items()
 }
-ALL |= {f"Reason: {one.name}": one.meaning for one in Reason} | {f"State: {one.name}": one.value for one in State}
+ALL |= {f"Reason: {one.name}": one.meaning for one in Reason} | {
+    f"State: {one.name}": one.value for one in MessageState
+}
 SENTENCE = re.compile(r"[A-Z](?:[^.?!]|[?!.](?! [A-Z]))*[.?]")
 
 

@@ -21,7 +21,7 @@ from bridge.features.registry import features
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.ids import TurnId
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from bridge.queue.scripting import epoch_ms
 from support.harness import Harness, Posted
 from support.store import LANE, ROOT, message, ts
@@ -281,7 +281,7 @@ async def test_ninety_busy_days_take_little_memory(real_redis: Redis, harness: H
                 "of": f"{kind} {source.randrange(30)}", "how": source.choice(["", "", "", "failed", "unknown"]),
                 "kind": "message", "user": f"U{source.randrange(50)}", "ts": ts(source.randrange(1 << 14)),
             }  # fmt: skip
-            events.append(Event.from_redis("1-1", fields))
+            events.append(FinishedTurn.from_redis("1-1", fields))
         await inbox.write(*store.counts(events))
 
     daily = await store.since(clock() - 13 * DAY, clock(), "")

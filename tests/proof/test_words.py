@@ -67,7 +67,7 @@ WORDED = [
 ]
 MEANINGS = [
     *(one.meaning for one in ends.Reason),
-    *(one.value for one in ends.State),
+    *(one.value for one in ends.MessageState),
     *(meaning for table in (ends.DECISIONS, refusals.ON_ARRIVAL, ends.ENDS, ends.DEATHS) for meaning in table.values()),
 ]
 OPERATORS = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.features.statistics.work import EndedTurn, periods_of
 from bridge.playground.emulator.sample import BRIDGE
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from support.system import System
 from support.waiting import wait_until
 
@@ -26,17 +26,17 @@ async def miscounted(system: System) -> list[str]:
 
     await wait_until(are_all_counted, "the finished turns are counted", _PATIENCE)
     entries: Any = await system.redis.xrange(f"{prefix}audit")
-    events = [Event.from_redis(*entry) for entry in entries]
+    events = [FinishedTurn.from_redis(*entry) for entry in entries]
     return [*_repeated(events), *await _wrong(system, prefix, events), *_not_counted(system, events)]
 
 
-def _repeated(events: list[Event]) -> list[str]:
+def _repeated(events: list[FinishedTurn]) -> list[str]:
     """Find turns that ended twice; one that was given up may be retried."""
     times = Counter(event.turn for event in events if not event.outcome.startswith("dead: "))
     return [f"doubled: turn {turn} ended {count} times" for turn, count in times.items() if count > 1]
 
 
-async def _wrong(system: System, prefix: str, events: list[Event]) -> list[str]:
+async def _wrong(system: System, prefix: str, events: list[FinishedTurn]) -> list[str]:
     """Find counters that differ from what the turns add up to."""
     ended = [
         EndedTurn(event.at, event.of, event.took.total_seconds(), event.how, event.project)
@@ -62,7 +62,7 @@ async def _wrong(system: System, prefix: str, events: list[Event]) -> list[str]:
     return wrong if listed == len(ended) else [*wrong, f"miscounted: {listed} are listed, not {len(ended)}"]
 
 
-def _not_counted(system: System, events: list[Event]) -> list[str]:
+def _not_counted(system: System, events: list[FinishedTurn]) -> list[str]:
     """Find answers in Slack whose turn isn't counted; one that was given up isn't an answer."""
     counted = {event.turn for event in events if event.of.startswith("agent ") or event.outcome.startswith("dead: ")}
     log = system.slack.workspace.messages

@@ -185,7 +185,7 @@ def messages() -> str:
 def outcomes() -> str:
     """Everything that can happen to a message: what is said, and what helps."""
     tables: dict[str, Iterable[End]] = {
-        "Waiting, replied to, or unknown": [one.value for one in ends.State],
+        "Waiting, replied to, or unknown": [one.value for one in ends.MessageState],
         "Not for an agent": [one.meaning for one in ends.Reason],
         "Refused on arrival": refusals.ON_ARRIVAL.values(),
         "Ended": (*ends.ENDS.values(), *ends.REQUESTS.values(), *ends.DEATHS.values()),

@@ -72,7 +72,7 @@ def _explained() -> Iterator[str]:
         "decision": ends.DECISIONS, "refusal": refusals.ON_ARRIVAL, "end": ends.ENDS,
         "request": ends.REQUESTS, "death": ends.DEATHS,
         "reason": {one.value: one.meaning for one in ends.Reason},
-        "state": {one.name: one.value for one in ends.State},
+        "state": {one.name: one.value for one in ends.MessageState},
     }  # fmt: skip
     for table, rows in tables.items():
         for name, one in rows.items():

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bridge.cli.rows import FAILURE, OK, WARNING, Row
 from bridge.cli.running import slack_of
-from bridge.config import Config, Place, ProjectSettings, path_of
+from bridge.config import Config, KeyPath, ProjectSettings, path_of
 from bridge.config_tables import ACTS, KINDS_OF_PLACES, Act
 from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
 from bridge.errors import SlackError, SlackRefused
@@ -68,7 +68,7 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Li
     return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
 
 
-def _unknown_id(place: Place, kind: str, id_: str) -> Row:
+def _unknown_id(place: KeyPath, kind: str, id_: str) -> Row:
     also = "; a private channel also needs the bot in it (/invite)" if kind == "channel" else ""
     detail = f"names {id_}, and Slack doesn't know a {kind} with this ID"
     return Row(AREA, path_of(place), FAILURE, detail, f"copy the ID again from Slack{also}")

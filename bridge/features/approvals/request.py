@@ -111,7 +111,7 @@ def _without(user: str, by: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids.ERASED_PERSON if id_ == user else id_ for id_ in by))
 
 
-class Decision(NamedTuple):
+class ApproverDecision(NamedTuple):
     """What *user* decided (``approve``, ``deny``, ``withdraw``), in *turn*.
 
     ``approve:2`` counts for the second of the approvals that it takes only.
@@ -146,7 +146,7 @@ class StoredRequest:
     input: str
     state: str
     card: str = ""
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[ApproverDecision, ...] = ()
     said: str = ""
     started: str = ""
     revision: str = ""
@@ -204,7 +204,7 @@ class StoredRequest:
         """Whether the stored input is the one that was shown."""
         return digest_of(self.input) == self.request.digest
 
-    def of_turn(self, turn: str) -> Decision | None:
+    def of_turn(self, turn: str) -> ApproverDecision | None:
         """Return what was decided in *turn*."""
         return next((decision for decision in self.decisions if decision.turn == turn), None)
 
@@ -214,7 +214,7 @@ class StoredRequest:
         try:
             request = Request.model_validate_json(fields["body"])
             lines = [line.split(" ") for line in fields.get("decisions", "").splitlines()]
-            decisions = [Decision(from_epoch_ms(at), *rest) for at, *rest in lines]
+            decisions = [ApproverDecision(from_epoch_ms(at), *rest) for at, *rest in lines]
             return cls(
                 id_, request, fields["input"], fields["state"], fields.get("card", ""), tuple(decisions),
                 fields.get("said", ""), fields.get("started", ""), fields.get("decisions", "") + fields["state"],

@@ -23,6 +23,7 @@ from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import FILE, Passage
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.files import SIGN_IN, SNIFFED, FileContent, Files
+from bridge.slack.pace import Sleep
 from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,6 @@ _CUT: Final = "cut here: these are the first 100 kB"
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from bridge.queue.put import Queued
 from bridge.queue.stops import StopResult
 from bridge.slack.parts import Place
 
-Decision = Literal["queued", "duplicate", "refused", "ignored"]
+StopDecision = Literal["queued", "duplicate", "refused", "ignored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Stopping:
     inbox: Inbox
     policy: Policy
 
-    async def stop(self, request: StopRequest, *, event: str) -> Decision:
+    async def stop(self, request: StopRequest, *, event: str) -> StopDecision:
         """Stop what *request* names, a thread or one message; it may be repeated."""
         if request.message_ts:
             return await self._stop_message(request, event)
@@ -51,7 +51,7 @@ class Stopping:
         await self.inbox.stops.stop(thread_lane(request.thread), request.given, by=put.turn)
         return "queued"
 
-    async def _stop_message(self, request: StopRequest, event: str) -> Decision:
+    async def _stop_message(self, request: StopRequest, event: str) -> StopDecision:
         """Stop the turn of the person's own message, if it has one.
 
         Most messages that people react to with a ❌ aren't for the bridge, and are ignored.

@@ -34,7 +34,7 @@ from bridge.slack.payloads import mapping, text
 T = TypeVar("T")
 
 home = Feature("home")
-home.on_events(note_finished)
+home.on_finished_turns(note_finished)
 
 PATIENCE = timedelta(seconds=6)
 """How long Home waits for the service; an incomplete tab is better than an empty one."""

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from bridge.engine.home import MOST_RECENT, Reads
 from bridge.features.deps import Deps
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from bridge.queue.keys import RECENT, milliseconds
 from bridge.queue.records import END_FIELDS, Conversation, end_in
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
@@ -44,7 +44,7 @@ class RecentRun:
 _QUIET: Final = frozenset({"home", "messages_opened", "notice"})
 """Kinds of inputs that change nothing in Home, or are its own redraws."""
 
-State = Literal["working", "choosing", "stopped", "muted", "answered", ""]
+ConversationState = Literal["working", "choosing", "stopped", "muted", "answered", ""]
 """What a conversation does: its agent works, or it waits for the choice of one, or after a stop."""
 
 
@@ -55,7 +55,7 @@ class RecentConversation:
     thread: ThreadKey
     agent: int | None
     at: datetime
-    state: State = ""
+    state: ConversationState = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class RecentActivity:
     unsettled: tuple[Unsettled, ...] = ()
 
 
-async def note_finished(deps: Deps, events: Sequence[Event]) -> list[Write]:
+async def note_finished(deps: Deps, events: Sequence[FinishedTurn]) -> list[Write]:
     """Return the writes that list finished turns, and redraw the tabs of those of their people who have one open."""
     homes, keys, writes = deps.homes, deps.scripts.keys, list[Write]()
     of_people = [event for event in events if event.user and not event.app]
@@ -147,7 +147,7 @@ async def recent_activity(reads: Reads, person: PersonKey) -> RecentActivity:
 def _conversation(thread: ThreadKey, at: datetime, facts: Sequence[Any]) -> RecentConversation:
     fields, head, parked, held = facts
     bound = Conversation.from_redis(fields)
-    state: State = ""
+    state: ConversationState = ""
     if parked:
         state = "choosing"
     elif held:

@@ -25,7 +25,7 @@ from bridge.features.statistics.work import (
     votes_of,
     with_outage,
 )
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import BY_DAY, ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
@@ -54,7 +54,7 @@ class WorkStore:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    def counts(self, events: Sequence[Event]) -> list[Write]:
+    def counts(self, events: Sequence[FinishedTurn]) -> list[Write]:
         """Return the writes that count finished turns, and list them one by one for a day."""
         counted, writes = Counter[tuple[str, str, str]](), list[Write]()
         distinct = defaultdict[tuple[str, str, str], set[str]](set)

@@ -22,7 +22,7 @@ from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click, Notice
 from bridge.names.folding import name_key
 from bridge.project.connection import ProjectConnection
-from bridge.queue.events import Event
+from bridge.queue.events import FinishedTurn
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 
@@ -67,8 +67,8 @@ async def aggregate(deps: Deps) -> None:
     await WorkStore(deps.scripts).count_earlier(deps.inbox)
 
 
-@stats.on_events
-async def count(deps: Deps, events: Sequence[Event]) -> list[Write]:
+@stats.on_finished_turns
+async def count(deps: Deps, events: Sequence[FinishedTurn]) -> list[Write]:
     """Count what agents and workflows did, and measure it."""
     for event in (event for event in events if event.of):
         kind, _, id_ = event.of.partition(" ")

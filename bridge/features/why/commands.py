@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from bridge.ends import Cure, End
 from bridge.ends.decisions import Explanation, explain, not_written
-from bridge.ends.messages import Reason, State
+from bridge.ends.messages import MessageState, Reason
 from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL
 from bridge.engine.feature import Feature
 from bridge.engine.results import Outcome, Result, shown
@@ -53,7 +53,7 @@ async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
     """Explain the message that the shortcut was used on."""
     await deps.policy.require(turn.asked("trace"))
     if not timestamp({"ts": shortcut.message_ts}, "ts"):
-        return _shown(deps, State.NOT_FOUND.value)
+        return _shown(deps, MessageState.NOT_FOUND.value)
     message = InboundMessage(
         team=shortcut.team, channel=shortcut.channel, user=shortcut.author, user_team=shortcut.user_team,
         text=shortcut.text, parts=shortcut.parts, ts=shortcut.message_ts, source="typed",
@@ -69,9 +69,9 @@ async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
     said = turn.body
     linked = LinkedMessage.parse(link)
     if not isinstance(said, InboundMessage) or (link and linked is None):
-        return _shown(deps, State.NOT_FOUND.value)
+        return _shown(deps, MessageState.NOT_FOUND.value)
     found = await _linked(deps, turn, linked) if linked else await _latest(deps, turn, said)
-    return await _explained(deps, turn, *found) if found else _shown(deps, State.NOT_FOUND.value)
+    return await _explained(deps, turn, *found) if found else _shown(deps, MessageState.NOT_FOUND.value)
 
 
 class _Found(NamedTuple):
@@ -172,7 +172,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
         words += [why.meaning.word] if why.refusal and why.is_public | is_own else []
         reference = " · ".join(words)
     if not (is_own or why.is_public):
-        return _shown(deps, State.OF_SOMEONE_ELSE.value, reference=reference)
+        return _shown(deps, MessageState.OF_SOMEONE_ELSE.value, reference=reference)
     button = why.button
     value = str(message.key)
     if button == "send":
@@ -202,21 +202,21 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
     """
     is_direct, written = message.channel.startswith("D"), datetime.fromtimestamp(float(message.ts), UTC)
     if not is_direct and not await deps.directory.is_member(message.channel):
-        return Explanation(State.NOT_A_MEMBER.value)
+        return Explanation(MessageState.NOT_A_MEMBER.value)
     since = deps.store_since()
     if since is not None and written < since:
-        return Explanation(State.BEFORE_RECORDS.value, since=since)
+        return Explanation(MessageState.BEFORE_RECORDS.value, since=since)
     if deps.now() - written > TRACE:
-        return Explanation(State.TOO_OLD_FOR_RECORDS.value)
+        return Explanation(MessageState.TOO_OLD_FOR_RECORDS.value)
     has_content = bool(message.text or message.parts)
     is_unaddressed = has_content and not is_direct and f"<@{deps.bot_user}" not in message.text
     if is_unaddressed and (reason := await _for_nobody(deps, message)):
         return Explanation(reason.meaning)
     outage = await Outages(deps.scripts).latest()
     if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
-        return Explanation(State.CATCHING_UP.value)
+        return Explanation(MessageState.CATCHING_UP.value)
     is_admin = await deps.policy.may(turn.asked("settings"))
-    return Explanation((State.NEVER_ARRIVED_ADMIN if is_admin else State.NEVER_ARRIVED).value)
+    return Explanation((MessageState.NEVER_ARRIVED_ADMIN if is_admin else MessageState.NEVER_ARRIVED).value)
 
 
 async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:

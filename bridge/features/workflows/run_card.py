@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any, Final
 
 from bridge.ends.failures import sentence, what_happened
-from bridge.ends.messages import State
+from bridge.ends.messages import MessageState
 from bridge.errors import BadInput, BridgeError, ProjectError
 from bridge.features.buttons import run_value
 from bridge.features.run_status import begun_by, status_icon
@@ -53,7 +53,9 @@ NOTIFY: Final = "run:notify"
 FIX: Final = "run:fix"
 AS_TEXT: Final = "run:text"
 
-_SURE = kit.confirm("Run again?", f"It may already have run. {State.RUN_UNKNOWN.value.cure}", "Run again", "Cancel")
+_SURE = kit.confirm(
+    "Run again?", f"It may already have run. {MessageState.RUN_UNKNOWN.value.cure}", "Run again", "Cancel"
+)
 _SKIPPED: Final = "Runs since {moment} were skipped because they were too late, or one was still running."
 _NOT_IN_NAMES: Final = re.compile(r"[^\w-]")
 FAILED_SIGN: Final = status_icon(FAILED)

@@ -43,7 +43,7 @@ from bridge.setting_types import RedisServers
 
 log = logging.getLogger(__name__)
 
-Address = tuple[str, int]
+HostPort = tuple[str, int]
 
 _ASK_SECONDS = 0.5  # for one Sentinel or node to connect, and again to answer
 _LOOKUP_SECONDS = 1.0  # for a whole lookup: a request of Slack's has 2.3 s, in which the master has to answer, too
@@ -66,20 +66,20 @@ def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, An
 class Masters(ABC):
     """Finds the master for one client: asks the servers *places*, with the connection *options*, until one answers."""
 
-    def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
-        self.current: Address | None = None  # as far as is known
+    def __init__(self, places: Sequence[HostPort], options: Mapping[str, Any]) -> None:
+        self.current: HostPort | None = None  # as far as is known
         self._places = list(places)
         self._options = {
             **options, "retry": Retry(NoBackoff(), 0), "decode_responses": True, "protocol": 2,
             "socket_connect_timeout": _ASK_SECONDS, "socket_timeout": _ASK_SECONDS,
         }  # fmt: skip
-        self._logged: Address | None = None
-        self._found: Address | None = None
+        self._logged: HostPort | None = None
+        self._found: HostPort | None = None
         self._last_error: RedisError | None = None  # of the last server that failed: a wrong password, perhaps
         self._looking_up = asyncio.Lock()
         self._lookups = 0
 
-    async def find(self) -> Address:
+    async def find(self) -> HostPort:
         """Find the master. Raises redis-py's ConnectionError if no server knows it.
 
         Concurrent callers wait for the same lookup.
@@ -94,13 +94,13 @@ class Masters(ABC):
         self._is_at(self._found)
         return self._found
 
-    def lost(self, address: Address) -> None:
+    def lost(self, address: HostPort) -> None:
         """Record that the server at *address* is unreachable or no longer the master; next time, ask another one."""
         if self.current == address:
             self.current = None
         self._places.append(self._places.pop(0))
 
-    def refused(self, address: Address, exc: ResponseError) -> bool:
+    def refused(self, address: HostPort, exc: ResponseError) -> bool:
         """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
         # In Redis 6, a script's error has the word in the middle. NOREPLICAS is the error of a master cut off from its
         # replicas, if min-replicas-to-write is set.
@@ -109,13 +109,13 @@ class Masters(ABC):
             return True
         return False
 
-    def _is_at(self, address: Address) -> None:
+    def _is_at(self, address: HostPort) -> None:
         self.current = address
         if self._logged != address:
             self._logged = address
             log.info("using this Redis server", extra={"address": f"{address[0]}:{address[1]}"})
 
-    async def _look_up(self) -> Address | None:
+    async def _look_up(self) -> HostPort | None:
         """Ask one server after another; those without an answer come last the next time."""
         try:
             async with asyncio.timeout(_LOOKUP_SECONDS):
@@ -138,19 +138,19 @@ class Masters(ABC):
         return None
 
     @abstractmethod
-    async def _answer(self, redis: Redis, place: Address) -> Address | None:
+    async def _answer(self, redis: Redis, place: HostPort) -> HostPort | None:
         """Ask *redis*, the server at *place*, for the master's address."""
 
 
 class Sentinels(Masters):
     """Finds the master that Sentinels call *name*."""
 
-    def __init__(self, places: Sequence[Address], options: Mapping[str, Any], *, name: str) -> None:
+    def __init__(self, places: Sequence[HostPort], options: Mapping[str, Any], *, name: str) -> None:
         super().__init__(places, options)
         self._name = name
         self._has_warned = False
 
-    async def _answer(self, redis: Redis, place: Address) -> Address | None:
+    async def _answer(self, redis: Redis, place: HostPort) -> HostPort | None:
         address: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
         if address:
             return str(address[0]), int(address[1])
@@ -163,16 +163,16 @@ class Sentinels(Masters):
 class Cluster(Masters):
     """Finds the node of a cluster that owns the slot of the bridge's keys, as the first MOVED says."""
 
-    def __init__(self, places: Sequence[Address], options: Mapping[str, Any]) -> None:
+    def __init__(self, places: Sequence[HostPort], options: Mapping[str, Any]) -> None:
         super().__init__(places, options)
         self._given = tuple(places)
         self._slot: int | None = None
 
-    async def find(self) -> Address:
+    async def find(self) -> HostPort:
         """Return the known node, if any: if it has lost the slot, it answers MOVED."""
         return self.current or await super().find()
 
-    def refused(self, address: Address, exc: ResponseError) -> bool:
+    def refused(self, address: HostPort, exc: ResponseError) -> bool:
         """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
         if isinstance(exc, MovedError):
             self._slot = exc.slot_id
@@ -180,7 +180,7 @@ class Cluster(Masters):
             return False
         return super().refused(address, exc)
 
-    async def _answer(self, redis: Redis, place: Address) -> Address | None:
+    async def _answer(self, redis: Redis, place: HostPort) -> HostPort | None:
         ranges: Any = await redis.execute_command("CLUSTER", "SLOTS")  # type: ignore[no-untyped-call]
         nodes = [_node(node, place) for _first, _last, *nodes in ranges for node in nodes]
         # The configured nodes may be gone by now, and the current ones may be gone later.
@@ -189,7 +189,7 @@ class Cluster(Masters):
         return place if self._slot is None or not owners else owners[0]
 
 
-def _node(entry: Sequence[Any], answered_by: Address) -> Address:
+def _node(entry: Sequence[Any], answered_by: HostPort) -> HostPort:
     host, port = entry[0], int(entry[1])
     return (answered_by[0] if host in {None, "", "?"} else str(host)), port  # no host: that of the server that answered
 

@@ -125,7 +125,7 @@ def _read_paragraph(source: _Source, token: Token, parser: MarkdownIt, env: dict
         reading.unmatched.extend(place(match.end() - 1) + 1 for match in _CROWDED.finditer(token.content))
 
 
-class Block(NamedTuple):
+class CodeOrTable(NamedTuple):
     """Code or a table, from *start* to *end*, which is kept whole if possible.
 
     Otherwise it's split before a line, from *first_tear* to *last_tear*; a fence ends with its *last_line*. *opening*
@@ -149,7 +149,7 @@ class Structure(NamedTuple):
     """
 
     end: int
-    torn: list[Block]
+    torn: list[CodeOrTable]
     rendered: list[int]
     headings: list[int]
 
@@ -198,7 +198,7 @@ _RENDERED: Final = frozenset({"heading_open", "fence", "code_block", "hr", "tabl
 _RENDERED_OUTSIDE: Final = frozenset({"paragraph_open", "bullet_list_open", "ordered_list_open"})
 
 
-def _one_fence(text: str, at: int, fence: Block, marks: str) -> Structure:
+def _one_fence(text: str, at: int, fence: CodeOrTable, marks: str) -> Structure:
     """Find the end of a fence that is longer than what was read."""
     if fence.last_line == fence.end < len(text):
         closes = re.compile(rf"^ {{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*$", re.MULTILINE)
@@ -210,7 +210,7 @@ def _one_fence(text: str, at: int, fence: Block, marks: str) -> Structure:
     return Structure(fence.end, [fence], [at], [])
 
 
-def _torn(source: _Source, token: Token, offset: int, deepest: int) -> Block:
+def _torn(source: _Source, token: Token, offset: int, deepest: int) -> CodeOrTable:
     """Find out where a block may be split, and how it's opened and closed again, with what's *deepest* in its list."""
     begin, end = token.map or (0, 0)
     start, stop = source.starts[begin], min(source.starts[end], len(source.text))
@@ -249,7 +249,9 @@ def _torn(source: _Source, token: Token, offset: int, deepest: int) -> Block:
         case _:
             last_line, closing, opening = stop, "", mark
             first, last = lines[min(begin + 1, end)], lines[end - 1]
-    return Block(offset + start, offset + stop, offset + first, offset + last, offset + last_line, opening, closing)
+    return CodeOrTable(
+        offset + start, offset + stop, offset + first, offset + last, offset + last_line, opening, closing
+    )
 
 
 def _list_marks(width: int) -> str:

@@ -16,7 +16,7 @@ from itertools import chain, pairwise, zip_longest
 from typing import Final
 
 from bridge.slack.blockkit import commonmark, kit, links
-from bridge.slack.blockkit.commonmark import Block
+from bridge.slack.blockkit.commonmark import CodeOrTable
 from bridge.unseen import is_blank
 
 _ENTITY = r"&#?\w+;"  # Markdown decodes entities and escapes before Slack looks for mentions
@@ -207,7 +207,7 @@ class _Text:
     def __init__(self, text: str) -> None:
         self.text = text
         self._seen = 0  # how far the text was searched for blocks
-        self._blocks: list[Block] = []
+        self._blocks: list[CodeOrTable] = []
         self._starts: list[int] = []
         self._rendered: list[int] = []  # where each block that Slack makes starts
         self._headings: list[int] = []
@@ -244,7 +244,7 @@ class _Text:
             self._rendered += structure.rendered
             self._headings += structure.headings
 
-    def _block_around(self, at: int) -> Block | None:
+    def _block_around(self, at: int) -> CodeOrTable | None:
         """Find the block that a cut at *at* would split."""
         self._look(at)
         block = self._blocks[index] if (index := bisect_left(self._starts, at) - 1) >= 0 else None
