@@ -123,7 +123,7 @@ class TaskStore(DueStore[StoredTask]):
         is_reported = skipped is not None and skipped <= slot
         flat = tuple([part for fact in {"last": str(epoch_ms(slot)), **facts}.items() for part in fact])
         last: Max = ("field max", key, 0, *flat)
-        return (*only_if(key, {"v": "1"}, last, *([skip] if is_reported else [])), *self.has_project(id_))
+        return only_if(key, {"v": "1"}, last, *([skip] if is_reported else []))
 
 
 def due_task(task: StoredTask, slot: datetime, *, asked_by: str = "", thread_ts: str = "") -> Report | ScheduledTask:

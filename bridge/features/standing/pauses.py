@@ -174,6 +174,7 @@ async def may_happen(deps: Deps, turn: Turn, kind: Kind[R], record: R) -> Done |
     if deps.projects.get(spec.project) is None:
         await tell_of_removal(deps, kind, record, event=f"removed:{turn.id}")
         return Done("its project was removed")
+    await deps.inbox.write(*kind.stored(deps).has_project(record.id))
     return None
 
 
