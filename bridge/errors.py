@@ -516,9 +516,10 @@ class NotAllowed(BridgeError):
 
     *reason* is one of ``stranger``, ``channel``, ``user``, ``runner``, ``default`` (channel settings), ``report``,
     ``schedule`` (of questions and runs), ``alert``, ``not_yours`` (a report), ``not_your_schedule``,
-    ``not_your_alert``, ``approve``, ``own_approval``, ``not_your_request``, ``key`` (of the project), ``rule`` (of the
-    operator's file), ``unknown`` if Slack doesn't say enough about the person, and ``unanswered`` if it doesn't answer
-    right now. What a rule has *said* follows after a colon.
+    ``not_your_alert``, ``not_your_own`` (anything else that's set up), ``approve``, ``own_approval``,
+    ``not_your_request``, ``key`` (of the project), ``rule`` (of the operator's file), ``unknown`` if Slack doesn't
+    say enough about the person, and ``unanswered`` if it doesn't answer right now. What a rule has *said* follows
+    after a colon.
     """
 
     def __init__(self, reason: str) -> None:

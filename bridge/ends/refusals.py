@@ -87,7 +87,7 @@ PERMISSIONS: Final[Mapping[str, End]] = {
                         "change it.")
         for reason, did in (
             ("not_your_schedule", "scheduled this"), ("not_yours", "scheduled this report"),
-            ("not_your_alert", "set up this alert"),
+            ("not_your_alert", "set up this alert"), ("not_your_own", "set this up"),
         )
     },
     "key": End(

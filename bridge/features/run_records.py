@@ -96,14 +96,10 @@ class PostedTask(PostedThing, frozen=True):
     *numbers* is the snapshot of the statistics that were filled in, for the next one.
     """
 
+    thing_in = "task"
     kind: Literal["posted task"] = "posted task"
     task: str
     slot: AwareDatetime
     thread_ts: str = ""
     ended: str = ""
     numbers: str = ""
-
-    @property
-    def thing(self) -> str:
-        """The question or run."""
-        return self.task

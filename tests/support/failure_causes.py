@@ -129,6 +129,7 @@ _NOT_ALLOWED: Final = {
     "runner": "`BRIDGE_RUNNERS` doesn't list this person; without it, guests can't run workflows.",
     "not_yours": "Someone else scheduled this report, and this person may not run workflows.",
     "not_your_alert": "Someone else set up this alert, and this person may not run workflows.",
+    "not_your_own": "Someone else set this up, and this person may not run workflows.",
     "unanswered": "Slack limited the bridge, failed or timed out when it looked up this person or a user group.",
     "unknown": "Slack refused to say where this person is from, or who is in a user group.",
 }

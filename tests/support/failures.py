@@ -142,6 +142,7 @@ EXAMPLES = [
             "alert",
             "not_yours",
             "not_your_alert",
+            "not_your_own",
             "unknown",
             "of a later release",
         )

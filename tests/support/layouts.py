@@ -288,6 +288,9 @@ def _generic(hint: Any, words: str, given: Mapping[Any, Any]) -> Any:
         return lambda item: str(item) if isinstance(item, int) else kit.paragraph(item.name)
     if origin is Literal:
         return arguments[0]
+    if isinstance(origin, type) and is_dataclass(origin):  # TimedRecord[…]
+        of = zip(origin.__parameters__, arguments, strict=True)  # type: ignore[attr-defined]
+        return _instance(origin, words, {**given, **{name: _made(kind, words, given) for name, kind in of}})
     raise AssertionError(f"teach this file how to make {hint}")
 
 

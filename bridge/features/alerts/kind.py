@@ -31,7 +31,8 @@ class Alerts(Kind[StoredAlert]):
     spec = AlertSpec
     store = AlertStore
     acts = "alert"
-    more = (layout.SNOOZES_IT,)
+    verbs = (*Kind.verbs, kind.EDIT)
+    more = (layout.SNOOZES_IT, layout.UNSNOOZE)
     needs_rights: ClassVar[Mapping[str, Starter]] = dict.fromkeys((kind.RESUME, kind.EDIT, layout.UNSNOOZE), "alert")
     in_home = ("Your alerts", "/stats alerts")
     example = "/stats alert runs > 5000"

@@ -32,12 +32,8 @@ class PostedAlert(PostedThing, frozen=True):
     *text* is quoted with the first question in its thread, and is the input of the workflow that it runs.
     """
 
+    thing_in = "alert"
     kind: Literal["posted alert"] = "posted alert"
     alert: str
     since: AwareDatetime
     text: str
-
-    @property
-    def thing(self) -> str:
-        """The alert."""
-        return self.alert

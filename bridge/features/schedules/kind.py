@@ -57,7 +57,7 @@ class Schedules(TimedKind[StoredTask]):
     spec = TaskSpec
     store = TaskStore
     acts = "schedule"
-    verbs = (*TimedKind.verbs, kind.NOW)
+    verbs = (*TimedKind.verbs, kind.EDIT, kind.NOW)
     labels: ClassVar[Mapping[str, str]] = {kind.NOW: "Post now", kind.EDIT: "Edit schedule"}
     needs_rights: ClassVar[Mapping[str, Starter]] = {kind.NOW: "person", kind.RESUME: "schedule", kind.EDIT: "schedule"}
     in_home = ("Your schedules", "/schedules")

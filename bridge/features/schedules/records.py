@@ -13,14 +13,10 @@ from bridge.inbound import Starter
 class Report(DueJob):
     """A report to post for its *slot*."""
 
+    thing_in = "report"
     kind: Literal["report"] = "report"
     in_words: ClassVar[str] = "a scheduled report"
     report: str
-
-    @property
-    def thing(self) -> str:
-        """The report."""
-        return self.report
 
     @property
     def did(self) -> str:
@@ -36,16 +32,12 @@ class ScheduledTask(DueJob):
 
     is_public: ClassVar[bool] = True
     starts_by: ClassVar[Starter] = "schedule"
+    thing_in = "task"
     kind: Literal["scheduled"] = "scheduled"
     in_words: ClassVar[str] = "a scheduled question or run"
     task: str
     does: str
     thread_ts: str = ""
-
-    @property
-    def thing(self) -> str:
-        """The question or run."""
-        return self.task
 
     @property
     def did(self) -> str:
@@ -60,14 +52,10 @@ class PostedReport(PostedThing, frozen=True):
     With *binds*, its thread is a conversation at once.
     """
 
+    thing_in = "report"
     kind: Literal["posted report"] = "posted report"
     report: str
     slot: AwareDatetime
     words: str
     numbers: str = ""
     binds: bool = False
-
-    @property
-    def thing(self) -> str:
-        """The report."""
-        return self.report

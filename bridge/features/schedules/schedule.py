@@ -63,7 +63,7 @@ class TaskSpec(TimedSpec, frozen=True):
     @property
     def identity(self) -> tuple[object, ...]:
         """What makes two tasks the same for people: they do the same, at the same times and in the same channel."""
-        return self.does, self.about, self.schedule.crons, self.zone, self.team, self.channel, self.project
+        return self.does, self.about, *super().identity
 
 
 class ReportSpec(TaskSpec, frozen=True):

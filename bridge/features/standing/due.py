@@ -22,6 +22,11 @@ class TimedSpec(Spec, frozen=True):
     schedule: Schedule
     zone: str = ""
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """When it's due, and where."""
+        return self.schedule.crons, self.zone, self.team, self.channel, self.project
+
 
 class Timed(SetUp, Protocol):
     """A stored record of it; *due* is its next slot."""

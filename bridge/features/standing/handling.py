@@ -115,7 +115,7 @@ async def offers(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> frozenset[
     offered = {verb for verb in (*kind.verbs, *kind.more) if verb not in kind.needs_rights}
     for by in set(kind.needs_rights.values()):
         if await may_start(deps, turn, record.spec, kind.rights(deps, record.spec, user=turn.user, by=by)):
-            offered |= {verb for verb, starter in kind.needs_rights.items() if starter == by}
+            offered |= {verb for verb in (*kind.verbs, *kind.more) if kind.needs_rights.get(verb) == by}
     return frozenset(offered | ({kinds.EDIT} & set(kind.verbs) if is_own else set()))
 
 

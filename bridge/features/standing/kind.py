@@ -61,7 +61,7 @@ class Noun:
     word: str
     sets_up: str
     lists: Block
-    theirs: str
+    theirs: str = "not_your_own"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +102,11 @@ class Heading(NamedTuple):
 class Kind(ABC, Generic[R]):
     """A kind of thing that people set up. Its action IDs are ``<name>:<verb>``.
 
-    A kind says what is its own; what isn't abstract has a default. *nouns* are what its things are called; by the
-    first one, all of them are counted and exported. *verbs* are those of its buttons, and *more* those of controls
-    that its feature handles. Those in *needs_rights* start a thing or have it start again: whoever presses needs the
-    rights to that themselves, or as what starts it. *in_home* is its section's title in Home, and the command that
-    lists all.
+    A kind says what is its own; what isn't abstract has a default. *nouns* are what its things are called; by the first
+    one, all of them are counted and exported. *verbs* are those of its buttons, `EDIT` and `NOW` besides if it has
+    `form` and `now`, and *more* those of controls that its feature handles. Those in *needs_rights* start a thing
+    or have it start again: whoever presses needs the rights to that themselves, or as what starts it. *in_home* is
+    its section's title in Home, and the command that lists all.
     """
 
     name: ClassVar[str]
@@ -114,12 +114,12 @@ class Kind(ABC, Generic[R]):
     spec: ClassVar[type[Spec]]
     store: ClassVar[type[SetUpStore]]  # type: ignore[type-arg]
     acts: ClassVar[Act]
-    verbs: ClassVar[tuple[str, ...]] = (PAGE, NEXT_PAGE, PAUSE, RESUME, EDIT, DELETE)
+    verbs: ClassVar[tuple[str, ...]] = (PAGE, NEXT_PAGE, PAUSE, RESUME, DELETE)
     more: ClassVar[tuple[str, ...]] = ()
     labels: ClassVar[Mapping[str, str]] = {}
     """The audit's words for verbs, if they aren't those of `label`."""
 
-    needs_rights: ClassVar[Mapping[str, Starter]]
+    needs_rights: ClassVar[Mapping[str, Starter]] = dict.fromkeys((RESUME, EDIT), "person")
     in_home: ClassVar[tuple[str, str]]
     example: ClassVar[str]
     """A command that sets one up, with which the tests hold every kind to what all of them promise."""

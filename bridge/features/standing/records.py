@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import AwareDatetime
 
 from bridge.engine.results import After
-from bridge.features.standing.store import Spec
+from bridge.features.standing.store import SetUp, Spec
 from bridge.inbound import Job
 
 
@@ -20,13 +20,19 @@ class DueJob(Job):
 
     is_of_owner: ClassVar[bool] = True
     tells_owner: ClassVar[bool] = True
+    thing_in: ClassVar[str]  # the field with the ID of what was set up
     slot: AwareDatetime
     is_asked_for: bool = False
 
     @property
     def thing(self) -> str:
         """The ID of what was set up."""
-        raise NotImplementedError
+        return str(getattr(self, self.thing_in))
+
+    @classmethod
+    async def due(cls, _deps: Any, record: SetUp, slot: datetime) -> Self:
+        """Return the job for a *slot* of a kind whose job has no other facts."""
+        return cls.of(record.spec, slot, **{cls.thing_in: record.id})
 
     @classmethod
     def of(cls, spec: Spec, slot: datetime, *, asked_by: str = "", **facts: Any) -> Self:
@@ -40,9 +46,10 @@ class DueJob(Job):
 class PostedThing(After, frozen=True):
     """What's left to do once a thing was posted; it's paused if Slack rejects its post. *called* describes it."""
 
+    thing_in: ClassVar[str]
     called: str
 
     @property
     def thing(self) -> str:
         """The ID of what was set up."""
-        raise NotImplementedError
+        return str(getattr(self, self.thing_in))
