@@ -340,6 +340,16 @@ async def test_an_edited_alert_keeps_its_state(harness: Harness) -> None:
     assert harness.seen.forms[-1]["title"]["text"] == "Edit alert"
 
 
+async def test_an_edited_alert_stays_in_its_project(harness: Harness) -> None:
+    await typed(harness, "alert runs > 5000")
+    await pressed(harness, "alert:save")
+    harness.serve("orders", orders=GENERAL)
+
+    await edited(harness, "runs > 9000")
+
+    assert [(one.spec.condition, one.spec.project) for one in await stored(harness)] == [("runs > 9000", "")]
+
+
 async def test_who_edits_an_alert_owns_it(harness: Harness) -> None:
     await typed(harness, "alert runs > 5000", ALICE)
     await pressed(harness, "alert:save", user=ALICE)
