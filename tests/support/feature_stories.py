@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from bridge.ends.notices import SHOWN_AFTER_ALL
 from bridge.playground.emulator.entities import Message
 from bridge.playground.emulator.faults import DropAfter
 from bridge.playground.emulator.sample import (
@@ -46,6 +47,7 @@ _EDITED = "turn:edited"
 _GO_ON = "held:drop"
 _VOTE = "answer:feedback"
 _SHOW = "turn:show"
+_WAS_SHOWN = SHOWN_AFTER_ALL.text
 
 
 async def stops_an_answer(users: Users) -> None:
@@ -178,16 +180,17 @@ async def _show_what_is_in_doubt(users: Users) -> None:
 
 
 async def _press_show(users: Users) -> bool:
-    """Press the button that shows an answer in doubt; return whether there was one."""
-    offers = [
+    """Press the button that shows an answer in doubt; return whether there is one, or was: each story presses it."""
+    notices = [
         (user, one)
         for user, channel in ((ALICE, DM_ALICE), (BOB, DM_BOB), (CAROL, DM_CAROL))
         for one in users.system.slack.workspace.messages.top_level(channel)
-        if _SHOW in str(one.blocks)
+        if _SHOW in str(one.blocks) or one.text == _WAS_SHOWN
     ]
-    for user, one in offers:
-        await users.insist(lambda: users.system.slack.ui.click(user, one.channel, one.ts, _SHOW))  # noqa: B023 - awaited in the same iteration
-    return bool(offers)
+    for user, one in notices:
+        if one.text != _WAS_SHOWN:
+            await users.insist(lambda: users.system.slack.ui.click(user, one.channel, one.ts, _SHOW))  # noqa: B023 - awaited in the same iteration
+    return bool(notices)
 
 
 def _offers(users: Users, action: str) -> list[Message]:
