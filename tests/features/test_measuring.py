@@ -67,7 +67,7 @@ async def test_slots_are_late_after_a_minute(harness: Harness, redis: Redis) -> 
     late = await measured(harness, "bridge_late_slots")
 
     await redis.delete(f"{PREFIX}due")
-    assert late == {"schedules": 1, "approvals": 0}
+    assert {what: slots for what, slots in late.items() if slots} == {"schedules": 1}
 
 
 async def test_finished_turns_lag_until_they_are_applied(harness: Harness, redis: Redis) -> None:
