@@ -8,10 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from bridge.features.episodes.episode import Finding
+from bridge.features.incidents.conditions import CONDITIONS, Facts, Service, findings
 from bridge.features.incidents.incident import PAST_FOR, Troubles, from_text, merged, to_text
 from bridge.features.incidents.kinds import KINDS
 from bridge.features.incidents.layout import on, over
-from bridge.features.incidents.watching import of_redis
 from bridge.queue.redis.condition import RedisCondition
 from support.store import START
 from support.tables import each
@@ -90,7 +90,22 @@ FULL = replace(HEALTHY, maxmemory=100)
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_redis_is_found(condition: RedisCondition, had_replicas: bool, kinds: set[str]) -> None:  # noqa: FBT001
-    assert set(of_redis(condition, had_replicas=had_replicas)) == kinds
+    facts = Facts(now=NOW, redis=condition, had_replicas=had_replicas)
+
+    assert {finding.kind for finding in findings(facts)} == kinds
+
+
+def test_each_condition_finds_its_kinds() -> None:
+    broken = replace(FULL, is_append_only=False, memory=95, confirming=0)
+    service = Service(project="", down_since=START, rejects_key=True, unusable=["agents: no list"])
+    wrong = Facts(
+        now=NOW, reported=[Finding("socket", START)], problems=[["x isn't a setting"]], redis=broken, dead=1,
+        dead_since=START, paused="1 alert", oldest=START, services=[service],
+    )  # fmt: skip
+
+    assert [len(list(condition(wrong))) for condition in CONDITIONS] == [1, 1, 3, 1, 1, 1, 1, 1]
+    assert {finding.kind for finding in findings(wrong)} <= set(KINDS)
+    assert findings(Facts(now=NOW, redis=HEALTHY, services=[Service(project="", unusable=())])) == []
 
 
 def test_a_refused_file_is_said_to_leave_the_earlier_one() -> None:
