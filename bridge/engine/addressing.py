@@ -137,7 +137,11 @@ class Addressing:
                 await remember(self.scripts, person, named.project.key)
             changed |= {"project": named.project.key}
             return inbound.model_copy(update={**changed, "names_project": True})  # type: ignore[return-value] # a copy is of the same type
-        key = await self._usual(inbound, person)
+        if inbound.place and not inbound.place.startswith("D"):
+            known = self.projects.of_channel(inbound.channel)
+            key = known.key if known else await self.of_channel(inbound.team, inbound.channel)
+        else:
+            key = await last_project(self.scripts, person, self.projects)
         if key or changed:
             changed |= {"project": key or ""}
         placed: Inbound = inbound.model_copy(update=changed) if changed else inbound
@@ -167,10 +171,3 @@ class Addressing:
         mentions, said = addressed(message.text, self.bot_user)
         command, _, words = line[1:].partition(" ")
         return {"text": f"{mentions}!{command} {said.split()[0]} {words}".rstrip()}
-
-    async def _usual(self, inbound: Inbound, person: PersonKey) -> str | None:
-        """Return the project that counts where *inbound* comes from; None if none is known."""
-        if inbound.place and not inbound.place.startswith("D"):
-            known = self.projects.of_channel(inbound.channel)
-            return known.key if known else await self.of_channel(inbound.team, inbound.channel)
-        return await last_project(self.scripts, person, self.projects)

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Final
 
 from bridge.engine.deps import EngineDeps
-from bridge.engine.feature import Periodic, Slot, SlotsDue
+from bridge.engine.feature import Periodic, SlotsDue
 from bridge.errors import BridgeError, StoreUnavailable
 from bridge.queue.keys import CLAIMED, milliseconds
 from bridge.queue.patience import Draining, Patience
@@ -64,23 +64,22 @@ class Clock:
             return
 
     async def claim_slots(self) -> int:
-        """Claim the slots that are due now, and return their number. Raises `StoreUnavailable`."""
+        """Claim the slots that are due now, and return their number. Raises `StoreUnavailable`.
+
+        A slot's turn is queued and its schedule advanced in one step, unless another process was faster.
+        """
         await self._deps.scripts.ask_clock()
         count = 0
         for due in self._clocks:
             for slot in await due(self._deps, _MOST):
-                await self._claim(slot)
+                claimed = "skipped"
+                if slot.body is None:
+                    await self._deps.inbox.write(*slot.writes)
+                else:
+                    claimed = await self._deps.queue(slot.body, event=slot.id, why="it's due", writes=slot.writes)
+                log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
                 count += 1
         return count
-
-    async def _claim(self, slot: Slot) -> None:
-        """Queue the turn of *slot* and advance its schedule, in one step, unless another process was faster."""
-        claimed = "skipped"
-        if slot.body is None:
-            await self._deps.inbox.write(*slot.writes)
-        else:
-            claimed = await self._deps.queue(slot.body, event=slot.id, why="it's due", writes=slot.writes)
-        log.info("scheduled job due", extra={"slot": slot.id, "claimed": claimed})
 
     async def watch(self, job: Periodic) -> None:
         """Do *job* when it's due; the first check comes after a pause, as a process that has just started is busy."""

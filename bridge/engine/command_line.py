@@ -201,8 +201,8 @@ class CommandLine:
         start = _start(deps, turn)
         names: dict[str, str] = {}
         if "<" in line:  # mentions become names; unknown IDs stay
-            known = await deps.directory.names(mentions_in(line))
-            names = {id_: name for id_, name in known.items() if name != id_}
+            mentioned = await deps.directory.names(mentions_in(line))
+            names = {id_: name for id_, name in mentioned.items() if name != id_}
         typed = plain_command_text(line, names).strip()
         unshared, options = _without(typed, ("share",))
         match = self._match(unshared) if options else None
@@ -214,8 +214,9 @@ class CommandLine:
                 return self._overview(
                     start, may_run=await deps.policy.may(turn.asked("run", ANY_WORKFLOW)), is_direct=is_direct
                 )
-            if HELP in said and (reply := self._help(said, start)):
-                return reply
+            if said[1:2] == [HELP] and (known := self._named(said[0])):
+                note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
+                return help_lines(_first_word(known[0], start), _explained(known, start), note)
             match = self._match(typed)
         if match is None and (named_item := await self._item(unshared, turn)):
             match, is_shared = named_item, bool(options)
@@ -421,12 +422,6 @@ class CommandLine:
         offered.sort(key=lambda command: bool(command.needs))
         buttons = kit.actions(*(command.form for command in offered if command.form)) if offered else None
         return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
-
-    def _help(self, said: list[str], start: str) -> Reply | None:
-        """Return help for one word's commands."""
-        known = self._named(said[0]) if said[1:2] == [HELP] else []
-        note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
-        return help_lines(_first_word(known[0], start), _explained(known, start), note) if known else None
 
     def _not_understood(self, line: str, start: str) -> UnknownCommand | BadUsage:
         """Return the error for a line that matches no command: with similar commands or, if there are none, help."""

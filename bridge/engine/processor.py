@@ -306,18 +306,14 @@ class TurnProcessor:
         body, since = turn.body, record.accepted_at
         if isinstance(body, InboundMessage) and body.was_found and not record.is_again:
             since = min(since, datetime.fromtimestamp(float(body.ts), UTC))  # when it was written
-        if (age := self.deps.now() - since) > self.max_age and body.posted:
-            return await self._too_old(turn, age)
-        return None
-
-    async def _too_old(self, turn: Turn, age: timedelta) -> Outcome | Done:
-        """Offer a message that's too old to be sent unasked; messages found in one thread share one offer."""
-        message = turn.body
-        if not isinstance(message, InboundMessage) or not message.was_found or turn.record.is_again:
+        age = self.deps.now() - since
+        if age <= self.max_age or not body.posted:
+            return None
+        if not isinstance(body, InboundMessage) or not body.was_found or record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
-        drafts, thread = self.deps.inbox.drafts, message.thread
-        turn.stage(drafts.offers(thread, turn.id))
-        if not await drafts.is_offered(thread):
+        drafts = self.deps.inbox.drafts  # messages found in one thread share one offer
+        turn.stage(drafts.offers(body.thread, turn.id))
+        if not await drafts.is_offered(body.thread):
             return Outcome(what="too old", reply=notices.found_too_old(self.max_age), keeps_text=True)
         return Done("too old", keeps_text=True)
 

@@ -74,7 +74,10 @@ def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> 
             case "project":
                 yield from _unknown_projects(config, place, only)
     if lists.groups is not None:
-        yield from _unknown_groups(config, lists.groups, gates_only=gates_only)
+        for named_in, id_ in config.ids():
+            is_wanted = not gates_only or named_in[0] != "rules" or _is_gate(config.rules[int(named_in[1])])
+            if is_wanted and id_.startswith("S") and id_ not in lists.groups:
+                yield UnknownName(named_in, "user group", id_)
     if not gates_only:
         yield from _in_channels(config, lists)
         agents = _of(config.projects, "agent", lists)
@@ -146,13 +149,6 @@ def _unknown_projects(config: Config, place: KeyPath, entries: Iterable[str]) ->
     for entry in entries:
         if not any(is_listed([entry], project.id, project.name) for project in config.projects):
             yield UnknownName(place, "project", entry, _nearest(entry, (project.id for project in config.projects)))
-
-
-def _unknown_groups(config: Config, known: frozenset[str], *, gates_only: bool) -> Iterator[UnknownName]:
-    for place, id_ in config.ids():
-        is_wanted = not gates_only or place[0] != "rules" or _is_gate(config.rules[int(place[1])])
-        if is_wanted and id_.startswith("S") and id_ not in known:
-            yield UnknownName(place, "user group", id_)
 
 
 def _nearest(entry: str, names: Iterable[str]) -> tuple[str, ...]:
