@@ -23,7 +23,7 @@ from redis.retry import Retry
 from support.ports import free_port
 from support.real_redis import server_program
 
-PATIENCE = 50.0  # Sentinels find one another by messages every two seconds, which a busy machine loses
+PATIENCE = 50.0  # a busy machine makes a Sentinel do nothing for 30 s
 MASTER_NAME = "main"
 SLOTS = 16384
 BUS = 10_000  # offset of a node's cluster bus port
@@ -52,8 +52,12 @@ class Server:
         self._is_sentinel = is_sentinel
         self._process: subprocess.Popen[bytes] | None = None
         folder.mkdir()
-        lines = {"port": self.port, "bind": "127.0.0.1", "dir": folder, "logfile": folder / "log", **options}
-        (folder / "conf").write_text("".join(f"{name} {value}\n" for name, value in lines.items()))
+        self.configure({"port": self.port, "bind": "127.0.0.1", "dir": folder, "logfile": folder / "log", **options})
+
+    def configure(self, options: Mapping[str, object]) -> None:
+        """Add *options* to its configuration, before it starts."""
+        with (self._folder / "conf").open("a") as file:
+            file.writelines(f"{name} {value}\n" for name, value in options.items())
 
     @property
     def address(self) -> str:
@@ -110,8 +114,17 @@ class Watched:
             f"sentinel monitor {MASTER_NAME}": f"127.0.0.1 {self.first.port} 2",
             f"sentinel down-after-milliseconds {MASTER_NAME}": 1000,
             f"sentinel failover-timeout {MASTER_NAME}": 5000,
+            f"sentinel known-replica {MASTER_NAME}": f"127.0.0.1 {self.second.port}",
         }
-        self.sentinels = [Server(folder / f"sentinel{number}", options, is_sentinel=True) for number in range(3)]
+        self.sentinels = [Server(folder / f"sentinel{number}", {}, is_sentinel=True) for number in range(3)]
+        ids = [f"{number}" * 40 for number in range(1, 4)]  # they know one another without waiting for messages
+        for sentinel, id_ in zip(self.sentinels, ids, strict=True):
+            known = {
+                f"sentinel known-sentinel {MASTER_NAME} 127.0.0.1 {other.port}": others_id
+                for other, others_id in zip(self.sentinels, ids, strict=True)
+                if other is not sentinel
+            }
+            sentinel.configure({"sentinel myid": id_, **options, **known})
 
     @property
     def servers(self) -> list[Server]:
