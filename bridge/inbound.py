@@ -155,7 +155,7 @@ class _Inbound(BaseModel, frozen=True):
 
     @property
     def did(self) -> str:
-        """Its name for the audit, unless `bridge.engine.events.action_name` knows a better one."""
+        """Its name for the audit, unless `bridge.engine.finished_turns.action_name` knows a better one."""
         return self.named or str(getattr(self, "kind", ""))
 
     @property
@@ -368,8 +368,8 @@ class Submission(Interaction):
 class Notice(Respondable):
     """A rendered reply on its way to one person: *what* names it, in the audit, and *reply* is its stored form.
 
-    *of* is the person's action, named as in `bridge.engine.events.action_name`. *is_offer*: nothing was refused. In
-    those of an earlier release, *what* has facts after a colon, and there's no *reply*.
+    *of* is the person's action, named as in `bridge.engine.finished_turns.action_name`. *is_offer*: nothing was
+    refused. In those of an earlier release, *what* has facts after a colon, and there's no *reply*.
     """
 
     version: ClassVar[int] = 2

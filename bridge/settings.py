@@ -446,7 +446,7 @@ def _meant(name: str) -> str:
     return "" if name in _NAMES else _BY_WORDS.get("".join(near), "")
 
 
-def unknown_names(environ: Mapping[str, str]) -> list[str]:
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Return a line for each unknown ``BRIDGE_…`` variable that isn't a slip, with the setting probably meant."""
     lines = []
     for name in sorted(environ):

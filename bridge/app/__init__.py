@@ -39,7 +39,7 @@ from bridge.features.registry import features
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
 from bridge.queue.lease import LEASE
-from bridge.queue.measuring import measure
+from bridge.queue.measuring import measure_queue
 from bridge.queue.namespace import Namespace
 from bridge.queue.outages import Outages
 from bridge.queue.patience import Patience
@@ -349,7 +349,7 @@ class Bridge:
             metrics.breaker_open.labels(project.id).set(not project.client.is_up)
         for number, seconds in enumerate(self._sockets.silent_for() if self._sockets else (), 1):
             metrics.socket_silent.labels(number).set(seconds)
-        await measure(self._scripts, metrics, features.due)
+        await measure_queue(self._scripts, metrics, features.due)
 
     async def _measure_lag(self) -> None:
         """Measure how late this task is woken: whatever blocks the event loop delays everything else as long."""

@@ -22,7 +22,7 @@ from bridge.door.listeners.token_watch import TokenWatch
 from bridge.ends import notices
 from bridge.engine.addressing import Addressing
 from bridge.engine.clock import Clock
-from bridge.engine.events import Entries, FinishedTurns
+from bridge.engine.finished_turns import Entries, FinishedTurns
 from bridge.engine.home import Homes
 from bridge.engine.processor import TurnProcessor
 from bridge.engine.projects import ServedProjects

@@ -12,7 +12,7 @@ from bridge.cli.store import JsonLinesOption, SinceOption, in_store, length_of_t
 from bridge.ends import refusals
 from bridge.ends.messages import ENDS
 from bridge.features.registry import features
-from bridge.queue.events import AUDITED, FinishedTurn, events_since
+from bridge.queue.finished_turns import AUDITED, FinishedTurn, finished_turns_since
 from bridge.queue.scripting import Scripts
 
 _DEAD: Final = "dead: "
@@ -41,7 +41,7 @@ def audit(
 
     async def show(scripts: Scripts) -> int:
         beginning = scripts.clock.now() - length
-        entries, is_empty = events_since(scripts, beginning), True
+        entries, is_empty = finished_turns_since(scripts, beginning), True
         if as_json:
             async for entry in entries:
                 out(for_programs(entry))

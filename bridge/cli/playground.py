@@ -29,7 +29,7 @@ from bridge.queue.redis.connection import connect
 from bridge.queue.redis.embedded import LOOK_EVERY, Keeper, embedded_redis, locked, not_writable
 from bridge.queue.scripting import Scripts
 from bridge.setting_types import EMBEDDED
-from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
+from bridge.settings import VARIABLES, Settings, environment, load, unknown_variables
 
 try:
     from bridge.playground.emulator.sample import OPS
@@ -110,7 +110,7 @@ def _planned(environ: Mapping[str, str], *, over_socket: bool, projects: int) ->
 
     Raises `ConfigurationError` if a part is only half configured, or wrongly.
     """
-    for line in unknown_names(environ):
+    for line in unknown_variables(environ):
         say(f"warning: {line}")
     slack, project, has_host, has_port = (
         any(environ.get(name) or environ.get(f"{name}_FILE") for name in VARIABLES if name.startswith(group))

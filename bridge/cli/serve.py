@@ -12,7 +12,7 @@ import typer
 from bridge.cli.running import complain, loaded, run, say, setup_hint
 from bridge.config import Config
 from bridge.errors import ConfigurationError
-from bridge.settings import environment, needs_restart, unknown_names
+from bridge.settings import environment, needs_restart, unknown_variables
 
 
 def serve(
@@ -30,7 +30,7 @@ def serve(
     slips: list[str] = []
     try:
         environ = environment(os.environ, Path(".env"), embedded_redis=embedded_redis, slips=slips)
-        for line in unknown_names(environ):
+        for line in unknown_variables(environ):
             say(f"warning: {line}")
         settings, _config = loaded(environ, slips)
     except ConfigurationError as exc:

@@ -31,7 +31,7 @@ from bridge.names.folding import fold, may_have, name_key, split, undecorated
 from bridge.names.matching import pick
 from bridge.names.nearness import likeness, nearest
 from bridge.policy.rules import ANY_WORKFLOW
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import (
     LONGEST_BANG,

@@ -37,7 +37,7 @@ from bridge.engine.results import Modal, Outcome, Result
 from bridge.engine.standing import Standing
 from bridge.errors import BadUsage
 from bridge.inbound import Inbound
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from bridge.queue.writes import Write
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -312,9 +312,9 @@ class Feature:
         return due
 
     def on_finished_turns(self, handler: V) -> V:
-        """Register ``async def …(deps, events) -> list[Write]``, for finished turns (`bridge.engine.events`).
+        """Register ``async def …(deps, turns) -> list[Write]``, for finished turns (`bridge.engine.finished_turns`).
 
-        Its writes are made exactly once for each event; whatever else it does may be repeated.
+        Its writes are made exactly once for each turn; whatever else it does may be repeated.
         """
         self.finished_turn_handlers.append(handler)
         return handler

@@ -22,7 +22,7 @@ from bridge.ends.unfinished import notice_left, notice_left_unread
 from bridge.engine.deps import EngineDeps
 from bridge.engine.destination import Destination
 from bridge.engine.dispatch import Features
-from bridge.engine.events import Entries
+from bridge.engine.finished_turns import Entries
 from bridge.engine.projects import ASK
 from bridge.engine.questions import remove_notice
 from bridge.engine.reply_poster import CLOCK_SKEW, MAX_DELIVERIES, NotPosted, ReplyPoster

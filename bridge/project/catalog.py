@@ -16,7 +16,7 @@ from bridge.errors import Busy, NotUnderstood, Outage, ProjectError, ServiceRefu
 from bridge.latest import Cache, Latest
 from bridge.names.listing import Listing
 from bridge.project.client import ProjectClient
-from bridge.project.models import Agent, Project, Row, Stats, Workflow
+from bridge.project.models import Agent, Item, Project, Stats, Workflow
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Catalog:
         agent = next((agent for agent in await self.get_agents() if agent.id == id_), None)
         return agent or self._noted("agent", await _asked(Agent, id_, self._client.get_agent))
 
-    def _noted(self, kind: str, item: Row | None) -> Row | None:
+    def _noted(self, kind: str, item: Item | None) -> Item | None:
         if item is not None:
             self._unlisted[kind, item.id] = item.name
         return item
@@ -88,7 +88,7 @@ class Catalog:
         """Return the name of a workflow, like `agent_name`."""
         return await self._name("workflow", self.get_workflows, workflow, is_current=is_current)
 
-    async def _name(self, kind: str, listed: Cached[Listing[Row]], id_: int, *, is_current: bool) -> str:
+    async def _name(self, kind: str, listed: Cached[Listing[Item]], id_: int, *, is_current: bool) -> str:
         rows = await _soon(listed, is_current=is_current)
         name = _name_of(id_, rows) or self._unlisted.get((kind, id_), "")
         if not name and is_current and listed.last is not None and listed.last.is_part:
@@ -104,7 +104,7 @@ class Catalog:
         return _name_of(id_, listed) or self._unlisted.get((kind, id_), "")
 
 
-async def _asked(model: type[Row], id_: int, read: Callable[[int], Awaitable[BaseModel]]) -> Row | None:
+async def _asked(model: type[Item], id_: int, read: Callable[[int], Awaitable[BaseModel]]) -> Item | None:
     """Ask the service for what isn't in its list, as that may be a part. Raises `ProjectError` if it can't answer."""
     try:
         detail = (await read(id_)).model_dump(include=set(model.model_fields), exclude_none=True)
@@ -119,7 +119,7 @@ def _name_of(id_: int, known: Sequence[Agent] | Sequence[Workflow]) -> str:
     return next((item.name for item in known if item.id == id_), "")
 
 
-async def _soon(listed: Cached[Listing[Row]], *, is_current: bool) -> Sequence[Row]:
+async def _soon(listed: Cached[Listing[Item]], *, is_current: bool) -> Sequence[Item]:
     """Return the last list, whatever its age; if there's none, or it must be current, a new one that comes soon."""
     if is_current or listed.last is None:
         with suppress(ProjectError, TimeoutError):

@@ -47,7 +47,7 @@ from bridge.errors import (
 from bridge.names.listing import Listing
 from bridge.project import models
 from bridge.project.breaker import Breaker
-from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, refusal
+from bridge.project.reading import API, AnswerShape, RowsShape, ServiceResponse, read_answer, read_rows, service_refusal
 from bridge.project.transport import Requests
 from bridge.setting_types import project_address
 
@@ -375,7 +375,7 @@ class ProjectClient:
             if received.is_success:
                 self._breaker.record(None)
                 return received
-            raise refusal(operation, received, secret=self._api_key, base_url=self._base_url, path=path)
+            raise service_refusal(operation, received, secret=self._api_key, base_url=self._base_url, path=path)
         except ProjectError as exc:
             error, cause = exc, exc.__cause__
         except _FOREIGN as exc:

@@ -113,11 +113,11 @@ def _usable_items(items: object, check: ValidatorFunctionWrapHandler, info: Vali
     return usable
 
 
-Number = Annotated[int, BeforeValidator(_number)]
+LenientInt = Annotated[int, BeforeValidator(_number)]
 MaybeNumber = Annotated[int | None, BeforeValidator(_number), _or(None)]
 MaybeFlag = Annotated[bool | None, BeforeValidator(_flag), _or(None)]
 MaybeText = Annotated[str | None, BeforeValidator(_text), _or(None)]
-Text = Annotated[str, BeforeValidator(_text), _or("")]
+LenientStr = Annotated[str, BeforeValidator(_text), _or("")]
 MaybeFraction = Annotated[float | None, _or(None)]
 MaybeMoment = Annotated[datetime | None, BeforeValidator(_moment), _or(None)]
 
@@ -150,8 +150,8 @@ class _MayBeCut(_Model):
 class _Named(_Model):
     """Something in a list; if nothing of its name can be seen, that's its ID, such as ``Agent 7``."""
 
-    id: Number
-    name: Text = ""
+    id: LenientInt
+    name: LenientStr = ""
 
     @model_validator(mode="after")
     def _can_be_seen(self) -> Self:
@@ -189,7 +189,7 @@ class RunResult(_MayBeCut):
     """The result of a workflow run; *output* and *nodeResults* are any JSON."""
 
     runId: Annotated[int | str | None, BeforeValidator(_number), _or(None)] = None
-    status: Text = ""
+    status: LenientStr = ""
     output: Any = None
     nodeResults: Any = None
 
@@ -218,7 +218,7 @@ class AgentDetail(_Model):
     tools: Any = None
 
 
-Row = TypeVar("Row", Workflow, Agent)
+Item = TypeVar("Item", Workflow, Agent)
 
 
 class ChatAnswer(_MayBeCut):
@@ -233,8 +233,8 @@ class Project(_Model):
     """The project."""
 
     id: MaybeNumber = None
-    name: Text = ""
-    description: Text = ""
+    name: LenientStr = ""
+    description: LenientStr = ""
     visibility: MaybeText = None
     promptCount: MaybeNumber = None
     memberCount: MaybeNumber = None
@@ -245,7 +245,7 @@ class NamedCount(_Model):
     """How often a category or a tag occurs."""
 
     name: Annotated[str, BeforeValidator(_text)]
-    count: Number
+    count: LenientInt
 
 
 NamedCounts = Annotated[list[NamedCount], WrapValidator(_usable_items)]

@@ -128,10 +128,10 @@ class AnswerShape(Generic[M]):
 
 
 @dataclass(frozen=True, slots=True)
-class RowsShape(Generic[models.Row]):
+class RowsShape(Generic[models.Item]):
     """A list of rows of a *model*, called *name*."""
 
-    model: type[models.Row]
+    model: type[models.Item]
     name: str
 
 
@@ -348,8 +348,8 @@ def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]
 
 
 def read_rows(
-    operation: str, received: ServiceResponse, shape: RowsShape[models.Row]
-) -> tuple[Listing[models.Row], list[str]]:
+    operation: str, received: ServiceResponse, shape: RowsShape[models.Item]
+) -> tuple[Listing[models.Item], list[str]]:
     """Read a list's rows that can be used. Returns them with what couldn't. Raises `NotUnderstood` if none can."""
     reader = _Reader(operation, received)
     value = whole = reader.value()
@@ -359,7 +359,7 @@ def read_rows(
             value = value[names[0]] if names else value
     if not isinstance(value, list):
         raise reader.fail(f"{shape.name}: not a list but {kind_of(value)}")
-    rows = Listing[models.Row](is_part=len(value) > models.MOST_ROWS or has_more(whole, received, len(value)))
+    rows = Listing[models.Item](is_part=len(value) > models.MOST_ROWS or has_more(whole, received, len(value)))
     if len(value) > models.MOST_ROWS:
         reader.note(f"{shape.name}: more than {models.MOST_ROWS:,}, of which the first were used")
     for at, row in enumerate(value[: models.MOST_ROWS]):
@@ -514,7 +514,7 @@ def media_type(content_type: str) -> str:
     return kind if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,40}", kind) else ""
 
 
-def refusal(
+def service_refusal(
     operation: str,
     received: ServiceResponse,
     *,

@@ -17,7 +17,7 @@ from bridge.ids import MessageKey, ThreadKey, TurnId, new_turn_id
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, from_json, to_json
 from bridge.queue.keys import MARKED, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
-from bridge.queue.quotas import Quota, counted
+from bridge.queue.quotas import Quota, as_arguments
 from bridge.queue.records import VERSION, Step
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.writes import Write, only_if
@@ -66,7 +66,7 @@ class Drafts:
             "turn": new_turn_id(),
             "by": by,
             "user": user,
-            "limits": counted(limits),
+            "limits": as_arguments(limits),
             "is_retry": is_retry,
             "now": str(epoch_ms(self._now())),
             "limit": WAITING_LIMIT,

@@ -38,7 +38,7 @@ from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, milliseconds
 from bridge.queue.put import Put, Queued, not_queued
-from bridge.queue.quotas import Quota, counted
+from bridge.queue.quotas import Quota, as_arguments
 from bridge.queue.records import Head, Held, Offer, read_head
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
@@ -208,7 +208,7 @@ class Inbox:
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
             "said_at": said_at,
             "speaker": inbound.user if arrival.is_limited and posted else "",  # who speaks to the agent
-            "limits": counted(limits),
+            "limits": as_arguments(limits),
             "project": inbound.project,  # of its thread from now on
             "version": message.edited_ts if message else "",
             "is_auto": arrival.is_auto,

@@ -38,7 +38,7 @@ from bridge.inbound import Click, InboundMessage, Interaction, Notice, Respondab
 from bridge.queue.keys import DEAD, TRACE, milliseconds
 from bridge.queue.lease import Lease
 from bridge.queue.patience import Patience
-from bridge.queue.quotas import Quota, counted
+from bridge.queue.quotas import Quota, as_arguments
 from bridge.queue.records import END_FIELDS, Head, Held, Step, Taken, end_in, read_head
 from bridge.queue.scripting import Argument, Scripts, as_json, epoch_ms
 from bridge.queue.turn_log import OutcomeFacts
@@ -123,7 +123,7 @@ class QueuedTurn:
         """Stage that the request doesn't count for *limits*, since it surely had no effect."""
         self.near = None
         if limits:
-            self.stage(("give back", self.journal.key_of(self.id), 0, as_json(counted(limits))))
+            self.stage(("give back", self.journal.key_of(self.id), 0, as_json(as_arguments(limits))))
 
     async def run(self, script: str, *args: Argument) -> Any:
         """Run a feature's *script*, which begins with the fence of this turn, and is repeatable. Raises `LaneLost`."""
@@ -232,7 +232,7 @@ class Journal:
             "now": str(epoch_ms(self.now())),
             "token": taken.token,
             "note": note,
-            "limits": counted(limits),
+            "limits": as_arguments(limits),
             "thread": str(thread),
             "agent": str(agent),
             "session_ms": milliseconds(self.session_lifetime),
@@ -253,7 +253,7 @@ class Journal:
 
     async def unsent(self, taken: Taken, *, writes: Sequence[Write] = (), limits: Sequence[Quota] = ()) -> None:
         """Undo SENT, and its writes with *writes*: the request certainly didn't arrive."""
-        await self._step("unsent", taken, {"writes": writes, "limits": counted(limits)})
+        await self._step("unsent", taken, {"writes": writes, "limits": as_arguments(limits)})
 
     async def repeat(self, taken: Taken) -> None:
         """Undo SENT, although the request may have arrived: it's made once more (`Record.is_repeated`)."""

@@ -184,9 +184,10 @@ class Keys:
     project_snapshots = Key[str]("snapshots:<project>", "hash", "400 days each", "the same for other projects")
     claimed = Key[str, int]("claimed:<job>:<number>", "string", "4 minutes, or its period when done",
                             "the process that does a periodic job (`Feature.every`) in this period")
-    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "finished turns, see `bridge.queue.events`",
+    audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "finished turns, see `bridge.queue.finished_turns`",
                     erased="parts")
-    consumed = Key[[]]("consumed", "hash", SNAPSHOTS, "up to which entry others follow, see `bridge.engine.events`")
+    consumed = Key[[]]("consumed", "hash", SNAPSHOTS,
+                       "up to which entry others follow, see `bridge.engine.finished_turns`")
     consuming = Key[[]]("consuming", "string", CONSUMING, "the process that does so")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.schedules.store`", stays=True,
                       erased="set up")

@@ -20,7 +20,7 @@ _MOST: Final = 100  # lanes looked at, in each state
 _LATE: Final = timedelta(minutes=1)
 
 
-async def measure(scripts: Scripts, metrics: Metrics, due: Sequence[tuple[str, str]]) -> None:
+async def measure_queue(scripts: Scripts, metrics: Metrics, due: Sequence[tuple[str, str]]) -> None:
     """Have *metrics* show how Redis answers, and what's late. Raises `StoreUnavailable`.
 
     *due* names what's due at times, each with the line of its sorted set in the table of keys.

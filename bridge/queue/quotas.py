@@ -26,6 +26,6 @@ class Quota:
     in_project: bool = False
 
 
-def counted(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
+def as_arguments(limits: Sequence[Quota]) -> list[list[str | int | bool]]:
     """Return *limits* as scripts get them."""
     return [[limit.id, limit.most, milliseconds(limit.window), limit.amount, limit.in_project] for limit in limits]

@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from bridge.inbound import TABLE_MARK, Alert, LeftOut, MessageFile, MessagePart, Quotation, Table
-from bridge.slack.controls import control_words, escape, in_time
-from bridge.slack.file_kinds import format_of, kind_of
+from bridge.slack.controls import control_words, escape_once, in_utc
+from bridge.slack.file_kinds import file_kind, format_of
 from bridge.slack.payloads import items, mapping, objects, text
 
 MOST: Final = 200_000  # characters of all parts of a message together
@@ -206,7 +206,7 @@ class _Reading:
                 named = ": ".join(filter(None, (text(field, "title"), text(field, "value"))))
                 texts.append(self._take(named))
             texts += [self._image(attachment, name) for name in ("image_url", "thumb_url")]
-        when = in_time(attachment.get("ts")) if attachment.get("ts") else ""
+        when = in_utc(attachment.get("ts")) if attachment.get("ts") else ""
         texts += [self._buttons(attachment.get("actions"))]
         texts.append(self._take(" | ".join(filter(None, (text(attachment, "footer"), when)))))
         words = "\n".join(words for words in texts if words.strip())
@@ -227,7 +227,7 @@ class _Reading:
             self._is_cut = self._is_cut or bool(block)
             return ""
         if isinstance(block, str):
-            return self._take(escape(text({"": block}, "")))
+            return self._take(escape_once(text({"": block}, "")))
         if isinstance(block, list):
             return "\n".join(filter(None, (self._text_of(inner, depth + 1) for inner in block[:_MOST_LOOKS])))
         block = mapping(block)
@@ -237,7 +237,7 @@ class _Reading:
     def _inside(self, block: Mapping[str, Any], depth: int) -> str:
         """Return the text of a block's fields."""
         if isinstance(block.get("value"), int | float) and isinstance(block.get("label"), str):  # a point of a chart
-            return self._take(f"{escape(text(block, 'label'))}: {block['value']}")
+            return self._take(f"{escape_once(text(block, 'label'))}: {block['value']}")
         texts = (
             self._text_of(block[name], depth + 1)
             for name in _TEXT_FIELDS
@@ -265,20 +265,20 @@ class _Reading:
                 return self._take(_link(_address(text(block, "url")), text(block, "text")))
             case "file":  # https://docs.slack.dev/reference/block-kit/blocks/file-block
                 file = mapping(block.get("file"))
-                return self._take(escape(f"[file: {text(file, 'title') or text(file, 'name') or 'unnamed'}]"))
+                return self._take(escape_once(f"[file: {text(file, 'title') or text(file, 'name') or 'unnamed'}]"))
             case "video" if link := _address(text(block, "title_url")):
                 title = self._take(_link(link, text(mapping(block.get("title")), "text")))
                 return "\n".join(filter(None, (title, self._inside({**block, "title": None}, depth))))
             case "task_card" | "alert":  # shown as an icon
                 state = text(block, "status") or text(block, "level").replace("default", "")
-                mark = self._take(escape(f"[{state.replace('_', ' ')}] ")) if state else ""
+                mark = self._take(escape_once(f"[{state.replace('_', ' ')}] ")) if state else ""
                 return mark + self._inside(block, depth)
             case "call":  # https://docs.slack.dev/apis/web-api/using-the-calls-api
                 call = mapping(mapping(block.get("call")).get("v1"))
                 url, name = _address(text(call, "join_url")), text(call, "name")
-                return self._take(_link(url, name) if url else escape(name))
+                return self._take(_link(url, name) if url else escape_once(name))
             case "table" | "data_table":
-                caption, before = self._take(escape(text(block, "caption"))), len(self._tables)
+                caption, before = self._take(escape_once(text(block, "caption"))), len(self._tables)
                 self._table(block)
                 return "\n".join(filter(None, (caption, TABLE_MARK * (len(self._tables) - before))))
         words = control_words(block)
@@ -291,7 +291,7 @@ class _Reading:
             if not text(where, name):
                 return ""
             title = "" if text(where, "title") or text(where, "text") else text(where, "fallback")
-        return self._take(escape(f"[image: {title}]" if title else "[image]"))
+        return self._take(escape_once(f"[image: {title}]" if title else "[image]"))
 
     def _buttons(self, actions: Any) -> str:
         """Return the links and labels of buttons, and the choices of menus."""
@@ -363,7 +363,7 @@ class _Reading:
         number = cell.get("value")
         if not shown and isinstance(number, int | float):
             shown = str(number)
-        return self._take(escape(shown)) if shown else self._text_of(cell, _DEEPEST)
+        return self._take(escape_once(shown)) if shown else self._text_of(cell, _DEEPEST)
 
     def _some_files(self, where: Mapping[str, Any]) -> list[MessageFile]:
         """Read the files of *where*; files beyond the message's limit are only counted."""
@@ -375,7 +375,7 @@ class _Reading:
 
     def file(self, file: Mapping[str, Any]) -> MessageFile:
         """Read a file object."""
-        kind, size = kind_of(file), _whole(file.get("size"), 10**12)
+        kind, size = file_kind(file), _whole(file.get("size"), 10**12)
         name, title = text(file, "name")[:_SHORT], text(file, "title")[:_SHORT]
         is_titled = bool(title and name) and not name.casefold().startswith(title.casefold())
         url = text(file, "url_private_download") or text(file, "url_private")
@@ -479,13 +479,13 @@ def _element(element: Mapping[str, Any], *, is_code: bool) -> str:
         case {"type": "broadcast", "range": "here" | "channel" | "everyone" as audience}:
             return f"<!{audience}>"
         case {"type": "emoji", "name": str()}:
-            return f":{escape(text(element, 'name'))}:"
+            return f":{escape_once(text(element, 'name'))}:"
         case {"type": "link", "url": str()}:
             url, label = _address(text(element, "url")), text(element, "text")
-            return (_link(url, label) if not is_code else escape(label or url)) if url else escape(label)
+            return (_link(url, label) if not is_code else escape_once(label or url)) if url else escape_once(label)
         case {"type": "color", "value": str()}:
-            return escape(text(element, "value"))
-    shown = escape(next(filter(None, (text(element, name) for name in ("text", "fallback", "title", "name"))), ""))
+            return escape_once(text(element, "value"))
+    shown = escape_once(next(filter(None, (text(element, name) for name in ("text", "fallback", "title", "name"))), ""))
     style = mapping(element.get("style"))
     if is_code or not style or not shown.strip():
         return shown
@@ -499,7 +499,7 @@ def _element(element: Mapping[str, Any], *, is_code: bool) -> str:
 
 def _link(url: str, label: str) -> str:
     """Write a link in Slack's form; nothing in *label* can close it."""
-    words = escape(" ".join(label.split())).replace("|", "/")
+    words = escape_once(" ".join(label.split())).replace("|", "/")
     return f"<{url}|{words}>" if words and words != url else f"<{url}>"
 
 

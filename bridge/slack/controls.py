@@ -29,7 +29,7 @@ def control_words(element: Mapping[str, Any]) -> str | None:
             marks = (("x" if text(option, "value") in chosen else " ", option) for option in _options(element))
             return "\n".join(f"- [{mark}] {_option(option)}" for mark, option in marks)
         case "button" | "workflow_button" | "icon_button":
-            return _named("button", _label(element.get("text")) or escape(text(element, "text")))
+            return _named("button", _label(element.get("text")) or escape_once(text(element, "text")))
         case "feedback_buttons":
             sides = (mapping(element.get(f"{side}_button")) for side in ("positive", "negative"))
             return " ".join(_named("button", _label(side.get("text"))) for side in sides)
@@ -42,7 +42,7 @@ def control_words(element: Mapping[str, Any]) -> str | None:
     return None
 
 
-def in_time(seconds: object) -> str:
+def in_utc(seconds: object) -> str:
     """Write Unix *seconds* as people read them; ``""`` if they aren't any."""
     try:
         return datetime.fromtimestamp(float(str(seconds)), UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -50,7 +50,7 @@ def in_time(seconds: object) -> str:
         return ""
 
 
-def escape(words: str) -> str:
+def escape_once(words: str) -> str:
     """Escape text for Slack, unless it's already escaped.
 
     Slack sends some plain texts escaped and others not, and doesn't document which: slackapi/bolt-python#513.
@@ -74,7 +74,7 @@ def _menu(element: Mapping[str, Any]) -> str:
     choices = "; ".join(filter(None, [names(element), *(": ".join(filter(None, group)) for group in groups)]))
     if not choices:  # its choices aren't in the message, except those that are chosen
         choices = ", ".join(filter(None, map(_option, _initial_options(element)))) or _initial(element)
-    called = _label(element.get("placeholder")) or escape(text(element, "text"))
+    called = _label(element.get("placeholder")) or escape_once(text(element, "text"))
     return _named("menu", ": ".join(filter(None, (called, choices))))
 
 
@@ -93,7 +93,7 @@ def _chosen(element: Mapping[str, Any]) -> set[str]:
 
 
 def _option(option: Mapping[str, Any]) -> str:
-    said = (_label(option.get("text")) or escape(text(option, "text")), _label(option.get("description")))
+    said = (_label(option.get("text")) or escape_once(text(option, "text")), _label(option.get("description")))
     return ": ".join(filter(None, said))
 
 
@@ -106,14 +106,16 @@ def _initial(element: Mapping[str, Any]) -> str:
         ids = items(element.get(f"initial_{kind}s"))[:_MOST]
         mentions += [mention.format(id_) for id_ in ids if isinstance(id_, str)]
     values = (text(element, name) for name in ("initial_value", "initial_date", "initial_time"))
-    return ", ".join(mentions) or escape(next(filter(None, values), "")) or in_time(element.get("initial_date_time"))
+    return (
+        ", ".join(mentions) or escape_once(next(filter(None, values), "")) or in_utc(element.get("initial_date_time"))
+    )
 
 
 def _label(value: object) -> str:
     """Return the text of a text object, with escapes."""
     label = mapping(value)
     words = " ".join(text(label, "text").split())
-    return words if label.get("type") == "mrkdwn" else escape(words)
+    return words if label.get("type") == "mrkdwn" else escape_once(words)
 
 
 def _named(kind: str, words: str) -> str:

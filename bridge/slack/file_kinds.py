@@ -25,7 +25,7 @@ _TEXT_ENDINGS: Final = re.compile(
 )
 
 
-def kind_of(file: Mapping[str, Any]) -> FileKind:
+def file_kind(file: Mapping[str, Any]) -> FileKind:
     """Return the kind of a file, by Slack's description or its name's extension."""
     mode, filetype = text(file, "mode"), text(file, "filetype").casefold()
     mimetype = text(file, "mimetype").casefold().partition(";")[0].strip()

@@ -347,8 +347,8 @@ class QueuedReactions:
     """Marks waiting messages with a reaction, or if the bot may not react, whispers the notice from *in_line*.
 
     A message that still waits after a second gets the reaction from the process that accepted it, in the background.
-    The turn records this first, so the reaction is removed once it has ended (`bridge.engine.events`). In case that
-    happens while the reaction is being added, the process that adds it checks afterwards, and removes it.
+    The turn records this first, so the reaction is removed once it has ended (`bridge.engine.finished_turns`). In case
+    that happens while the reaction is being added, the process that adds it checks afterwards, and removes it.
 
     Slack allows about 50 reactions per minute and workspace. So that each can be removed, a process adds at most 20.
     """

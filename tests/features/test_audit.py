@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from bridge.cli.audit import for_programs
 from bridge.metrics import Metrics
 from bridge.playground.emulator.sample import BOB, DM_ALICE
-from bridge.queue.events import FinishedTurn, events_since
+from bridge.queue.finished_turns import FinishedTurn, finished_turns_since
 from bridge.queue.scripting import Scripts
 from support.harness import Harness
 from support.store import CHANNEL, NAMESPACE, ROOT, START, TEAM, USER
@@ -29,7 +29,7 @@ def harness(harness: Harness) -> Harness:
 
 
 async def acts(redis: Redis) -> list[FinishedTurn]:
-    return [act async for act in events_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
+    return [act async for act in finished_turns_since(Scripts(redis, NAMESPACE, Metrics()), START - DAYS)]
 
 
 async def shown(redis: Redis) -> list[tuple[str, str, str, bool, str]]:

@@ -16,7 +16,7 @@ from bridge.cli.names import DisplayNames
 from bridge.engine.command_line import MEANT
 from bridge.errors import BridgeError
 from bridge.features.registry import features
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from bridge.queue.stops import StopResult
 from support.store import CHANNEL, USER
 

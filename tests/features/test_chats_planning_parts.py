@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from bridge.features.conversations.answering import addressee, configured, named_first
+from bridge.features.conversations.answering import addressee, agent_named_first, configured
 from bridge.project import Agent
 from support.tables import each
 
@@ -51,7 +51,7 @@ AGENTS = [Agent.model_validate({"id": number, "name": name, "model": "m"}) for n
     ],
 )
 def test_an_agent_is_named_first(text: str, expected: tuple[int, str] | None) -> None:
-    found = named_first(text, AGENTS)
+    found = agent_named_first(text, AGENTS)
 
     assert (found and (found[0].id, found[1])) == expected
 

@@ -14,7 +14,7 @@ from bridge.inbound import Alert, InboundMessage, LeftOut, MessageFile, Quotatio
 from bridge.queue.slots import Shares
 from bridge.slack.blockkit.content_words import with_escapes
 from bridge.slack.contents import MOST, Contents, read, read_file, summary
-from bridge.slack.controls import escape
+from bridge.slack.controls import escape_once
 from bridge.slack.files import FileContent
 from support.payloads import (
     BLOCKS,
@@ -448,7 +448,7 @@ def test_messages_queued_by_an_older_release_are_read() -> None:
 
 
 def test_escapes_are_written_once() -> None:
-    assert escape("a & b &amp; <c>") == "a &amp; b &amp; &lt;c&gt;"
+    assert escape_once("a & b &amp; <c>") == "a &amp; b &amp; &lt;c&gt;"
 
 
 def test_a_summary_says_kinds_and_sizes_only() -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bridge import errors
 from bridge.ends.failures import failure, sentence
-from bridge.project.reading import ServiceResponse, refusal
+from bridge.project.reading import ServiceResponse, service_refusal
 from support.failures import EXAMPLES
 from support.tables import each
 
@@ -66,7 +66,7 @@ def test_the_service_s_error_message_is_quoted_and_not_parsed() -> None:
 @each("status", [301, 400, 404, 410, 418, 500, 501])
 def test_a_failed_read_speaks_of_no_input_and_no_other_thing(operation: str, status: int) -> None:
     it = ServiceResponse(status, {"location": "https://new.example/login"})
-    said = sentence(refusal(operation, it, secret="-", base_url="https://old.example", path="stats"))
+    said = sentence(service_refusal(operation, it, secret="-", base_url="https://old.example", path="stats"))
 
     assert said.startswith("The project service")
     assert "input" not in said

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bridge.features.buttons import FEEDBACK, Answered
-from bridge.features.conversations.answers import answer
+from bridge.features.conversations.answers import answer_reply
 from bridge.ids import TurnId
 from bridge.playground.emulator.sample import BOB
 from bridge.slack.parts import parts_of
@@ -83,7 +83,7 @@ async def test_a_vote_counts_whatever_its_session(harness: Harness, session: str
 
 
 def test_an_answer_goes_out_without_unknown_buttons() -> None:
-    (part,) = parts_of(answer("**hello**", ["search"], feedback=Answered(TurnId("t"), 7, 42)))
+    (part,) = parts_of(answer_reply("**hello**", ["search"], feedback=Answered(TurnId("t"), 7, 42)))
 
     assert [block["type"] for block in part.blocks] == ["markdown", "context", "context_actions"]
     (plainer,) = part.plainer

@@ -17,7 +17,7 @@ from bridge.features.schedules.store import due_task
 from bridge.inbound import Click, HomeOpened, Inbound, Notice, SlashCommand, Submission
 from bridge.playground.emulator.faults import DropBefore, Error
 from bridge.playground.emulator.sample import DM_ALICE
-from bridge.queue.events import events_since
+from bridge.queue.finished_turns import finished_turns_since
 from bridge.queue.put import Queued
 from bridge.slack.parts import Place
 from support.dead_letters import letters
@@ -73,7 +73,7 @@ async def test_a_message_given_up_after_its_request_is_in_doubt(harness: Harness
     (told,) = harness.seen.messages
     assert "can't tell whether the agent received" in told.words
     assert "may repeat the work" in str(told.blocks)
-    audited = [result(entry) async for entry in events_since(harness.store.scripts, START - timedelta(days=1))]
+    audited = [result(entry) async for entry in finished_turns_since(harness.store.scripts, START - timedelta(days=1))]
     assert "couldn't be finished (started several times, never finished; outcome unknown)" in audited
     assert "bridge_unknown_outcomes_total 1.0" in harness.metrics.exposition().decode()
     await harness.press(AGAIN)

@@ -30,7 +30,7 @@ from support.waiting import wait_until
 
 WATCH = next(job for job in features.jobs if job.name == "incidents.watch")
 REPORT = next(job for job in features.jobs if job.name == "incidents.report_troubles")
-MEASURE = next(job for job in features.jobs if job.name == "incidents.measure")
+MEASURE = next(job for job in features.jobs if job.name == "incidents.measure_redis")
 MINUTE = timedelta(minutes=1)
 OPS = RANDOM
 

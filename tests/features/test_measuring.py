@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 
 from bridge.features.registry import features
 from bridge.inbound import StopRequest
-from bridge.queue.measuring import measure
+from bridge.queue.measuring import measure_queue
 from support.harness import SALES, Harness
 from support.store import CHANNEL, PREFIX, ROOT, TEAM, USER, message, ts
 
@@ -19,7 +19,7 @@ MINUTES = timedelta(minutes=5)
 
 async def measured(harness: Harness, name: str) -> dict[str, float]:
     """The samples of one metric, by their labels."""
-    await measure(harness.store.scripts, harness.metrics, features.due)
+    await measure_queue(harness.store.scripts, harness.metrics, features.due)
     found = [one for metric in harness.metrics.registry.collect() for one in metric.samples if one.name == name]
     return {"".join(one.labels.values()): one.value for one in found}
 

@@ -15,7 +15,7 @@ from bridge.cli.audit import for_programs
 from bridge.cli.trace import steps_of
 from bridge.ids import MessageKey
 from bridge.metrics import Metrics
-from bridge.queue.events import FinishedTurn, events_since
+from bridge.queue.finished_turns import FinishedTurn, finished_turns_since
 from bridge.queue.records import Conversation
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import trace_of
@@ -40,7 +40,7 @@ def below(harness: Harness) -> str:
 
 async def audited(redis: Redis) -> list[FinishedTurn]:
     scripts = Scripts(redis, NAMESPACE, Metrics())
-    return [entry async for entry in events_since(scripts, START - timedelta(days=90))]
+    return [entry async for entry in finished_turns_since(scripts, START - timedelta(days=90))]
 
 
 async def traced(harness: Harness) -> str:

@@ -22,7 +22,7 @@ from bridge.features.statistics.commands import take_snapshot
 from bridge.features.workflows import run_card
 from bridge.ids import MessageKey
 from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM, TEAM
-from bridge.queue.events import events_since
+from bridge.queue.finished_turns import finished_turns_since
 from bridge.queue.trace import trace_of
 from support.harness import POST, SALES, SUPPORT, WORKFLOW, Harness, Service, kill_task
 from support.store import START
@@ -568,7 +568,7 @@ async def test_records_for_operators_name_the_project(harness: Harness, orders: 
     scripts = harness.store.scripts
     asked_at = await say(harness, f"{MENTION} hello", RANDOM)
     await say(harness, f"{MENTION} hello", GENERAL)
-    entries = [entry async for entry in events_since(scripts, START)]
+    entries = [entry async for entry in finished_turns_since(scripts, START)]
     found = await trace_of(scripts, MessageKey(TEAM, RANDOM, asked_at))
 
     assert [entry.project for entry in entries if entry.did == "message"] == ["orders", ""]

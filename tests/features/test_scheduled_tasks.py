@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bridge.ends.notices import SEND_AGAIN
-from bridge.features.schedules.schedule import QuestionSpec, RunSpec, Spec, StoredTask, read_question, read_run
+from bridge.features.schedules.schedule import QuestionSpec, RunSpec, ScheduleSpec, StoredTask, read_question, read_run
 from bridge.playground.emulator.faults import DropAfter, DropBefore, Error
 from bridge.playground.emulator.sample import BOB, DM_BOB
 from bridge.slack.parts import Place
@@ -41,7 +41,7 @@ def make(request: pytest.FixtureRequest) -> Any:
     return TASKS[request.param]
 
 
-async def schedule(harness: Harness, spec: Spec, due: datetime = SLOT, id_: str = "t1") -> None:
+async def schedule(harness: Harness, spec: ScheduleSpec, due: datetime = SLOT, id_: str = "t1") -> None:
     harness.service.agents = [SUPPORT]
     harness.service.workflows = [WORKFLOW]
     writes = harness.report_store().add(StoredTask(id_, spec, due), harness.store.clock())

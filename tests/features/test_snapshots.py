@@ -19,7 +19,7 @@ from bridge.features.statistics.snapshots import (
     compare,
     hour_of,
     moment_of,
-    nearest,
+    nearest_hour,
     over_time,
     parse_moment,
     snapshot_of,
@@ -112,7 +112,7 @@ def test_a_day_keeps_its_first_snapshot_at_any_hour() -> None:
 def test_the_nearest_snapshot_within_reach_is_found(
     back: tuple[float, ...], wanted: float, within: timedelta | None, found: float | None
 ) -> None:
-    hour = nearest(hours_back(*back), NOON - HOUR * wanted, within=within)
+    hour = nearest_hour(hours_back(*back), NOON - HOUR * wanted, within=within)
 
     assert hour == (None if found is None else hours_back(found)[0])
 

@@ -21,7 +21,7 @@ from bridge.features.registry import features
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.ids import TurnId
 from bridge.playground.emulator.sample import ALICE, BOB, DM_BOB, GENERAL
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from bridge.queue.scripting import epoch_ms
 from support.harness import Harness, Posted
 from support.store import LANE, ROOT, message, ts

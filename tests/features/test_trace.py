@@ -16,7 +16,7 @@ from bridge.inbound import Click, Notice
 from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, DM_ALICE
 from bridge.queue.erasure import erase_person
-from bridge.queue.events import events_since
+from bridge.queue.finished_turns import finished_turns_since
 from bridge.queue.records import Step
 from bridge.queue.trace import trace_of
 from support.dead_letters import bury
@@ -153,7 +153,7 @@ async def test_a_run_without_a_result_is_unknown_in_trace_and_audit(
 
     (card,) = harness.seen.replies("bridge_run")
     known = await trace_of(harness.store.scripts, MessageKey(TEAM, card.place.channel, card.ts))
-    entries = [entry async for entry in events_since(harness.store.scripts, START - timedelta(days=90))]
+    entries = [entry async for entry in finished_turns_since(harness.store.scripts, START - timedelta(days=90))]
 
     assert words(steps_of(known))[3:] == ["sent", "unknown", "posted", "done"]
     assert re.match(r"I can't tell whether the workflow ran \(.+\)\. Running it again may repeat", summary_of(known))

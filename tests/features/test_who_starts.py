@@ -53,7 +53,7 @@ from bridge.playground.emulator.sample import (
     TEAM,
     VISITOR,
 )
-from bridge.queue.events import events_since
+from bridge.queue.finished_turns import finished_turns_since
 from support.buttons import Button, shown
 from support.harness import SALES, SUPPORT, Harness
 from support.waiting import wait_until
@@ -437,7 +437,7 @@ async def test_the_audit_and_the_thread_name_who_had_it_asked_now(harness: Harne
 
     (root,) = harness.seen.replies("bridge_root")
     assert "Asked now by Bob Brandt · Scheduled question for Support by Alice Adler" in str(root.blocks)
-    entries = events_since(harness.store.scripts, harness.store.clock() - timedelta(days=1))
+    entries = finished_turns_since(harness.store.scripts, harness.store.clock() - timedelta(days=1))
     who = [(entry.did, entry.user) async for entry in entries]
     assert ("scheduled question, by hand", BOB) in who
     assert harness.service.messages[-1].endswith("Any news?")

@@ -23,7 +23,7 @@ from bridge.project.reading import (
     ServiceResponse,
     read_answer,
     read_rows,
-    refusal,
+    service_refusal,
 )
 from support.tables import each
 
@@ -507,7 +507,9 @@ def refused(status: int, body: Any = b"", **headers: str) -> Any:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     it = ServiceResponse(status, httpx.Headers({name.replace("_", "-"): value for name, value in headers.items()}))
     it.add(content)
-    return refusal("send_message", it, secret="sk-1", base_url="https://old.example/p", path="agents/7/chat", now=NOW)
+    return service_refusal(
+        "send_message", it, secret="sk-1", base_url="https://old.example/p", path="agents/7/chat", now=NOW
+    )
 
 
 @each(

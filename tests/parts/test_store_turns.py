@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 from redis.asyncio import Redis
 
-from bridge.engine.events import Entries
+from bridge.engine.finished_turns import Entries
 from bridge.errors import RecordNotUnderstood, StoreUnavailable
 from bridge.features.registry import features
 from bridge.features.workflows.runs import results_of
 from bridge.ids import ThreadKey, TurnId, thread_lane
 from bridge.inbound import HomeOpened, Notice, SlashCommand
 from bridge.metrics import Metrics
-from bridge.queue.events import events_since
+from bridge.queue.finished_turns import finished_turns_since
 from bridge.queue.inbox import Arrival, Condition
 from bridge.queue.journal import AlreadyUsed, TurnChanged
 from bridge.queue.namespace import Namespace
@@ -467,7 +467,7 @@ async def test_entries_expire(redis: Redis) -> None:
 
     await store.namespace.prune_dead_consumers()
 
-    assert [act.user async for act in events_since(store.scripts, START - 2 * DAYS)] == [USER]
+    assert [act.user async for act in finished_turns_since(store.scripts, START - 2 * DAYS)] == [USER]
 
 
 async def test_each_entry_renews_the_lifetime_of_the_audit(redis: Redis) -> None:
@@ -487,7 +487,7 @@ async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
 
     found = [
         act.user
-        async for act in events_since(Scripts(redis, NAMESPACE, Metrics()), START + timedelta(milliseconds=100))
+        async for act in finished_turns_since(Scripts(redis, NAMESPACE, Metrics()), START + timedelta(milliseconds=100))
     ]
 
     assert found == [f"U{number}" for number in range(200, 1200)]

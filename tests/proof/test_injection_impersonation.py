@@ -143,7 +143,7 @@ def test_a_typed_message_is_posted_as_a_quotation_with_its_author(words: str) ->
 
 @each("words", [*ATTACKS, "> x", "---\n*Only visible to you*"])
 def test_an_answer_is_one_markdown_block_without_buttons(words: str) -> None:
-    reply = answers.answer(words, [words], notes=[answers.SESSION_GONE])
+    reply = answers.answer_reply(words, [words], notes=[answers.SESSION_GONE])
 
     blocks = [block for part in parts.parts_of(reply) for block in part.blocks]
     assert [block["type"] for block in blocks] == ["markdown", "context"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from bridge.errors import NotSure
-from bridge.features.conversations.answering import named_first
+from bridge.features.conversations.answering import agent_named_first
 from bridge.features.registry import features
 from bridge.names.folding import fold, name_key
 from bridge.names.matching import pick
@@ -63,7 +63,7 @@ def test_an_agent_is_named_however_it_is_written(data: st.DataObject, name: str,
     written = data.draw(spelled(name))
     agent = Agent(id=10**18, name=name, model="m")
 
-    assert named_first(f"{written}: {typed}", [agent]) == (agent, typed)
+    assert agent_named_first(f"{written}: {typed}", [agent]) == (agent, typed)
 
 
 @given(data=st.data(), typed=texts)

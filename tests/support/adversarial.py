@@ -11,7 +11,7 @@ from typing import Any
 
 from bridge.errors import BadAlert, BadSchedule, NoSuch, NotSure, SeveralFit
 from bridge.features.alerts import conditions
-from bridge.features.conversations.answers import answer
+from bridge.features.conversations.answers import answer_reply
 from bridge.features.standing import phrases
 from bridge.features.workflows import run_card
 from bridge.names.matching import pick
@@ -84,7 +84,7 @@ def of_length(unit: str, length: int) -> str:
 
 
 def laid_out(text: str) -> None:
-    list(parts.parts_of(answer(text, [text])))
+    list(parts.parts_of(answer_reply(text, [text])))
 
 
 def as_a_card(text: str) -> None:

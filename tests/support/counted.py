@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.features.statistics.work import EndedTurn, periods_of
 from bridge.playground.emulator.sample import BRIDGE
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from support.system import System
 from support.waiting import wait_until
 

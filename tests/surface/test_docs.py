@@ -17,7 +17,7 @@ from bridge.features.alerts.conditions import read_alert
 from bridge.features.schedules.schedule import read_question, read_report, read_run
 from bridge.features.standing.phrases import describe
 from bridge.playground.emulator import sample
-from bridge.settings import Settings, environment, load, needs_restart, unknown_names
+from bridge.settings import Settings, environment, load, needs_restart, unknown_variables
 from support import docs_site, reference
 from support.docs_site import PAGES, Block, blocks
 from support.tables import each
@@ -74,7 +74,7 @@ def test_env_lines_are_settings(block: Block, tmp_path: Path) -> None:
     needed["PROJECT_BASE_URL"] = "https://project.example.com"
     environ = environment(needed, tmp_path / ".env", embedded_redis=True)
 
-    assert unknown_names(environ) == []
+    assert unknown_variables(environ) == []
     assert load(environ)
 
 

@@ -26,7 +26,7 @@ from bridge.documents import AT_ONCE
 from bridge.documents.child import MEMORY
 from bridge.door.http import Reach, Readiness, build
 from bridge.metrics import Metrics
-from bridge.settings import VARIABLES, Settings, load, unknown_names
+from bridge.settings import VARIABLES, Settings, load, unknown_variables
 from support import docs_site
 from support.ports import free_port
 from support.real_redis import server_program
@@ -259,7 +259,7 @@ def test_the_secrets_are_files_that_the_bridge_reads(overlay: str, patch: str, t
     settings = load(environ)
 
     assert [name for name in environ if name.removesuffix("_FILE") not in VARIABLES] == []
-    assert unknown_names(environ) == []
+    assert unknown_variables(environ) == []
     assert (settings.slack_app_token is None) is not bool(patch)
     assert settings.redis_url.get_secret_value() == contents["REDIS_URL"]
     assert volume["projected"]["defaultMode"] == 0o440, "the group reads them, which is fsGroup"

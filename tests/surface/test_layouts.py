@@ -191,7 +191,7 @@ def test_nodes_are_listed_in_their_order(nodes: Any, shown: str) -> None:
 def test_undocumented_json_does_not_crash(one: Any, other: Any) -> None:
     workflows.workflow_card(workflow(), WorkflowDetail(nodes=one, edges=other), is_whole=True)
     agents.agent_card(agent(), AgentDetail(tools=one))
-    answers.answer("text", one)
+    answers.answer_reply("text", one)
     run_card.finished(a_run(), result(one, other), timedelta())
     run_card.node_results(one)
 
@@ -210,13 +210,13 @@ def test_undocumented_json_does_not_crash(one: Any, other: Any) -> None:
     ],
 )
 def test_tools_in_any_form_are_named(tools: Any, line: str) -> None:
-    footer = answers.answer("text", tools).footer
+    footer = answers.answer_reply("text", tools).footer
 
     assert footer[0]["elements"][-1]["text"] == f"Tools used: {line}"
 
 
 def test_an_answer_is_markdown_in_the_thread() -> None:
-    reply = answers.answer("**Hello** <!here>", None)
+    reply = answers.answer_reply("**Hello** <!here>", None)
 
     assert (reply.audience, reply.footer) == (Audience.THREAD, ())
     assert [part.blocks for part in parts_of(reply)] == [
@@ -225,7 +225,7 @@ def test_an_answer_is_markdown_in_the_thread() -> None:
 
 
 def test_an_empty_answer_says_so() -> None:
-    assert "empty" in answers.answer("  \n").markdown
+    assert "empty" in answers.answer_reply("  \n").markdown
 
 
 def test_output_is_shown_as_json_or_text() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from bridge.errors import ConfigurationError
-from bridge.settings import VARIABLES, Settings, environment, load, unknown_names
+from bridge.settings import VARIABLES, Settings, environment, load, unknown_variables
 from support.tables import each
 
 NEEDED = {
@@ -352,7 +352,7 @@ def test_variables_of_kubernetes_services_are_ignored(
     environ = environment({**NEEDED, **OF_SERVICE, **own}, tmp_path / ".env")
 
     assert load(environ).port == port
-    assert [one.partition(",")[0] for one in unknown_names(environ)] == warnings
+    assert [one.partition(",")[0] for one in unknown_variables(environ)] == warnings
 
 
 def test_an_unknown_name_is_named_with_its_nearest() -> None:
@@ -361,7 +361,7 @@ def test_an_unknown_name_is_named_with_its_nearest() -> None:
         "bridge_port",
     )  # fmt: skip
 
-    lines = unknown_names({**dict.fromkeys((*unknown, "BRIDGE_HOST", "BRIDGE_RUNNERS_FILE"), "1"), "A": ""})
+    lines = unknown_variables({**dict.fromkeys((*unknown, "BRIDGE_HOST", "BRIDGE_RUNNERS_FILE"), "1"), "A": ""})
 
     assert lines == [
         "BRIDGE_FOO isn't a setting",

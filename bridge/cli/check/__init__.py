@@ -29,7 +29,7 @@ from bridge.engine.unknown_names import Lists
 from bridge.errors import ConfigurationError
 from bridge.logs import configure
 from bridge.proxies import unusable_proxy_settings
-from bridge.settings import environment, unknown_names, well_formed
+from bridge.settings import environment, unknown_variables, well_formed
 from bridge.slack.api import Identity
 
 PATIENCE: Final = timedelta(seconds=30)
@@ -73,7 +73,7 @@ def check(
     except ConfigurationError as exc:  # .env can't be read
         values, problems = well_formed(os.environ), exc.problems
     else:
-        values, warnings = well_formed(environ), [*unknown_names(environ), *unusable_proxy_settings()]
+        values, warnings = well_formed(environ), [*unknown_variables(environ), *unusable_proxy_settings()]
         problems = problems_of(environ, slips)
         try:
             found_config = config_of(environ)

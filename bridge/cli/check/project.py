@@ -16,7 +16,7 @@ from bridge.features.conversations.answering import configured
 from bridge.names.listing import Listing
 from bridge.project import ProjectClient
 from bridge.project.connection import DEFAULT
-from bridge.project.models import Row as RowOf
+from bridge.project.models import Item as RowOf
 from bridge.slack.blockkit.kit import counted, first_of
 
 T = TypeVar("T")

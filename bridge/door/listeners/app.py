@@ -33,7 +33,7 @@ from slack_bolt.response import BoltResponse
 
 from bridge.ends.failures import failure
 from bridge.engine.addressing import Addressing
-from bridge.engine.events import action_name
+from bridge.engine.finished_turns import action_name
 from bridge.errors import NotAllowed, SlackError, StoreUnavailable
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, to_json

@@ -20,7 +20,7 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Click, MessageFile, MessagePart, Notice, Shortcut, Submission, UserGroupChanged
 from bridge.names.folding import name_key
 from bridge.project.models import Agent
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.queue.writes import Write
 from bridge.slack.blockkit.content_words import files_in
 from bridge.slack.blockkit.kit import escape

@@ -33,7 +33,7 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Submission
 from bridge.names.matching import pick
 from bridge.project.models import Workflow
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.queue.keys import milliseconds
 from bridge.queue.scripting import epoch_ms
 from bridge.queue.writes import Write

@@ -155,7 +155,7 @@ class AlertCondition:
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq}
 
 
-def shown(value: float) -> str:
+def number_shown(value: float) -> str:
     """Write a number for people: ``1,234``, ``0.5``."""
     return f"{round(value):,}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"  # noqa: PLR2004 - a digit
 

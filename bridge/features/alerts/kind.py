@@ -19,7 +19,7 @@ from bridge.features.standing.kind import Kind, ListRow, ShownThing
 from bridge.features.standing.store import Spec
 from bridge.inbound import Starter
 from bridge.policy.rules import Asked
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.slack.blockkit.reply import Block
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
-from bridge.features.alerts.conditions import AlertCondition, shown
+from bridge.features.alerts.conditions import AlertCondition, number_shown
 from bridge.features.episodes.episode import Finding
 from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.past import (
@@ -184,9 +184,9 @@ class Readings:
         if not counts or (condition.is_share and total <= 0):
             return Evaluation(None, f"the statistics count no {condition.of}", is_quiet=True)
         if not condition.is_share:
-            return Evaluation(condition.holds_for(count), f"{called}: {shown(count)}", count)
+            return Evaluation(condition.holds_for(count), f"{called}: {number_shown(count)}", count)
         share = 100 * count / total
-        said = f"{called}: {shown(share)}% ({shown(count)} of {shown(total)})"
+        said = f"{called}: {number_shown(share)}% ({number_shown(count)} of {number_shown(total)})"
         return Evaluation(condition.holds_for(share), said, share)
 
     def _names(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
@@ -212,7 +212,7 @@ class Readings:
         if total is None:
             return Evaluation(None, f"the statistics don't have the number of {condition.of}")
         if span is None:
-            return Evaluation(condition.holds_for(total), f"{shown(total)} {number.noun(total)}", total)
+            return Evaluation(condition.holds_for(total), f"{number_shown(total)} {number.noun(total)}", total)
         if condition.is_usual:
             return self._unusual(condition, current, total, span, zone)
         then = self.past.before(self.now - span, _slack(span))
@@ -222,7 +222,7 @@ class Readings:
         if condition.sign in {"falls", "rises"}:
             moved = total < before if condition.sign == "falls" else total > before
             changed = f"{total - before:+,}" if total > before else "no change" if total == before else ""
-            said = f"{shown(total)} {number.noun(total)} ({changed or f'down from {before:,}'} {lately})"
+            said = f"{number_shown(total)} {number.noun(total)} ({changed or f'down from {before:,}'} {lately})"
             return Evaluation(moved, said, total - before)
         begin, first = then.at, float(before)
         if condition.sign in {">", ">="}:  # no more than the span, if there may be too much
@@ -231,7 +231,9 @@ class Readings:
         added = self.past.added(condition.of, begin, first, self.now, total)
         growth = int(added.least)  # whole ones
         if added.is_known:
-            return Evaluation(condition.holds_for(growth), f"{shown(growth)} {number.noun(growth)} {lately}", growth)
+            return Evaluation(
+                condition.holds_for(growth), f"{number_shown(growth)} {number.noun(growth)} {lately}", growth
+            )
         return self._after_a_fall(condition, added, condition.holds_for)
 
     def _after_a_fall(self, condition: AlertCondition, added: Added, holds: Callable[[float], bool]) -> Evaluation:
@@ -241,7 +243,7 @@ class Readings:
         at_least = added.least > condition.value if condition.sign == "=" else holds(added.least) is is_over
         if not at_least:  # more of them may change that
             return Evaluation(None, f"it's unknown how many {condition.of} there were {lately}: their total fell")
-        said = f"at least {shown(added.least)} {noun} {lately} (their total fell meanwhile)"
+        said = f"at least {number_shown(added.least)} {noun} {lately} (their total fell meanwhile)"
         return Evaluation(is_over, said, added.least)
 
     def _unusual(
@@ -269,8 +271,8 @@ class Readings:
         if not added.is_known:
             return self._after_a_fall(condition, added, lambda growth: is_unusual(growth, usual, condition))
         growth = added.least
-        said = f"{shown(growth)} {noun(round(growth))} {_lately(span)}"
-        said = f"{said}, usually {shown(usual.median)} ± {shown(usual.spread)}"
+        said = f"{number_shown(growth)} {noun(round(growth))} {_lately(span)}"
+        said = f"{said}, usually {number_shown(usual.median)} ± {number_shown(usual.spread)}"
         return Evaluation(is_unusual(growth, usual, condition), said, growth)
 
     def _not_recorded(self, span: timedelta) -> Evaluation:

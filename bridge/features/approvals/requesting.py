@@ -36,7 +36,7 @@ from bridge.ids import ERASED_PERSON, TurnId
 from bridge.inbound import InboundMessage, Notice
 from bridge.policy.rules import ApprovalTerms, Verdict
 from bridge.project.models import Workflow
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import Origin

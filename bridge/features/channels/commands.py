@@ -38,7 +38,7 @@ from bridge.inbound import Click, Notice, Submission
 from bridge.names.folding import name_key
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.slack.blockkit.kit import SOMEONE
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in

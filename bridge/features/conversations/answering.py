@@ -47,7 +47,7 @@ from bridge.names.matching import called, is_called, meant
 from bridge.policy.rules import ANY_AGENT, Target, target_of
 from bridge.project import Agent, ChatAnswer
 from bridge.project.reading import TOO_LARGE
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.queue.journal import TurnChanged
 from bridge.queue.quotas import Quota
 from bridge.queue.records import Conversation
@@ -147,8 +147,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
-        answers.answer, chat.message, chat.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known), by=by,
-        project=turn.project_name, speaker=question.speaker, has_files=deps.slack.may_upload,
+        answers.answer_reply, chat.message, chat.toolsUsed, notes=notes, feedback=Answered(turn.id, agent, known),
+        by=by, project=turn.project_name, speaker=question.speaker, has_files=deps.slack.may_upload,
     )  # fmt: skip
     reply = await asyncio.to_thread(shown) if len(chat.message) > _LARGEST_ON_LOOP else shown()
     after: tuple[AnswerShown, ...] = ()
@@ -260,7 +260,7 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         said = await deps.parts.text(said)
         settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
         agents = await _candidates(turn, said, str(settings.agent or ""), turn.project.default_agent)
-        named = named_first(said, agents)
+        named = agent_named_first(said, agents)
         wanted = named[0] if named else default_of(turn, settings.agent, agents)
         if agent is None and wanted is None:
             if not agents:
@@ -388,7 +388,7 @@ async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:  # noqa: ARG001 - e
     return Outcome(what="unknown", reply=notices.outcome_unknown(turn.id), keeps_text=True)
 
 
-def named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
+def agent_named_first(text: str, agents: Sequence[Agent]) -> tuple[Agent, str] | None:
     """Return the agent that *text* names before a colon (``Support: hello``), and the text after the colon, as typed.
 
     None if it names none, as ordinary text does. The name may be quoted or formatted, and have a colon itself.

@@ -23,7 +23,7 @@ _TOOLS = "Tools used: "
 _CHOOSE = "Choose one:"
 
 
-def answer(
+def answer_reply(
     message: str,
     tools_used: Any = None,
     *,

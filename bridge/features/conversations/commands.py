@@ -31,7 +31,7 @@ from bridge.ids import InProject, ThreadKey, TurnId
 from bridge.inbound import Click, InboundMessage, MessagesTabOpened, StopRequest
 from bridge.names.folding import id_key, name_key
 from bridge.project.models import Agent
-from bridge.queue.events import FinishedTurn, named
+from bridge.queue.finished_turns import FinishedTurn, named
 from bridge.queue.writes import Write
 from bridge.slack.blockkit.reply import Audience
 from bridge.slack.payloads import text
@@ -242,8 +242,8 @@ async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
 
 
 @conversations.on_finished_turns
-async def remove_reactions(deps: Deps, events: Sequence[FinishedTurn]) -> list[Write]:
+async def remove_reactions(deps: Deps, turns: Sequence[FinishedTurn]) -> list[Write]:
     """Remove the ⏳ from messages that waited (`bridge.slack.indicators.QueuedReactions`)."""
-    marked = [event for event in events if event.has_reaction]
-    await asyncio.gather(*(deps.indicators.remove_queued_reaction(event.channel, event.ts) for event in marked))
+    marked = [turn for turn in turns if turn.has_reaction]
+    await asyncio.gather(*(deps.indicators.remove_queued_reaction(turn.channel, turn.ts) for turn in marked))
     return []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bridge.ends.failures import failure
-from bridge.engine.events import action_name
+from bridge.engine.finished_turns import action_name
 from bridge.engine.results import Outcome, shown
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed
@@ -74,4 +74,4 @@ async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, at: str, *, only: s
     message = MessageKey(thread.team, thread.channel, only) if only else None
     stop = await deps.inbox.stops.stop(thread_lane(thread), at, by=turn.id, only=message)
     await deps.indicators.clear_working(Place(thread.channel, thread.root))
-    return shown(stops.stopped(stop.result, stop.turn, stop.waiting), f"stop: {stop.result}")
+    return shown(stops.stop_shown(stop.result, stop.turn, stop.waiting), f"stop: {stop.result}")

@@ -35,7 +35,7 @@ _NOT_STOPPED: Final = {
 NOTHING_HELD: Final = kit.reply("Nothing is waiting here: the thread has moved on.")
 
 
-def stopped(result: str, turn: str, waiting: int) -> Reply:
+def stop_shown(result: str, turn: str, waiting: int) -> Reply:
     """Say what a stop did, and ask about the messages that are waiting after it."""
     if result in _STOPPED:
         text, action = _STOPPED[result]

@@ -15,7 +15,7 @@ from bridge.features.buttons import FEEDBACK
 from bridge.features.deps import Deps
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.inbound import Click
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.queue.keys import VOTES, milliseconds
 from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit

@@ -1,7 +1,7 @@
 """A person's recent runs and conversations, for their Home tab: bounded, and with a lifetime.
 
-They're derived from finished turns (`bridge.engine.events`). What's open about a turn or a thread is read from their
-own records, so that it's true whatever else has happened.
+They're derived from finished turns (`bridge.engine.finished_turns`). What's open about a turn or a thread is read from
+their own records, so that it's true whatever else has happened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from bridge.engine.home import MOST_RECENT, Reads
 from bridge.features.deps import Deps
 from bridge.ids import PersonKey, ThreadKey, TurnId, thread_lane
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from bridge.queue.keys import RECENT, milliseconds
 from bridge.queue.records import END_FIELDS, Conversation, end_in
 from bridge.queue.scripting import epoch_ms, from_epoch_ms
@@ -85,23 +85,23 @@ class RecentActivity:
     unsettled: tuple[Unsettled, ...] = ()
 
 
-async def note_finished(deps: Deps, events: Sequence[FinishedTurn]) -> list[Write]:
+async def note_finished(deps: Deps, turns: Sequence[FinishedTurn]) -> list[Write]:
     """Return the writes that list finished turns, and redraw the tabs of those of their people who have one open."""
     homes, keys, writes = deps.homes, deps.scripts.keys, list[Write]()
-    of_people = [event for event in events if event.user and not event.app]
-    for event in of_people:
-        kind, _, id_ = event.of.partition(" ")
-        is_unknown = event.outcome == "unknown"
+    of_people = [turn for turn in turns if turn.user and not turn.app]
+    for turn in of_people:
+        kind, _, id_ = turn.of.partition(" ")
+        is_unknown = turn.outcome == "unknown"
         if kind == "workflow":
-            card = event.card.partition(" ")
-            run = RecentRun(int(id_), event.name, event.how, event.at, card[0], card[2])
-            writes.append(("push", keys.recent_runs(event.person), milliseconds(RECENT), run.to_line(), MOST_RECENT))
-            writes.append(homes.settled(event.person, TurnId(event.turn)))
-        elif event.kind == "message" and (is_unknown or (kind and event.how != "stopped")):
-            writes.append(homes.thread(event.person, event.in_thread, event.at))
-        if event.is_open or (is_unknown and event.kind == "message" and kind != "workflow"):
-            writes.append(homes.unsettled(event.person, TurnId(event.turn), event.at))
-    people = sorted({(event.team, event.user) for event in of_people if event.kind not in _QUIET})
+            card = turn.card.partition(" ")
+            run = RecentRun(int(id_), turn.name, turn.how, turn.at, card[0], card[2])
+            writes.append(("push", keys.recent_runs(turn.person), milliseconds(RECENT), run.to_line(), MOST_RECENT))
+            writes.append(homes.settled(turn.person, TurnId(turn.turn)))
+        elif turn.kind == "message" and (is_unknown or (kind and turn.how != "stopped")):
+            writes.append(homes.thread(turn.person, turn.in_thread, turn.at))
+        if turn.is_open or (is_unknown and turn.kind == "message" and kind != "workflow"):
+            writes.append(homes.unsettled(turn.person, TurnId(turn.turn), turn.at))
+    people = sorted({(turn.team, turn.user) for turn in of_people if turn.kind not in _QUIET})
     async with deps.scripts.redis.pipeline(transaction=False) as pipe:
         for person in people:
             pipe.exists(keys.looking(PersonKey(*person)))

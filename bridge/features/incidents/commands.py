@@ -13,7 +13,7 @@ from bridge.features.deps import Deps
 from bridge.features.episodes.telling import tell, unless_posted
 from bridge.features.incidents import layout
 from bridge.features.incidents.records import IncidentChange, PostedIncident
-from bridge.features.incidents.watching import IncidentStore, measure, report_troubles, watch
+from bridge.features.incidents.watching import IncidentStore, measure_redis, report_troubles, watch
 from bridge.queue.keys import INCIDENT, milliseconds
 from bridge.queue.scripting import epoch_ms
 
@@ -24,7 +24,7 @@ MARK: Final = "bridge_incident"
 incidents = Feature("incidents")
 incidents.every(timedelta(seconds=10), everywhere=True)(report_troubles)
 incidents.every(timedelta(seconds=30))(watch)
-incidents.every(timedelta(minutes=1), everywhere=True)(measure)
+incidents.every(timedelta(minutes=1), everywhere=True)(measure_redis)
 incidents.outcomes |= {"incident begins": "posted an incident", "incident changes": "posted a change of an incident"}
 incidents.outcomes |= {"incident again": "posted an incident that's back", "incident ends": "posted an incident's end"}
 

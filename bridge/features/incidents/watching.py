@@ -138,7 +138,7 @@ async def read(deps: Deps) -> Facts:
     )
 
 
-async def measure(deps: Deps) -> None:
+async def measure_redis(deps: Deps) -> None:
     """Have this process's metrics show Redis and the processes. Raises `StoreUnavailable`."""
     metrics, processes = deps.metrics, await processes_of(deps.scripts)
     metrics.processes.labels("running").set(sum(process.is_running for process in processes))

@@ -20,7 +20,7 @@ from bridge.features.schedules.records import PostedReport, Report, ScheduledTas
 from bridge.features.schedules.reports import post
 from bridge.features.schedules.schedule import (
     RunSpec,
-    Spec,
+    ScheduleSpec,
     read_question,
     read_report,
     read_run,
@@ -35,7 +35,7 @@ from bridge.inbound import Click, Submission
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit.modals import CHANNEL, Origin
 
-_READS: Final[dict[str, Callable[[int, str], Spec]]] = {"question": read_question, "run": read_run}
+_READS: Final[dict[str, Callable[[int, str], ScheduleSpec]]] = {"question": read_question, "run": read_run}
 
 schedules = Feature("schedules")
 sets_up(schedules, SCHEDULES, PostedReport, PostedTask)
@@ -118,7 +118,7 @@ async def list_schedules(deps: Deps, turn: Turn) -> Result:
 
 
 @schedules.form(*forms.FORMS.values())
-async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Spec) -> Result:
+async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: ScheduleSpec) -> Result:
     """Schedule, or change, what's described in the form."""
     editing = Origin.parse(submission.private_metadata).editing
     channel = str(submission.values.get(CHANNEL) or "")
@@ -138,7 +138,13 @@ async def open_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
 
 
 async def _schedule(
-    deps: Deps, turn: Turn, does: str, read: Callable[[], Spec], *, channel: str | None = None, editing: str = ""
+    deps: Deps,
+    turn: Turn,
+    does: str,
+    read: Callable[[], ScheduleSpec],
+    *,
+    channel: str | None = None,
+    editing: str = "",
 ) -> Result:
     """Schedule the task that *read* returns, or change the one that's *edited*; in *channel* if it's the form's.
 

@@ -22,7 +22,7 @@ from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
     RunSpec,
-    Spec,
+    ScheduleSpec,
     StoredTask,
     TaskSpec,
     only_of,
@@ -39,7 +39,7 @@ from bridge.ids import ThreadKey
 from bridge.inbound import Starter
 from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
 from bridge.project.models import Agent, Workflow
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
 
@@ -95,7 +95,7 @@ class Schedules(TimedKind[StoredTask]):
             return await lookups.rights(deps, "schedule", *of, workflow=spec.workflow, by=by)
         return await lookups.rights(deps, "report", *of, by=by)
 
-    def read_spec(self, spec: dict[str, Any]) -> Spec:
+    def read_spec(self, spec: dict[str, Any]) -> ScheduleSpec:
         read = spec_of(spec)
         match read:
             case ReportSpec(compare=compare, only=only):
@@ -225,7 +225,7 @@ async def open_form(
     does: str,
     target: Agent | Workflow | None = None,
     *,
-    spec: Spec | None = None,
+    spec: ScheduleSpec | None = None,
     editing: str = "",
     text: str = "",
 ) -> Modal:

@@ -19,7 +19,7 @@ from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.layout import with_below
 from bridge.features.statistics.numbers import PARTS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 from bridge.slack.blockkit.reply import Audience
 

@@ -117,11 +117,11 @@ class RunSpec(TaskSpec, frozen=True):
         return self.workflow, json.dumps(self.input, sort_keys=True)
 
 
-Spec = ReportSpec | QuestionSpec | RunSpec
+ScheduleSpec = ReportSpec | QuestionSpec | RunSpec
 _task: TypeAdapter[QuestionSpec | RunSpec] = TypeAdapter(Annotated[QuestionSpec | RunSpec, Field(discriminator="task")])
 
 
-def spec_of(given: Mapping[str, Any]) -> Spec:
+def spec_of(given: Mapping[str, Any]) -> ScheduleSpec:
     """Return a report's spec, or that of what its ``task`` names. Raises ValueError."""
     return _task.validate_python(given) if "task" in given else ReportSpec.model_validate(given)
 
@@ -139,7 +139,7 @@ class StoredTask:
     """
 
     id: str
-    spec: Spec
+    spec: ScheduleSpec
     due: datetime
     paused: str = ""
     skipped: datetime | None = None

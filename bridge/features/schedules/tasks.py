@@ -26,7 +26,7 @@ from bridge.features.statistics.numbers import NUMBERS
 from bridge.features.statistics.snapshots import Snapshot, snapshot_of
 from bridge.ids import TurnId
 from bridge.project.models import Agent, Workflow
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.queue.put import Queued
 from bridge.slack.blockkit.kit import escape
 from bridge.slack.blockkit.mrkdwn import plain_command_text

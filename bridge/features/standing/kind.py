@@ -17,7 +17,7 @@ from bridge.features.deps import Deps
 from bridge.features.standing.store import R, SetUpStore, Spec, erase_of
 from bridge.inbound import Starter
 from bridge.policy.rules import Asked
-from bridge.queue.events import named
+from bridge.queue.finished_turns import named
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, Reply
 

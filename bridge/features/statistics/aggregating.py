@@ -1,4 +1,4 @@
-"""Count what agents and workflows did, from finished turns (`bridge.engine.events`) and votes: Redis does the counting.
+"""Have Redis count what agents and workflows did, from finished turns (`bridge.engine.finished_turns`) and votes.
 
 People and threads are counted without saying which, by HyperLogLogs.
 """
@@ -25,7 +25,7 @@ from bridge.features.statistics.work import (
     votes_of,
     with_outage,
 )
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from bridge.queue.inbox import Inbox
 from bridge.queue.keys import BY_DAY, ENDED, ENDED_LENGTH, SNAPSHOTS, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms, from_epoch_ms
@@ -54,22 +54,22 @@ class WorkStore:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    def counts(self, events: Sequence[FinishedTurn]) -> list[Write]:
+    def counts(self, turns: Sequence[FinishedTurn]) -> list[Write]:
         """Return the writes that count finished turns, and list them one by one for a day."""
         counted, writes = Counter[tuple[str, str, str]](), list[Write]()
         distinct = defaultdict[tuple[str, str, str], set[str]](set)
-        for event in (event for event in events if event.of):
-            kind, took = event.of.partition(" ")[0], event.took.total_seconds()
-            ended = EndedTurn(event.at, event.of, took, event.how, event.project)
+        for turn in (turn for turn in turns if turn.of):
+            kind, took = turn.of.partition(" ")[0], turn.took.total_seconds()
+            ended = EndedTurn(turn.at, turn.of, took, turn.how, turn.project)
             key, lives = self._keys.ended(kind), milliseconds(ENDED)
-            at, ms, how, project = str(epoch_ms(event.at)), str(round(1000 * took)), event.how, event.project
-            facts = ["at", at, "of", event.of, "took", ms, "how", how, "project", project]
+            at, ms, how, project = str(epoch_ms(turn.at)), str(round(1000 * took)), turn.how, turn.project
+            facts = ["at", at, "of", turn.of, "took", ms, "how", how, "project", project]
             listed: Append = ("append", key, lives, ENDED_LENGTH, *facts)
             writes.append(listed)
             counted.update(_counted(ended))
-            for period in periods_of(_day(event.at)) if event.kind == "message" else ():
-                distinct["people", period, ended.key].add(self._token(event.user or event.app))
-                distinct["threads", period, ended.key].add(self._token(str(event.in_thread)))
+            for period in periods_of(_day(turn.at)) if turn.kind == "message" else ():
+                distinct["people", period, ended.key].add(self._token(turn.user or turn.app))
+                distinct["threads", period, ended.key].add(self._token(str(turn.in_thread)))
         for (what, period, key), tokens in distinct.items():
             seen: Distinct = ("distinct", self._keys.distinct(what, period, key), _lives(period), *tokens)
             writes.append(seen)

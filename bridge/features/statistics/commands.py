@@ -22,7 +22,7 @@ from bridge.features.statistics.snapshots import hour_of, parse_moment
 from bridge.inbound import Click, Notice
 from bridge.names.folding import name_key
 from bridge.project.connection import ProjectConnection
-from bridge.queue.events import FinishedTurn
+from bridge.queue.finished_turns import FinishedTurn
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
 
@@ -68,12 +68,12 @@ async def aggregate(deps: Deps) -> None:
 
 
 @stats.on_finished_turns
-async def count(deps: Deps, events: Sequence[FinishedTurn]) -> list[Write]:
+async def count(deps: Deps, turns: Sequence[FinishedTurn]) -> list[Write]:
     """Count what agents and workflows did, and measure it."""
-    for event in (event for event in events if event.of):
-        kind, _, id_ = event.of.partition(" ")
-        deps.metrics.ended(kind, id_, event.how, event.project, event.took.total_seconds())
-    return WorkStore(deps.scripts).counts(events)
+    for turn in (turn for turn in turns if turn.of):
+        kind, _, id_ = turn.of.partition(" ")
+        deps.metrics.ended(kind, id_, turn.how, turn.project, turn.took.total_seconds())
+    return WorkStore(deps.scripts).counts(turns)
 
 
 @stats.every(timedelta(minutes=1), everywhere=True)

@@ -29,7 +29,7 @@ from bridge.features.statistics.snapshots import (
     compare,
     hour_of,
     moment_of,
-    nearest,
+    nearest_hour,
     over_time,
     snapshot_of,
     surplus,
@@ -134,7 +134,7 @@ class Statistics:
         """
         (whole, hours), then = await self.store.hours(), last
         if then is None and since is not None:
-            hour = nearest([hour for hour in whole if hour < hour_of(self.now())], since)
+            hour = nearest_hour([hour for hour in whole if hour < hour_of(self.now())], since)
             then = (await self.store.read([hour])).get(hour) if hour is not None else None
         return compare(stats, then, between=await self._between(hours, [then])) if then else None
 
@@ -161,9 +161,9 @@ class Statistics:
         now, (whole, recorded) = self.now(), await self.store.hours()
         hours = [hour for hour in whole if hour < hour_of(now)]
         if since is None:
-            wanted = [(called, nearest(hours, now - ago, within=within)) for called, ago, within in _USUAL]
+            wanted = [(called, nearest_hour(hours, now - ago, within=within)) for called, ago, within in _USUAL]
         else:
-            wanted = [("", nearest(hours, since))]
+            wanted = [("", nearest_hour(hours, since))]
         chosen = [(called, hour) for called, hour in wanted if hour is not None]
         begins = hour_of(now - _TREND) if since is None or not chosen else chosen[0][1]
         followed = over_time(hours, begins, most=_MOST_POINTS - 1)

@@ -156,7 +156,7 @@ def surplus(hours: Iterable[int], now: datetime) -> set[int]:
     return gone
 
 
-def nearest(hours: Iterable[int], moment: datetime, *, within: timedelta | None = None) -> int | None:
+def nearest_hour(hours: Iterable[int], moment: datetime, *, within: timedelta | None = None) -> int | None:
     """Return the hour nearest to a moment, at most *within* away; None if there is none."""
     wanted = hour_of(moment)
     hour = min(hours, key=lambda hour: abs(hour - wanted), default=None)

@@ -12,7 +12,7 @@ from bridge.errors import BadInput
 from bridge.features.buttons import RUN_FORM, run_value, workflow_menu
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.json_text import compact, kind_of, typed_input, typed_json
+from bridge.slack.blockkit.json_text import compact, json_kind, typed_input, typed_json
 from bridge.slack.blockkit.modals import ONLY_THE_FIRST, Origin
 
 RUN_A_WORKFLOW: Final = "Run a workflow"
@@ -40,7 +40,7 @@ def _hint(typed: str | None) -> str:
     if len(typed) > kit.PLAIN_TEXT_INPUT:
         return ONLY_THE_FIRST
     try:
-        return f"Automatic reads this as {kind_of(typed_input(typed))}."
+        return f"Automatic reads this as {json_kind(typed_input(typed))}."
     except BadInput as exc:
         return f"Automatic reads this as JSON, but it isn't valid. {where_json_breaks(exc)}"
 

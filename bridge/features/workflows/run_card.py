@@ -27,7 +27,7 @@ from bridge.slack.blockkit.json_text import (
     beginning,
     compact,
     first_lines,
-    kind_of,
+    json_kind,
     line_count,
     pointed_at,
     pretty,
@@ -271,7 +271,7 @@ def _card(
     if run.url and id_ is not None:
         title += [" · ", kit.link(run.url, "open", runId=id_, id=run.workflow)]
     typed = run.input if isinstance(run.input, str) else compact(run.input)
-    kind = kind_of(run.input).removeprefix("a ")
+    kind = json_kind(run.input).removeprefix("a ")
     asked = kit.context(f"Input ({kind}): {kit.quoted(typed, _INPUT)}") if typed.strip() else None
     heading = kit.rich(kit.paragraph(*title))
     return card(heading, asked, *lines, buttons=buttons, audience=Audience.CHANNEL, files=files)

@@ -64,7 +64,7 @@ def typed_input(text: str) -> Any:
         raise
 
 
-def kind_of(value: Any) -> str:
+def json_kind(value: Any) -> str:
     """Name what a typed input was read as: ``a JSON object``, ``text``."""
     match value:
         case str():

@@ -1,9 +1,9 @@
-"""Events: what the step that ends a turn appends about it, one entry for each. Never any text.
+"""Finished turns: what the step that ends one appends about it, an entry for each. Never any text.
 
 The script that ends a turn (`finish`) appends it, so none is missing and none costs a round trip; refusals are turns
-too. Everything else about finished turns is derived from these entries, off their path (`bridge.engine.events`):
-statistics, Home, the end of a ⏳ reaction. The **audit** is the same stream, as people read it. Not included: what is
-still waiting, what wasn't for the bridge, and what Redis couldn't store.
+too. Everything else about finished turns is derived from these entries, off their path
+(`bridge.engine.finished_turns`): statistics, Home, the end of a ⏳ reaction. The **audit** is the same stream, as
+people read it. Not included: what is still waiting, what wasn't for the bridge, and what Redis couldn't store.
 
 The heartbeat trims the stream by time, each entry by length. Without an audit (BRIDGE_AUDIT_DAYS=0), an entry is
 deleted in the step that derives the rest from it, within seconds. Until then it needs its person, for their Home.
@@ -104,19 +104,19 @@ class FinishedTurn:
         )
 
 
-async def page_of_events(scripts: Scripts, start: str) -> tuple[list[FinishedTurn], str]:
+async def page_of_finished_turns(scripts: Scripts, start: str) -> tuple[list[FinishedTurn], str]:
     """Return the first entries from *start* on, and the ID of the last. Raises `StoreUnavailable`."""
     entries: Any = await scripts.redis.xrange(scripts.keys.audit(), min=start, count=_PAGE) or []
     return [FinishedTurn.from_redis(*entry) for entry in entries], str(entries[-1][0]) if entries else ""
 
 
-async def events_since(scripts: Scripts, moment: datetime) -> AsyncIterator[FinishedTurn]:
+async def finished_turns_since(scripts: Scripts, moment: datetime) -> AsyncIterator[FinishedTurn]:
     """Read every entry that ended at *moment* or later, oldest first. Raises `StoreUnavailable`."""
     start = str(epoch_ms(moment))
     while start:
-        events, last = await page_of_events(scripts, start)
-        for event in events:
-            yield event
+        turns, last = await page_of_finished_turns(scripts, start)
+        for turn in turns:
+            yield turn
         start = last and f"({last}"
 
 

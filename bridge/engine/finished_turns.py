@@ -1,4 +1,4 @@
-"""Finished turns: the entry that each leaves (`bridge.queue.events`), and what features derive from the entries.
+"""Finished turns: the entry that each leaves (`bridge.queue.finished_turns`), and what features derive from them.
 
 Once a second, one process hands new entries to the handlers that features register (`Feature.on_finished_turns`). The
 writes that these return are made in one step with how far the stream was read, if that's still as it was. So each entry
@@ -23,7 +23,7 @@ from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey, TurnId
 from bridge.inbound import Click, HomeOpened, Inbound, InboundMessage, Notice, Shortcut, SlashCommand, Submission
 from bridge.names.folding import fold, may_have
-from bridge.queue.events import FACTS, REFUSED, page_of_events
+from bridge.queue.finished_turns import FACTS, REFUSED, page_of_finished_turns
 from bridge.queue.keys import AUDIT_LENGTH, CONSUMING, SNAPSHOTS, UNAUDITED, Keys, milliseconds
 from bridge.queue.patience import Draining, Patience
 from bridge.queue.records import Record, Step
@@ -176,12 +176,12 @@ class FinishedTurns:
         key = scripts.keys.consumed()
         while True:
             before = str(await scripts.redis.hget(key, "entry") or "")
-            page, last = await page_of_events(scripts, f"({before}" if before else "-")
+            page, last = await page_of_finished_turns(scripts, f"({before}" if before else "-")
             if not page or not await scripts.claim(scripts.keys.consuming(), inbox.consumer, CONSUMING):
                 return count
-            events, writes = [event for event in page if event.kind], list[Write]()
-            for handler in self._handlers if events else ():
-                writes += await handler(self._deps, events)
+            turns, writes = [turn for turn in page if turn.kind], list[Write]()
+            for handler in self._handlers if turns else ():
+                writes += await handler(self._deps, turns)
             if not self._has_audit:
                 ms, _, number = last.partition("-")
                 writes.append(("trim", scripts.keys.audit(), 0, f"{ms}-{int(number) + 1}"))
