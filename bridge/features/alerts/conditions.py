@@ -391,7 +391,10 @@ def _read(typed: str, longest: int) -> TypedAlert:
         raise BadAlert("condition", typed, _nearest_form(typed[:longest]))
     typed = _unquoted(without_end(undecorated(typed.strip()), " .!"))
     try:
-        text, channel = _without_channel(typed)
+        text, channel, folded = typed, "", fold(typed)
+        if match := _CHANNEL.search(_masked(folded.text)):
+            channel = without_end(folded.between(*match.span("channel")), ",;:.")
+            text = f"{folded.until(match.start())} {folded.after(match.end())}"
         text, run = _without_run(text)
         return TypedAlert(_Reader(text, typed if text.strip(" ,;:.") else "").condition(), run, channel)
     except BadAlert as exc:
@@ -427,16 +430,6 @@ def _unquoted(text: str) -> str:
         return folded.between(1, len(masked) - 1)
     opened = next((mark.start() for mark in re.finditer(rf'{_QUOTED}|(?P<open>")', masked) if mark["open"]), None)
     return text if opened is None else f"{folded.until(opened)} {folded.after(opened + 1)}"
-
-
-def _without_channel(typed: str) -> tuple[str, str]:
-    """Split off the channel, and the ``in`` before it."""
-    folded = fold(typed)
-    match = _CHANNEL.search(_masked(folded.text))
-    if match is None:
-        return typed, ""
-    channel = without_end(folded.between(*match.span("channel")), ",;:.")
-    return f"{folded.until(match.start())} {folded.after(match.end())}", channel
 
 
 def _without_run(typed: str) -> tuple[str, str]:

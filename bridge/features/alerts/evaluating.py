@@ -20,7 +20,7 @@ from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hour
 from bridge.features.alerts.records import AlertEdge
 from bridge.features.alerts.store import AlertStore
 from bridge.features.deps import Deps
-from bridge.features.episodes.episode import EpisodeStep, step
+from bridge.features.episodes.episode import step
 from bridge.features.episodes.telling import changed
 from bridge.features.reach import statistics_now
 from bridge.features.standing.pauses import tell_of_removal
@@ -57,33 +57,29 @@ async def evaluate_all(deps: Deps) -> None:
 
 
 async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[StoredAlert], own: OwnFacts) -> None:
-    """Evaluate the *alerts* of one project, and queue what has changed."""
+    """Evaluate the *alerts* of one project; store each change, and queue its message in the same step."""
     readings = await read(deps, project, [alert.spec for alert in alerts], own)
+    now = readings.now
     for alert in alerts:
-        verdict = readings.evaluate(alert.spec.parsed, zone=alert.spec.clock, target=alert.spec.target)
-        if (changes := step(alert, verdict.found(readings.now), readings.now)) is not None:
-            await _settle(deps, alert, changes, verdict, readings)
-
-
-async def _settle(
-    deps: Deps, alert: StoredAlert, changes: EpisodeStep, verdict: Evaluation, readings: Readings
-) -> None:
-    """Make a change, and queue its message in the same step."""
-    now, spec = readings.now, alert.spec
-    writes, does = changed(deps.scripts.keys.alert(alert.id), alert, changes.fields), changes.does
-    if does is None:
-        await deps.inbox.write(*writes)
-        return
-    is_unknown = does == "unknown"
-    since = (alert.unknown if is_unknown else alert.since) or now
-    body = AlertEdge(
-        team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
-        since=since, ended=now if does == "ends" else None, said=verdict.said, facts=in_words(readings),
-        thread_ts=alert.post if alert.since else "", is_unknown=is_unknown,
-    )  # fmt: skip
-    why = "it can't be evaluated" if is_unknown else "its condition was evaluated"
-    end = await deps.queue(body, event=f"alert:{alert.id}:{epoch_ms(since)}:{does}", why=why, writes=writes)
-    log.info("alert changed", extra={"alert": alert.id, "changes": does, "put": end})
+        spec = alert.spec
+        verdict = readings.evaluate(spec.parsed, zone=spec.clock, target=spec.target)
+        changes = step(alert, verdict.found(now), now)
+        if changes is None:
+            continue
+        writes, does = changed(deps.scripts.keys.alert(alert.id), alert, changes.fields), changes.does
+        if does is None:
+            await deps.inbox.write(*writes)
+            continue
+        is_unknown = does == "unknown"
+        since = (alert.unknown if is_unknown else alert.since) or now
+        body = AlertEdge(
+            team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
+            since=since, ended=now if does == "ends" else None, said=verdict.said, facts=in_words(readings),
+            thread_ts=alert.post if alert.since else "", is_unknown=is_unknown,
+        )  # fmt: skip
+        why = "it can't be evaluated" if is_unknown else "its condition was evaluated"
+        end = await deps.queue(body, event=f"alert:{alert.id}:{epoch_ms(since)}:{does}", why=why, writes=writes)
+        log.info("alert changed", extra={"alert": alert.id, "changes": does, "put": end})
 
 
 async def read(

@@ -183,25 +183,21 @@ def form_button() -> Block:
     return kit.button(OPEN_THE_FORM, ALERT_FORM, "-")
 
 
-def _sign(stored: StoredAlert, now: datetime) -> str:
-    return "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if stored.is_snoozed(now) else "✅"
-
-
 def row(shown: ShownThing[StoredAlert], value: str, now: datetime) -> ListRow:
     """Return how a list shows an alert."""
     stored, called = shown.record, kit.words(kit.one_line(shown.record.called, NAME), bold=True)
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
     ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in (shown.project, shown.owner) if name)])
-    until, said = stored.snoozed_until, kit.capitalized(status(stored, now))
-    if stored.paused:
-        said = kit.capitalized(paused_because(stored.paused))
+    until, is_snoozed = stored.snoozed_until, stored.is_snoozed(now)
+    said = kit.capitalized(paused_because(stored.paused) if stored.paused else status(stored, now))
     state, in_home = kit.context(said), kit.paragraph(said)
     if not stored.paused and stored.since:
         state = kit.trusted_context("On since {since}", since=stored.since)
         in_home = kit.paragraph("On since ", kit.date(stored.since))
-    elif not stored.paused and until and stored.is_snoozed(now):
+    elif not stored.paused and until and is_snoozed:
         state = kit.trusted_context("Snoozed until {until}", until=until)
-    line = kit.paragraph(f"{_sign(stored, now)} ", called, " in ", kit.place(stored.spec.channel), ending)
+    sign = "⏸️" if stored.paused else "⚠️" if stored.since else "💤" if is_snoozed else "✅"
+    line = kit.paragraph(f"{sign} ", called, " in ", kit.place(stored.spec.channel), ending)
     menu = _snooze_menu(stored.id, value.partition(":")[0], may_end=UNSNOOZE in shown.offers)
     return ListRow([line], state, in_home, [menu])
 

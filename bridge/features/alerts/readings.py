@@ -112,8 +112,12 @@ class Readings:
         if self.current is None:
             return Evaluation(None, "the statistics can't be read right now")
         match condition.subject:
+            case "stale" if self.current.updated is None:
+                return Evaluation(None, "the service doesn't say when its statistics were updated")
             case "stale":
-                return self._stale(condition, self.current)
+                age = max(self.now - (self.current.updated or self.now), timedelta(0))
+                said = f"last updated {kit.spoken(age)} ago"
+                return Evaluation(age.total_seconds() >= condition.value, said, age.total_seconds())
             case "count":
                 return self._count(condition, self.current)
             case "names":
@@ -169,13 +173,6 @@ class Readings:
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]  # type: ignore[no-any-return]
-
-    def _stale(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
-        if current.updated is None:
-            return Evaluation(None, "the service doesn't say when its statistics were updated")
-        age = max(self.now - current.updated, timedelta(0))
-        said = f"last updated {kit.spoken(age)} ago"
-        return Evaluation(age.total_seconds() >= condition.value, said, age.total_seconds())
 
     def _count(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
         counts = self._once(("counts", condition.of), lambda: counts_by_key(current, condition.of))

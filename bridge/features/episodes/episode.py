@@ -114,19 +114,15 @@ class Episode:
 def step(episode: Episode, finding: Finding | Literal["unknown"] | None, now: datetime) -> EpisodeStep | None:
     """Return what changes an episode, by a *finding* *now*; None if nothing does."""
     if finding == "unknown":
-        return _unknown(episode, now)
+        if episode.unknown is None:
+            return EpisodeStep(None, {"unknown": str(epoch_ms(now))})
+        is_news = now - episode.unknown >= UNKNOWN_FOR and not episode.is_told and not episode.is_snoozed(now)
+        return EpisodeStep("unknown", {"told": "1"}) if is_news else None
     changes = _there(episode, finding, now) if finding and finding.ended is None else _not_there(episode, finding, now)
     if episode.unknown is None:
         return changes
     does, fields = changes or (None, {})
     return EpisodeStep(does, {**fields, "unknown": "", "told": ""})
-
-
-def _unknown(episode: Episode, now: datetime) -> EpisodeStep | None:
-    if episode.unknown is None:
-        return EpisodeStep(None, {"unknown": str(epoch_ms(now))})
-    is_news = now - episode.unknown >= UNKNOWN_FOR and not episode.is_told and not episode.is_snoozed(now)
-    return EpisodeStep("unknown", {"told": "1"}) if is_news else None
 
 
 def _there(episode: Episode, finding: Finding, now: datetime) -> EpisodeStep | None:

@@ -15,14 +15,10 @@ _TITLE: Final = 200
 _SAID: Final = 500
 
 
-def _title(kind: str, project: str) -> str:
-    known = KINDS.get(kind)
-    return kit.titled(known.title if known else "Something needs attention", project)
-
-
 def on(kind: str, said: str, since: datetime, project: str = "") -> Reply:
     """Show an incident that's on, with the command and the page that help."""
-    title, known = kit.one_line(_title(kind, project), _TITLE), KINDS.get(kind)
+    known = KINDS.get(kind)
+    title = kit.one_line(kit.titled(known.title if known else "Something needs attention", project), _TITLE)
     detail = f": {kit.one_line(said, _SAID)}." if said else "."
     help_: Sequence[Block | str] = (
         ("Run ", kit.words(known.command, code=True), ", or see “", kit.words(known.page), "” in the documentation.")
