@@ -80,18 +80,16 @@ async def _of_person(deps: Deps, user: str, waiting: Sequence[StoredRequest]) ->
     shown = []
     for stored in waiting:
         request = stored.request
-        is_over = deps.now() >= request.until
-        is_asked = user == request.asker or user not in stored.approved_by
-        if not is_over and is_asked and (user == request.asker or await _is_approver(deps, stored, user)):
+        is_asker = user == request.asker
+        if deps.now() >= request.until or (user in stored.approved_by and not is_asker):
+            continue
+        try:
+            may_see = is_asker or await refusal_of_approver(deps, request, terms_of(request), user) is None
+        except (TryLater, NotAllowed):
+            may_see = False
+        if may_see:
             shown.append(await deps.approvals.shown(deps, stored))
     return shown
-
-
-async def _is_approver(deps: Deps, stored: StoredRequest, user: str) -> bool:
-    try:
-        return await refusal_of_approver(deps, stored.request, terms_of(stored.request), user) is None
-    except (TryLater, NotAllowed):
-        return False
 
 
 @approvals.button(layout.REVIEW, label="button: Review a request")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -48,17 +47,15 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
         if left == stored:
             return bool(gone and await redis.hdel(key, *gone))
         seen = {name: fields.get(name, "") for name in (*_CHANGED, "state")}
-        writes = only_if(key, seen, *_writes(key, fields, left), *_tells(scripts, stored, left))
+        lines = "\n".join(f"{epoch_ms(made.at)} {made.user} {made.what} {made.turn}" for made in left.decisions)
+        body = left.request.model_dump_json()
+        now = {"body": body, "decisions": lines, "said": left.said, "lost": left.lost}
+        changes: list[Write] = [("field", key, 0, name, now[name]) for name in _CHANGED if now[name] != seen[name]]
+        writes = only_if(key, seen, *changes, *_tells(scripts, stored, left))
         answers = await scripts.run("write", writes, confirmed=True)
         if "holds" in answers:
             await (redis.hdel(key, *gone) if gone else redis.ping())
             return True
-
-
-def _writes(key: str, fields: Mapping[str, str], left: StoredRequest) -> list[Write]:
-    lines = (f"{epoch_ms(made.at)} {made.user} {made.what} {made.turn}" for made in left.decisions)
-    now = {"body": left.request.model_dump_json(), "decisions": "\n".join(lines), "said": left.said, "lost": left.lost}
-    return [("field", key, 0, name, now[name]) for name in _CHANGED if now[name] != fields.get(name, "")]
 
 
 def _tells(scripts: Scripts, before: StoredRequest, left: StoredRequest) -> list[Write]:

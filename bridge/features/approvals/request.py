@@ -94,12 +94,12 @@ class Request(Needed, frozen=True):
     @property
     def has_too_few(self) -> bool:
         """Whether too few of the people who may approve it are left; groups and channels count as enough."""
-        return any(self._lacks(needed) for needed in self.needs)
-
-    def _lacks(self, needed: Needed) -> bool:
-        if not needed.by or any(id_[0] in "SCG" for id_ in needed.by):
-            return False
-        return len(set(needed.by) - {ids.ERASED_PERSON, "" if needed.by_asker else self.asker}) < needed.count
+        for needed in self.needs:
+            left = set(needed.by) - {ids.ERASED_PERSON, "" if needed.by_asker else self.asker}
+            are_people = not any(id_[0] in "SCG" for id_ in needed.by)
+            if needed.by and are_people and len(left) < needed.count:
+                return True
+        return False
 
     @property
     def remind_at(self) -> datetime:

@@ -64,9 +64,13 @@ class Approvals:
         """
         if verdict.approval is None:
             return None
-        request, written = self._request(deps, turn, workflow), canonical(input_)
-        request = request.model_copy(update={"digest": digest_of(written)})
-        request = with_terms(request, verdict.approval, rule_of(verdict))
+        body, now, place, written = turn.body, deps.now(), turn.destination.place, canonical(input_)
+        request = Request(
+            team=turn.team, channel=place.channel or turn.user, thread_ts=place.thread_ts, asker=turn.causer,
+            project=turn.project_key, workflow=workflow.id, name="", digest=digest_of(written), terms="",
+            asked_at=now, until=now, started_by=body if isinstance(body, ScheduledRun | TriggeredRun) else None,
+        )  # fmt: skip
+        request = with_terms(with_workflow(request, workflow), verdict.approval, rule_of(verdict))
         if verdict.approval.reason and request.started_by is None:
             await deps.inbox.write(*ApprovalStore(deps.scripts).add(turn.id, request, written, DRAFT))
             origin = Origin(
@@ -74,15 +78,6 @@ class Approvals:
             )
             return layout.reason_form(request.name, origin)
         return await self.asked(deps, turn, request, written, turn.id)
-
-    def _request(self, deps: EngineDeps, turn: Turn, workflow: Workflow) -> Request:
-        body, now, place = turn.body, deps.now(), turn.destination.place
-        request = Request(
-            team=turn.team, channel=place.channel or turn.user, thread_ts=place.thread_ts, asker=turn.causer,
-            project=turn.project_key, workflow=workflow.id, name="", digest="", terms="", asked_at=now, until=now,
-            started_by=body if isinstance(body, ScheduledRun | TriggeredRun) else None,
-        )  # fmt: skip
-        return with_workflow(request, workflow)
 
     async def asked(
         self, deps: EngineDeps, turn: Turn, request: Request, written: str, id_: str, *, after: str = ""
@@ -129,14 +124,15 @@ class Approvals:
         )
 
     async def _names_of(self, deps: EngineDeps, needed: Needed) -> str:
-        by = [await self._name(deps, id_) for id_ in needed.by if id_ != ERASED_PERSON]
+        by = []
+        for id_ in needed.by:
+            if id_.startswith("S"):
+                by.append((await deps.policy.names([id_])).get(id_) or "a user group")
+            elif kit.is_channel(id_):  # the card may be where nobody knows a private one
+                by.append(f"members of {(await deps.policy.names([id_])).get(id_) or 'a private channel'}")
+            elif id_ != ERASED_PERSON:
+                by.append(kit.named(await deps.directory.user_name(id_), 80))
         return layout.either(by) or (layout.BY_NOBODY_LEFT if needed.by else layout.BY_RULES)
-
-    async def _name(self, deps: EngineDeps, id_: str) -> str:
-        if id_.startswith("S") or kit.is_channel(id_):
-            named = (await deps.policy.names([id_])).get(id_)  # its card may be where nobody knows a private channel
-            return named or "a user group" if id_.startswith("S") else f"members of {named or 'a private channel'}"
-        return kit.named(await deps.directory.user_name(id_), 80)
 
     def link(self, stored: StoredRequest) -> str:
         """Return the address of a request's card, or ``""``."""
