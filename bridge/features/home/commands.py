@@ -59,7 +59,10 @@ def home_tab(event: Mapping[str, Any], team: str) -> HomeOpened | None:
 
 @home.kind(HomeOpened, label="Home tab")
 async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
-    """Show Home; for a person without access, only the reason."""
+    """Show Home, and store what the person sees; for one without access, only the reason.
+
+    A redraw that changes nothing shows nothing.
+    """
     if deps.projects.has_keys:  # it may be another one by now, or was chosen in a menu
         with try_later():
             turn.change_project(await deps.projects.key_for(deps.policy, base_of(turn.project_key), turn.user))
@@ -68,7 +71,16 @@ async def opened(deps: Deps, turn: Turn, tab: HomeOpened) -> Result:
     is_opened = isinstance(turn.body, Click) or bool(turn.channel)
     if not is_opened and (reason := await deps.refusal_now(turn.user, "")):  # they've lost access since
         return HomeView(layout.refused_view(sentence(NotAllowed(reason))))
-    return await _draw(deps, turn, tab.view_hash, is_opened=is_opened)
+    reads, person = Reads(deps.scripts), PersonKey(turn.team, turn.user)
+    seen, shown = await asyncio.gather(
+        deps.seen_homes.look(reads, person, turn.project, opened=deps.now() if is_opened else None),
+        _gather(deps, turn, reads),
+    )
+    view = layout.home_view(shown, turn.channel or seen.channel)
+    if not is_opened and digest_of(view) == seen.digest:
+        return Done("home unchanged")
+    turn.stage(*deps.seen_homes.store(person, turn.project, view))
+    return HomeView(view, tab.view_hash)
 
 
 @home.button(OF_DIRECT, label="menu: Choose a project")
@@ -76,20 +88,6 @@ async def choose_project(deps: Deps, turn: Turn, click: Click) -> Result:  # noq
     """Use another project in Home and in the person's direct messages."""
     await remember(deps.scripts, PersonKey(turn.team, turn.user), turn.project.key)
     return HomeChanged()
-
-
-async def _draw(deps: Deps, turn: Turn, view_hash: str, *, is_opened: bool) -> Result:
-    """Return Home, and store what the person sees; nothing if a redraw changes nothing."""
-    reads, person = Reads(deps.scripts), PersonKey(turn.team, turn.user)
-    seen, home = await asyncio.gather(
-        deps.seen_homes.look(reads, person, turn.project, opened=deps.now() if is_opened else None),
-        _gather(deps, turn, reads),
-    )
-    view = layout.home_view(home, turn.channel or seen.channel)
-    if not is_opened and digest_of(view) == seen.digest:
-        return Done("home unchanged")
-    turn.stage(*deps.seen_homes.store(person, turn.project, view))
-    return HomeView(view, view_hash)
 
 
 async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:

@@ -92,12 +92,17 @@ def home_view(home: Home, channel: str) -> View:
     run = [kit.button("Run a workflow…", RUN_FORM, "{}")] if home.may_run else []
     find = [kit.external_select(FIND, "Show a workflow")] if home.agents is not None else []
     default = [channel_choice()] if home.may_set else []
-    blocks = [
-        *_trouble(home),
-        *_projects(home),
-        *_needs(home),
-        kit.actions(ask_button(None, "Ask an agent…"), *run, *find, *default),
-    ]
+    blocks = list[Block]()
+    if home.is_down or (home.agents is None and home.stats is None):
+        every = "⚠️ The project service is unavailable right now. Messages are queued until it's back."
+        blocks.append(kit.section(every))
+    elif home.agents is None or home.stats is None:
+        blocks.append(kit.section("⚠️ Some information is unavailable right now."))
+    if projects := [kit.option(name, id_) for id_, name in home.projects]:
+        chosen = next((option for option in projects if option["value"] == home.chosen), None)
+        blocks.append(kit.context("The project of this page, and of your direct messages to me"))
+        blocks.append(kit.actions(kit.select(OF_DIRECT, "Choose a project", projects, chosen)))
+    blocks += [*_needs(home), kit.actions(ask_button(None, "Ask an agent…"), *run, *find, *default)]
     note = part_note(home.agents, "agent") if home.agents else None
     listed = _agents(home) + ([note] if note else [])
     sections = [_conversations(home), _runs(home), *home.of_features, listed, home.numbers]
@@ -122,30 +127,19 @@ def _view(blocks: Sequence[Block], channel: str) -> View:
     return {"type": "home", "private_metadata": origin, "blocks": shown}
 
 
-def _trouble(home: Home) -> list[Block]:
-    if home.agents is not None and home.stats is not None and not home.is_down:
-        return []
-    is_all = home.is_down or (home.agents is None and home.stats is None)
-    some = "⚠️ Some information is unavailable right now."
-    every = "⚠️ The project service is unavailable right now. Messages are queued until it's back."
-    return [kit.section(every if is_all else some)]
-
-
-def _projects(home: Home) -> list[Block]:
-    """Return the menu that chooses the project of Home and of direct messages, if there are several."""
-    options = [kit.option(name, id_) for id_, name in home.projects]
-    chosen = next((option for option in options if option["value"] == home.chosen), None)
-    menu = kit.actions(kit.select(OF_DIRECT, "Choose a project", options, chosen))
-    return [kit.context("The project of this page, and of your direct messages to me"), menu] if options else []
-
-
 def _needs(home: Home) -> list[Block]:
     """Return what waits for the person, the newest first."""
     conversations = [
         _choice(home, conversation) for conversation in home.recent.conversations if conversation.state == "choosing"
     ]
     unsettled = [_open(home, work) for work in home.recent.unsettled if work.what != _RUNNING]
-    failed = [Need(run.at, (_failed_run(home, run),)) for run in _failed_runs(home)]
+    failed = []
+    for run in _failed_runs(home):
+        may_run = home.may_run and run.workflow not in home.may_not_run
+        again = kit.button("Run again…", RUN_FORM, run_value(run.workflow), about=run.name) if may_run else None
+        text = f"{status_icon(run.ended)} {_named(run.name)} · {kit.one_line(run.ended, 60)}"
+        row = kit.row(text, again, run.at, kit.permalink(home.workspace, run.channel, run.ts))
+        failed.append(Need(run.at, (row,)))
     needs = sorted([*home.needs, *conversations, *unsettled, *failed], key=lambda need: need.at, reverse=True)
     blocks = [kit.header("Needs you")] if needs else []
     for need in needs[:MOST_NEEDS]:
@@ -195,24 +189,19 @@ def _failed_runs(home: Home) -> list[RecentRun]:
     return failed
 
 
-def _failed_run(home: Home, run: RecentRun) -> Block:
-    value, url = run_value(run.workflow), kit.permalink(home.workspace, run.channel, run.ts)
-    may_run = home.may_run and run.workflow not in home.may_not_run
-    again = kit.button("Run again…", RUN_FORM, value, about=run.name) if may_run else None
-    text = f"{status_icon(run.ended)} {_named(run.name)} · {kit.one_line(run.ended, 60)}"
-    return kit.row(text, again, run.at, url)
-
-
 def _conversations(home: Home) -> list[Block]:
     unknown = {work.thread for work in home.recent.unsettled if work.what == "unknown" and work.thread}
     lines = []
     for conversation in home.recent.conversations[:MOST_RECENT]:
-        agent = home.named(conversation.agent)
+        agent, thread = home.named(conversation.agent), conversation.thread
         state = _STATES[conversation.state]
-        if conversation.state in {"answered", ""} and conversation.thread.root in unknown:
+        if conversation.state in {"answered", ""} and thread.root in unknown:
             state = "⚠️ no answer"
         who: list[Block | str] = [kit.words(agent, bold=True), " · "] if agent else []
-        lines.append(kit.paragraph(*who, _words(home, conversation.thread), f" · {state}" if state else ""))
+        place = "a direct message" if thread.channel.startswith("D") else "a thread"
+        url = kit.permalink(home.workspace, thread.channel, thread.root)
+        words = _linked(home.words.get(thread, "") or place, url)
+        lines.append(kit.paragraph(*who, words, f" · {state}" if state else ""))
     return [kit.header("Your threads"), kit.rich(kit.bullets(lines))] if lines else []
 
 
@@ -246,12 +235,6 @@ def _agents(home: Home) -> list[Block]:
         blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
     more = len(agents) - MOST_AGENTS
     return [*blocks, kit.context(f"And {more:,} more: /agents lists them all.")] if more > 0 else blocks
-
-
-def _words(home: Home, thread: ThreadKey) -> Block:
-    """Return the first words of a thread, as a link to it."""
-    place = "a direct message" if thread.channel.startswith("D") else "a thread"
-    return _linked(home.words.get(thread, "") or place, kit.permalink(home.workspace, thread.channel, thread.root))
 
 
 def _linked(text: str, url: str) -> Block:
