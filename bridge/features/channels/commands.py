@@ -175,7 +175,10 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     ids = [id_ for id_ in rules if sender_id(id_) == key]
     if rule is None:
         theirs = [key] if key in rules else ids
-        covering = next((id_ for id_ in _covering(rules, seen or (), key) if id_ not in theirs), None)
+        sender = next((sender for sender in seen or () if sender.key == key), None)
+        # A rule for an app covers what it posts under any name.
+        keys = sender.keys if sender else (sender_id(key),)
+        covering = next((id_ for id_ in keys if id_ in rules and id_ not in theirs), None)
         if covering is None or name_key(rules[covering].name) == name_key(typed).removeprefix("@"):
             covers = [covering] if covering else []
             return await change_settings(deps, turn, lambda now: _without(now, [*theirs, *covers]))
@@ -198,7 +201,10 @@ async def _meant(
 ) -> str | Reply:
     """Return the key of the sender *typed*, or why it isn't known which one that is. Raises `NoSuch`."""
     wanted = name_key(typed).removeprefix("@")
-    fitting = {sender.key for sender in await _called(deps, seen or (), wanted)}
+    fitting = {sender.key for sender in seen or () if name_key(sender.name) == wanted}
+    if not fitting:  # its bot user may be called that
+        users = {sender.user: await deps.directory.user_name(sender.user) for sender in seen or () if sender.user}
+        fitting = {sender.key for sender in seen or () if name_key(users.get(sender.user, "")) == wanted}
     fitting = fitting or {key for key, rule in rules.items() if name_key(rule.name) == wanted}
     if key := read_key(typed):  # or a name in capitals
         ids = {id_ for sender in seen or () for id_ in (sender.app, sender.bot)} | set(map(sender_id, rules))
@@ -234,15 +240,6 @@ async def _is_person(deps: Deps, sender: Sender) -> bool:
         return False
 
 
-async def _called(deps: Deps, seen: Sequence[Sender], wanted: str) -> list[Sender]:
-    """Return the senders that post under the name *wanted*, or whose bot user is called that."""
-    called = [sender for sender in seen if name_key(sender.name) == wanted]
-    if called:
-        return called
-    users = {sender.user: await deps.directory.user_name(sender.user) for sender in seen if sender.user}
-    return [sender for sender in seen if name_key(users.get(sender.user, "")) == wanted]
-
-
 async def _mentioned(deps: Deps, turn: Turn, typed: str) -> str:
     """Return the key for the app whose bot user is mentioned as *typed*; ``""`` if none is."""
     wanted = name_key(typed).removeprefix("@")
@@ -252,12 +249,6 @@ async def _mentioned(deps: Deps, turn: Turn, typed: str) -> str:
             if person.kind == "bot" and wanted in {name_key(person.name), user.lower()}:
                 return key_of(person.app or person.bot)
     return ""
-
-
-def _covering(rules: Mapping[str, AppRule], seen: Sequence[Sender], key: str) -> list[str]:
-    """Return the keys of the rules that answer the sender with this *key*, as its app's posts under any name are."""
-    sender = next((sender for sender in seen if sender.key == key), None)
-    return [id_ for id_ in (sender.keys if sender else (sender_id(key),)) if id_ in rules]
 
 
 def _without(settings: ChannelSettings, apps: Collection[str]) -> ChannelSettings:
@@ -304,7 +295,15 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
         projects = sorted(
             ((project.id, project.name) for project in deps.projects), key=lambda project: project[0] != turn.project.id
         )
-    apps = [] if is_direct else await _app_fields(deps, turn, channel, settings)
+    apps = list[forms.AppField]()
+    if not is_direct:  # those with a rule here, and those that posted here recently
+        for key, rule in settings.apps.items():
+            workflow = None if rule.workflow is None else await turn.project.catalog.workflow(rule.workflow)
+            asked = await find_agent(turn, rule.agent)
+            apps.append(forms.AppField(key, layout.sender_label(key, settings.apps), asked, workflow, rule.edits))
+        seen = await _senders(deps, channel) or ()
+        new = {sender.key: AppRule(name=sender.name) for sender in seen if settings.rule_for(sender) is None}
+        apps += [forms.AppField(key, layout.sender_label(key, settings.apps | new)) for key in new]
     return forms.settings_form(
         origin,
         where,
@@ -324,18 +323,6 @@ def _known_project(deps: Deps, channel: str, settings: ChannelSettings) -> str |
         return None
     fixed = deps.projects.of_channel(channel)
     return fixed.key if fixed else settings.known_project
-
-
-async def _app_fields(deps: Deps, turn: Turn, channel: str, settings: ChannelSettings) -> list[forms.AppField]:
-    """Return form fields for the apps that have a rule in *channel* or posted there recently."""
-    fields = []
-    for key, rule in settings.apps.items():
-        workflow = None if rule.workflow is None else await turn.project.catalog.workflow(rule.workflow)
-        agent = await find_agent(turn, rule.agent)
-        fields.append(forms.AppField(key, layout.sender_label(key, settings.apps), agent, workflow, rule.edits))
-    seen = await _senders(deps, channel) or ()
-    new = {sender.key: AppRule(name=sender.name) for sender in seen if settings.rule_for(sender) is None}
-    return fields + [forms.AppField(key, layout.sender_label(key, settings.apps | new)) for key in new]
 
 
 @channels.form(forms.SettingsForm)
