@@ -185,19 +185,14 @@ async def _send_anew(deps: Deps, turn: Turn, message: InboundMessage, agent: int
 
 async def _only_reads(turn: Turn, agent: int) -> bool:
     """Whether *agent* is one of those that may be asked twice. Raises `ProjectError`, also if that has to wait."""
-    if turn.record.is_repeated:
-        await _check_that_it_is_up(turn)
+    if turn.record.is_repeated:  # it waits until the service answers
+        try:
+            await turn.project.client.get_project()
+        except (NotUnderstood, ServiceRefused) as exc:
+            if isinstance(exc, Busy | Outage):
+                raise
     known = await turn.project.catalog.agent(agent)
     return known is not None and any(is_called(key, known) for key in turn.project.repeat)
-
-
-async def _check_that_it_is_up(turn: Turn) -> None:
-    """Raise `ProjectError`, so that *turn* waits, unless its project service answers."""
-    try:
-        await turn.project.client.get_project()
-    except (NotUnderstood, ServiceRefused) as exc:
-        if isinstance(exc, Busy | Outage):
-            raise
 
 
 async def waits_for(deps: Deps, message: InboundMessage) -> tuple[str, Speaker | None]:

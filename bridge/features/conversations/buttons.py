@@ -64,7 +64,17 @@ async def send_draft(deps: Deps, turn: Turn, click: Click) -> Result:
     await _check_may_send(deps, turn, draft)
     reply = _SENT[click.action_id]
     if draft is not None and draft.is_reply and isinstance(draft.body, InboundMessage):
-        return _put_by_button(await _put_reply(deps, draft.body), reply)
+        message = draft.body
+        arrival = Arrival(
+            inbound=message,
+            event=f"reply:{message.key}",
+            message=message,
+            thread=message.thread,
+            condition=Condition.BOUND,
+            is_limited=True,
+            why="its author had it sent",
+        )
+        return _put_by_button(await deps.inbox.put_message(arrival), reply)
     if click.is_ephemeral:
         reply = reply.model_copy(update={"audience": Audience.PRIVATE})
     return _resent(await deps.inbox.drafts.put(click.value, by=turn.id, user=turn.user), reply)
@@ -81,21 +91,6 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
         if same := [result for result in results if result.end == end]:
             return _resent(same[-1], notices.sent_them(len(same)))
     return _resent(NotQueued("gone"), notices.MESSAGE_GONE)
-
-
-async def _put_reply(deps: Deps, message: InboundMessage) -> Put:
-    """Queue a reply that the agent didn't get, once, with its current text."""
-    return await deps.inbox.put_message(
-        Arrival(
-            inbound=message,
-            event=f"reply:{message.key}",
-            message=message,
-            thread=message.thread,
-            condition=Condition.BOUND,
-            is_limited=True,
-            why="its author had it sent",
-        )
-    )
 
 
 async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
@@ -285,9 +280,12 @@ async def choose_option(deps: Deps, turn: Turn, click: Click) -> Result:
     await check_may_ask(deps, turn, thread)
     set_here = await deps.channels.get(turn.team, turn.channel, with_ids=False)
     is_direct = turn.channel.startswith("D")
+    # When it was pressed, as a ts that no other press has.
+    milliseconds = round(turn.record.accepted_at.timestamp() * 1000)
+    ts = f"{milliseconds // 1000}.{milliseconds % 1000:03}{crc32(turn.id.encode()) % 1000:03}"
     message = InboundMessage(
         team=turn.team, channel=turn.channel, user=turn.user, user_team=click.user_team, is_shared=click.is_shared,
-        source="word", text=kit.escape(click.value), ts=_pressed_at(turn),
+        source="word", text=kit.escape(click.value), ts=ts,
         thread_ts=thread.root, is_direct=is_direct, project=turn.project_key,
     )  # fmt: skip
     put = await deps.inbox.put_message(
@@ -307,12 +305,6 @@ async def choose_option(deps: Deps, turn: Turn, click: Click) -> Result:
     if put.end == "others":
         return shown(fences.wasnt_asked(click.value, f"{click.message_ts}:{click.action_id}:{click.value}"), "others")
     return _put_by_button(put, fences.answered(click.value, await deps.directory.user_name(turn.user)))
-
-
-def _pressed_at(turn: Turn) -> str:
-    """Return the time of a press as a ``ts``, which no other press has."""
-    milliseconds = round(turn.record.accepted_at.timestamp() * 1000)
-    return f"{milliseconds // 1000}.{milliseconds % 1000:03}{crc32(turn.id.encode()) % 1000:03}"
 
 
 @conversations.button(fences.MEANT, label="button: Send it")

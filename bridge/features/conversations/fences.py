@@ -59,34 +59,34 @@ def read(answer: str, *, has_files: bool) -> Read:
     answer = answer.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
     lines, options, files = answer.split("\n"), tuple[str, ...](), list[Attachment]()
     fences = [token for token in _parser().parse(answer) if token.type == "fence" and not token.level]
-    handed_over = [token for token in fences if has_files and _name(token.info) and _is_file(token.content)][
-        :_MOST_FILES
-    ]
+    handed_over = [
+        token
+        for token in fences
+        if has_files
+        and _name(token.info)
+        and not is_blank(token.content)
+        and len(token.content.encode(errors="replace")) <= _LARGEST
+    ][:_MOST_FILES]
     for token in reversed(fences):
         if token.map is None:
             continue
         begin, end = token.map
         if token.info.strip() == _ASK:
-            asked = _options(token.content)
-            if options or not _fit(asked):
+            items = (" ".join(_ITEM.sub("", line).split()) for line in token.content.split("\n"))
+            asked = tuple(dict.fromkeys(item for item in items if not is_blank(item)))
+            do_fit = 0 < len(asked) <= kit.OPTIONS and all(len(option) <= kit.OPTION_VALUE for option in asked)
+            if options or not do_fit:
                 lines[begin:end] = [f"- {option}" for option in asked]
             else:
                 lines[begin:end], options = [], asked
         elif token in handed_over:
-            name = _name(token.info)
-            files.insert(0, Attachment(name=name, content=token.content))
-            lines[begin:end] = [_preview(name, token.content)]
+            name, content = _name(token.info), token.content
+            files.insert(0, Attachment(name=name, content=content))
+            count, length = content.count("\n"), size(len(content.encode(errors="replace")))
+            first = next(line for line in content.split("\n") if line.strip())
+            start = kit.one_line(first, _BEGINNING).replace("`", "'")
+            lines[begin:end] = [f"📎 `{name}` · {kit.counted(count, 'line')}, {length} · `{start}`"]
     return Read("\n".join(lines).strip("\n"), options, tuple(files))
-
-
-def _options(content: str) -> tuple[str, ...]:
-    """Return the lines of a fence that aren't blank, each once, without the mark of a list."""
-    lines = (" ".join(_ITEM.sub("", line).split()) for line in content.split("\n"))
-    return tuple(dict.fromkeys(line for line in lines if not is_blank(line)))
-
-
-def _fit(options: Sequence[str]) -> bool:
-    return 0 < len(options) <= kit.OPTIONS and all(len(option) <= kit.OPTION_VALUE for option in options)
 
 
 def _name(info: str) -> str:
@@ -96,17 +96,6 @@ def _name(info: str) -> str:
         return ""
     stem, _, suffix = _UNSAFE.sub("_", legible(match["name"])).lstrip(". ").rpartition(".")
     return f"{stem[:_LONGEST_NAME]}.{suffix}" if stem.strip("_ ") else ""
-
-
-def _is_file(content: str) -> bool:
-    return not is_blank(content) and len(content.encode(errors="replace")) <= _LARGEST
-
-
-def _preview(name: str, content: str) -> str:
-    """Return the line that stands for a file: its name, how much it is, and how it begins."""
-    count = content.count("\n")
-    start = kit.one_line(next(line for line in content.split("\n") if line.strip()), _BEGINNING).replace("`", "'")
-    return f"📎 `{name}` · {kit.counted(count, 'line')}, {size(len(content.encode(errors='replace')))} · `{start}`"
 
 
 def question(options: Sequence[str], speaker: Speaker | None) -> Reply:

@@ -37,9 +37,16 @@ class Stopping:
 
     async def stop(self, request: StopRequest, *, event: str) -> StopDecision:
         """Stop what *request* names, a thread or one message; it may be repeated."""
-        if request.message_ts:
-            return await self._stop_message(request, event)
-        refusal = await self.policy.refusal(request)
+        refusal, lane = await self.policy.refusal(request), thread_lane(request.thread)
+        if request.message_ts:  # most messages that people react to with a ❌ aren't for the bridge, and are ignored
+            if refusal is not None:
+                return "ignored"
+            only = MessageKey(request.team, request.channel, request.message_ts)
+            stopped = await self.inbox.stops.stop(lane, request.given, only=only)
+            if stopped.result in {StopResult.NOTHING, StopResult.LATE} or stopped.thread is None:
+                return "ignored"
+            put = await self.inbox.put(request.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
+            return "queued" if isinstance(put, Queued) else "duplicate"
         if refusal is not None:
             reply = failure(NotAllowed(refusal)).stored()
             notice = Notice.about(request, refusal, reply, of=action_name(request, {}))
@@ -48,22 +55,8 @@ class Stopping:
         put = await self.inbox.put(request, event=event)
         if not isinstance(put, Queued):
             return "duplicate"
-        await self.inbox.stops.stop(thread_lane(request.thread), request.given, by=put.turn)
+        await self.inbox.stops.stop(lane, request.given, by=put.turn)
         return "queued"
-
-    async def _stop_message(self, request: StopRequest, event: str) -> StopDecision:
-        """Stop the turn of the person's own message, if it has one.
-
-        Most messages that people react to with a ❌ aren't for the bridge, and are ignored.
-        """
-        if await self.policy.refusal(request) is not None:
-            return "ignored"
-        only = MessageKey(request.team, request.channel, request.message_ts)
-        stopped = await self.inbox.stops.stop(thread_lane(request.thread), request.given, only=only)
-        if stopped.result in {StopResult.NOTHING, StopResult.LATE} or stopped.thread is None:
-            return "ignored"
-        put = await self.inbox.put(request.model_copy(update={"thread_ts": stopped.thread.root}), event=event)
-        return "queued" if isinstance(put, Queued) else "duplicate"
 
 
 async def stopped(deps: Deps, turn: Turn, thread: ThreadKey, at: str, *, only: str = "") -> Outcome:
