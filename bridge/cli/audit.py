@@ -20,6 +20,7 @@ _NOT_SHOWN: Final = "not shown: "
 _TITLES: Final = ("when", "who", "where", "what", "on", "outcome")
 _SHOWN: Final = frozenset({"ended_at", "asked_at", "is_allowed", *AUDITED})
 _AT_ONCE: Final = 500  # lines; the first ones set the columns' widths
+_SET_UP: Final = {word for kind in features.standing for word in (kind.noun, kind.name)}
 
 RESULTS: Final = {**features.outcomes, **{name: end.word for name, end in ENDS.items() if end.word}}
 """Outcomes in words for people, by the stored name; other names are readable as they are."""
@@ -98,7 +99,7 @@ def _subject(about: str, names: DisplayNames | None) -> str:
             return f"agent {names.agent(int(id_))}"
         case "agent" | "workflow" if name:
             return f"{kind} {name} ({id_})"
-        case "report" | "schedule" | "alert" if name:
+        case _ if name and kind in _SET_UP:  # whose ID people don't see
             return f"{kind} {name}"
         case _:
             return about
