@@ -273,7 +273,12 @@ class AfterAWhile:
             timer.cancel()
         if not self.calls:
             return
-        await asyncio.wait(self.calls)
+        try:
+            await asyncio.wait(self.calls)
+        except asyncio.CancelledError:
+            for call in self.calls:
+                call.cancel()
+            raise
         for error in [call.exception() for call in self.calls]:
             if error is not None and not isinstance(error, LaneLost):
                 raise error

@@ -445,3 +445,25 @@ async def test_a_lost_lane_ends_a_call_quietly(error: Exception) -> None:
     else:
         with pytest.raises(RuntimeError):
             await block()
+
+
+async def test_a_cancelled_block_leaves_no_call_behind() -> None:
+    shown: list[str] = []
+
+    async def show() -> None:
+        shown.append("began")
+        await asyncio.Event().wait()
+
+    async def block() -> None:
+        async with AfterAWhile() as timed:
+            timed.call(show, after=timedelta(0))
+            await wait_until(lambda: shown, "it's being shown")
+            shown.append("the block ends, and waits for the call")
+
+    task = asyncio.ensure_future(block())
+    await wait_until(lambda: len(shown) == 2, "the block waits")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    await wait_until(lambda: len(asyncio.all_tasks()) == 1, "only this test's task is left")
