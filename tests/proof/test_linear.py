@@ -229,7 +229,7 @@ def test_the_functions_are_found() -> None:
         "slack.parts.pieces",
     }
     assert {f"bridge.{name}" for name in known} <= set(found)
-    assert len(found) > 150
+    assert len(found) > 300
 
 
 @each("room", [*ROOMS, "support.adversarial"])
