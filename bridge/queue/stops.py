@@ -27,8 +27,8 @@ from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
 from bridge.queue.records import END_FIELDS, end_in
 from bridge.queue.scripting import Scripts, epoch_ms
 
-SETTINGS = TurnId("channels")
-"""Signals that settings of channels or agents may have changed; no turn has this ID."""
+_SETTINGS = "channels"
+"""Sent in place of a turn's ID: settings of channels or agents may have changed."""
 
 _WAIT = timedelta(seconds=1)  # for one signal
 _CONFIRMED_IN = 5.0  # seconds
@@ -37,7 +37,7 @@ _CONFIRMED_IN = 5.0  # seconds
 async def signal_settings(scripts: Scripts) -> None:
     """Have all processes read settings again. If Redis can't be reached, they do when they hear of another change."""
     with suppress(StoreUnavailable):
-        await scripts.redis.publish(scripts.keys.stops(), SETTINGS)
+        await scripts.redis.publish(scripts.keys.stops(), _SETTINGS)
 
 
 class StopResult(StrEnum):
@@ -94,10 +94,11 @@ class Stops:
         count = int(await self._scripts.run("resume", lane, int(drop), by, confirmed=True))
         return None if count < 0 else count
 
-    async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId]:
+    async def heard(self, watched: Callable[[], Sequence[TurnId]]) -> AsyncGenerator[TurnId | None]:
         """Yield each stopped turn, on a separate connection, until Redis is down. Raises `StoreUnavailable`.
 
-        At the start, yields `SETTINGS`, and the *watched* turns that are already stopped.
+        None: settings of channels or agents may have changed. At the start, yields that, and the *watched* turns that
+        are already stopped.
         """
         redis, keys = self._scripts.redis, self._scripts.keys
         pubsub = redis.pubsub(ignore_subscribe_messages=True)
@@ -109,13 +110,14 @@ class Stops:
                 for turn in turns:
                     pipe.hmget(keys.turn(turn), END_FIELDS)
                 marked = await pipe.execute() if turns else []
-            yield SETTINGS
+            yield None
             for turn, end in zip(turns, marked, strict=True):
                 if end_in(end).startswith(("stopped", "deleted")):
                     yield turn
             while True:
                 message = await pubsub.get_message(timeout=_WAIT.total_seconds())
                 if message and message["data"]:  # empty: sent to find out whether that is allowed
-                    yield TurnId(str(message["data"]))
+                    heard = str(message["data"])
+                    yield None if heard == _SETTINGS else TurnId(heard)
         finally:
             await pubsub.aclose()  # type: ignore[no-untyped-call] # redis-py leaves it so

@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 
 from bridge.ids import TurnId
 from bridge.latest import Latest
-from bridge.queue.stops import SETTINGS, Stops
+from bridge.queue.stops import Stops
 
 _MOST_REMEMBERED_STOPS = 1000  # the signal of a stop may arrive before the answer to `Journal.take`
 
@@ -63,7 +63,7 @@ class Watches:
         try:
             async with aclosing(stops.heard(lambda: list(self._limits))) as heard:
                 async for turn in heard:
-                    if turn == SETTINGS:
+                    if turn is None:
                         self._tell(is_open=True)
                     else:
                         self.stop(turn)
