@@ -101,7 +101,8 @@ class Sockets:
         self._alive_at = time.monotonic()
         while True:
             try:
-                connection = await self._connected()
+                connection = _Connection(await self._open_socket(), self.acknowledgement)
+                await connection.hello()
             except SlackRefused:
                 raise
             except SlackError as exc:
@@ -109,6 +110,7 @@ class Sockets:
                 await self._pause_or_give_up(failures)
                 failures += 1
                 continue
+            log.info("socket open", extra={"sockets": len(self._connections) + 1})
             opened_at = time.monotonic()
             group.create_task(self._use(connection))
             await connection.is_leaving.wait()
@@ -126,18 +128,6 @@ class Sockets:
         if time.monotonic() - self._alive_at > _GIVE_UP:
             raise SlackGone("apps.connections.open", f"no socket for {_GIVE_UP:g} s")
         await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
-
-    async def _connected(self) -> _Connection:
-        socket = await self._open_socket()
-        connection = _Connection(socket, self.acknowledgement)
-        try:
-            async with asyncio.timeout(_HELLO_WITHIN):
-                await connection.hello()
-        except TimeoutError:
-            await connection.close()
-            raise SlackError("apps.connections.open", "no hello") from None
-        log.info("socket open", extra={"sockets": len(self._connections) + 1})
-        return connection
 
     async def _use(self, connection: _Connection) -> None:
         self._connections.append(connection)
@@ -184,13 +174,17 @@ class _Connection:
         return time.monotonic() - self._heard_at
 
     async def hello(self) -> None:
-        """Wait for Slack's first message. Raises `SlackError` if the socket closes instead."""
-        while True:
-            message = await self._next()
-            if message is None:
-                raise SlackError("apps.connections.open", "closed before hello")
-            if message.get("type") == "hello":
-                return
+        """Wait for Slack's first message. Raises `SlackError` if the socket closes instead, or nothing comes."""
+        why = "closed before hello"
+        try:
+            async with asyncio.timeout(_HELLO_WITHIN):
+                while (message := await self._next()) is not None:
+                    if message.get("type") == "hello":
+                        return
+        except TimeoutError:
+            await self.close()
+            why = "no hello"
+        raise SlackError("apps.connections.open", why)
 
     async def receive(self) -> None:
         """Dispatch every envelope, each in its own task, until the socket closes; then wait for those tasks."""

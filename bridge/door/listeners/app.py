@@ -101,20 +101,16 @@ class Intake:
             if refusal is not None and inbound.is_greeting:
                 self.metrics.event(inbound.kind, "ignored")  # the person gets a notice when they write
                 return
-            stored = inbound if refusal is None else _refused(inbound, refusal)
+            stored: Inbound = inbound
+            if refusal is not None and "refusal" in (fields := type(inbound).model_fields):
+                instead = {"refusal": refusal, "text": "", "parts": ()}
+                stored = inbound.model_copy(update={name: value for name, value in instead.items() if name in fields})
+            elif refusal is not None:
+                of = action_name(inbound, features.commands.fixed_words)
+                stored = Notice.about(inbound, refusal, failure(NotAllowed(refusal)).stored(), of=of)
             put = await self.inbox.put(stored, event=identity, within=STORE_WITHIN)
         outcome = "queued" if refusal is None else "refused"
         self.metrics.event(inbound.kind, "duplicate" if put.end == "duplicate" else outcome)
-
-
-def _refused(inbound: Inbound, why: str) -> Inbound:
-    """Return the input to store instead: a notice, or *inbound* with the reason if it has a field for that."""
-    fields = type(inbound).model_fields
-    if "refusal" in fields:
-        instead = {"refusal": why, "text": "", "parts": ()}
-        return inbound.model_copy(update={name: value for name, value in instead.items() if name in fields})
-    of = action_name(inbound, features.commands.fixed_words)
-    return Notice.about(inbound, why, failure(NotAllowed(why)).stored(), of=of)
 
 
 class Surface(Protocol):

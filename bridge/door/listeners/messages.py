@@ -75,7 +75,19 @@ def parse(body: Mapping[str, Any], identity: Identity) -> Parsed:
     event = mapping(body.get("event"))
     match event.get("subtype"):
         case "message_changed":
-            return _parse_edit(body, event, identity)
+            message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
+            if message.get("subtype") == "tombstone":  # a deleted root whose replies remain
+                return _parse_deletion(event, timestamp(message, "ts"), identity)
+            if contents.read(message) == contents.read(previous):
+                return Ignored(Reason.SAME_TEXT)  # a link was unfurled, a thread got its first reply
+            is_same = message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited")
+            if is_same and not (message.get("bot_id") and contents.shown(message) != contents.shown(previous)):
+                return Ignored(Reason.CHANGED_BY_SLACK)  # Slack transcribed a clip, or added a link preview
+            parsed = _parse_message(body, event, message, identity)
+            if not isinstance(parsed, InboundMessage):
+                return parsed
+            at = timestamp(event, "event_ts") or timestamp(event, "ts")
+            return Edited(parsed if parsed.edited_ts else parsed.model_copy(update={"edited_ts": at}))
         case "message_deleted":
             return _parse_deletion(event, timestamp(event, "deleted_ts"), identity)
     if event.get("subtype") == _IN_A_CANVAS:
@@ -96,22 +108,6 @@ def _parse_deletion(event: Mapping[str, Any], ts: str, identity: Identity) -> De
     channel, root = text(event, "channel"), timestamp(mapping(event.get("previous_message")), "thread_ts")
     thread = ThreadKey(identity.team, channel, root) if root and root != ts else None
     return Deleted(MessageKey(identity.team, channel, ts), at, thread)
-
-
-def _parse_edit(body: Mapping[str, Any], event: Mapping[str, Any], identity: Identity) -> Parsed:
-    message, previous = mapping(event.get("message")), mapping(event.get("previous_message"))
-    if message.get("subtype") == "tombstone":  # a deleted root whose replies remain
-        return _parse_deletion(event, timestamp(message, "ts"), identity)
-    if contents.read(message) == contents.read(previous):
-        return Ignored(Reason.SAME_TEXT)  # a link was unfurled, a thread got its first reply
-    is_same = message.get("text") == previous.get("text") and message.get("edited") == previous.get("edited")
-    if is_same and not (message.get("bot_id") and contents.shown(message) != contents.shown(previous)):
-        return Ignored(Reason.CHANGED_BY_SLACK)  # Slack transcribed a clip, or added a link preview
-    parsed = _parse_message(body, event, message, identity)
-    if not isinstance(parsed, InboundMessage):
-        return parsed
-    at = timestamp(event, "event_ts") or timestamp(event, "ts")
-    return Edited(parsed if parsed.edited_ts else parsed.model_copy(update={"edited_ts": at}))
 
 
 def _parse_message(

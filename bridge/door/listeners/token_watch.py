@@ -64,18 +64,15 @@ class TokenWatch:
         """After each rejection of the token, check until it or another one is valid."""
         while True:
             await self._web.token.refused.wait()
-            await self._find_token()
-
-    async def _find_token(self) -> None:
-        tried, probes, due = self._web.token.value, iter(_PROBES), _PROBES[0]
-        while not self._web.token.accepted.is_set():
-            await self._sleep(_LOOK)
-            due -= _LOOK
-            token = self._configured()
-            if token != tried or due <= 0:
-                due = next(probes, _PROBES[-1])
-                await self._try(token, is_new=token != tried)
-                tried = token
+            tried, probes, due = self._web.token.value, iter(_PROBES), _PROBES[0]
+            while not self._web.token.accepted.is_set():
+                await self._sleep(_LOOK)
+                due -= _LOOK
+                token = self._configured()
+                if token != tried or due <= 0:
+                    due = next(probes, _PROBES[-1])
+                    await self._try(token, is_new=token != tried)
+                    tried = token
 
     async def _try(self, value: str, *, is_new: bool) -> None:
         try:
