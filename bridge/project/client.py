@@ -110,7 +110,15 @@ class ProjectClient:
         observe: Callable[[str, ProjectError | None, float], None] | None = None,
         note: Callable[[str, Sequence[str]], None] | None = None,
     ) -> None:
-        self._base_url = _checked(base_url, api_key)
+        problems = []
+        try:
+            self._base_url = project_address(base_url)
+        except ValueError as exc:
+            problems.append(f"base_url: {exc}")
+        if not api_key or not all("!" <= c <= "~" for c in api_key):
+            problems.append("api_key: use visible ASCII characters without spaces")
+        if problems:  # without their values
+            raise ConfigurationError(problems)
         self._api_key = api_key
         self._chat_timeout = chat_timeout
         self._run_timeout = run_timeout
@@ -457,17 +465,3 @@ def wait_before_retry(
         wait = max(wait, error.retry_after)
     is_too_late = is_read and elapsed + wait > READ_BUDGET
     return wait if may_retry and attempts < MOST_ATTEMPTS and not is_too_late else None
-
-
-def _checked(base_url: str, api_key: str) -> str:
-    """Return the service's address. Raises `ConfigurationError` for unusable settings, without their values."""
-    problems, address = [], ""
-    try:
-        address = project_address(base_url)
-    except ValueError as exc:
-        problems.append(f"base_url: {exc}")
-    if not api_key or not all("!" <= c <= "~" for c in api_key):
-        problems.append("api_key: use visible ASCII characters without spaces")
-    if problems:
-        raise ConfigurationError(problems)
-    return address

@@ -29,7 +29,6 @@ _FRAMING: Final = (b"content-length", b"transfer-encoding")
 _WITHOUT_BODY: Final = (101, 204, 304)
 
 _Pieces: TypeAlias = Generator[bytes | None, None, None]  # None: more data is needed
-_Fields: TypeAlias = list[tuple[bytes, bytes]]
 
 
 class Framing:
@@ -53,14 +52,19 @@ class Framing:
         return b"".join(pieces)
 
     def _response(self) -> _Pieces:
-        status, version, fields = 100, b"", _Fields()
+        status, version, fields = 100, b"", list[tuple[bytes, bytes]]()
         while status < 200 and status != 101:  # noqa: PLR2004 - interim responses
             head = yield from self._until(_HEAD_END, _BEGIN)
             begin, *lines = _FOLD.sub(b" ", head).split(b"\n")
             if (start := _STATUS_LINE.fullmatch(begin)) is None:
                 raise ValueError
             status, version = int(start[3]), b"1.0" if start[1] + (start[2] or b"") == b"10" else b"1.1"
-            fields = _usable(lines)
+            fields.clear()
+            for line in lines:
+                name, colon, value = line.partition(b":")
+                name, value = name.strip().lower(), value.translate(None, _CONTROLS).strip()
+                if colon and _NAME.fullmatch(name) and len(value) < LONGEST_HEADER and len(fields) < MOST_HEADERS - 1:
+                    fields.append((name, value))
         is_chunked = any(b"chunked" in value.lower() for name, value in fields if name == b"transfer-encoding")
         lengths = [part.strip() for name, value in fields if name == b"content-length" for part in value.split(b",")]
         # Of several lengths, the largest: if the connection closes before, the answer counts if it's whole JSON.
@@ -109,36 +113,22 @@ class Framing:
         while not self._held:
             yield None
         if self._held[:1].isspace() or _CHUNK_SIZE.match(self._held):
-            yield from self._sized_chunks()
+            size = None
+            while size != 0:
+                line = yield from self._until(_LINE_END)
+                if (match := _CHUNK_SIZE.match(line)) is None:
+                    raise ValueError
+                size = int(match[1], 16)
+                if size:
+                    yield b"%x\r\n" % size
+                    yield from self._bytes(size)
+                    yield b"\r\n"
+            while (end := _TRAILERS.match(self._held)) is None:
+                if len(self._held) > _LARGEST_HEAD:
+                    raise ValueError
+                yield None
+            del self._held[: end.end()]
         else:
             for piece in self._bytes(length):
                 yield piece and b"%x\r\n%s\r\n" % (len(piece), piece)
         yield b"0\r\n\r\n"
-
-    def _sized_chunks(self) -> _Pieces:
-        size = None
-        while size != 0:
-            line = yield from self._until(_LINE_END)
-            if (match := _CHUNK_SIZE.match(line)) is None:
-                raise ValueError
-            size = int(match[1], 16)
-            if size:
-                yield b"%x\r\n" % size
-                yield from self._bytes(size)
-                yield b"\r\n"
-        while (end := _TRAILERS.match(self._held)) is None:
-            if len(self._held) > _LARGEST_HEAD:
-                raise ValueError
-            yield None
-        del self._held[: end.end()]
-
-
-def _usable(lines: list[bytes]) -> _Fields:
-    """Return the headers that a parser accepts."""
-    fields = _Fields()
-    for line in lines:
-        name, colon, value = line.partition(b":")
-        name, value = name.strip().lower(), value.translate(None, _CONTROLS).strip()
-        if colon and _NAME.fullmatch(name) and len(value) < LONGEST_HEADER and len(fields) < MOST_HEADERS - 1:
-            fields.append((name, value))
-    return fields
