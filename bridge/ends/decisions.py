@@ -127,28 +127,15 @@ class Explanation:
 
 def explain(known: MessageTrace, down_since: datetime | None = None) -> Explanation | None:
     """Say what happened to a message; None if nothing is recorded. *down_since*: the service has been down."""
-    if known.turns:
-        return _of_turn(known.turns[-1], down_since)
-    if not known.passed_over:
-        return None
-    why = known.passed_over[-1].why
-    reason = Reason.of(why)
-    if reason is Reason.NO_ACCESS:
-        return _refused(why.partition(": ")[2])
-    return Explanation(reason.meaning if reason else DECISIONS["ignored"])
-
-
-def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
-    """Explain a refusal by the name of its notice, with facts after a colon."""
-    name, _, facts = what.partition(":")
-    if name == "rule" and facts:  # in the words of the operator's file, whose last sentence says what helps
-        happened, _, cure = facts.rpartition(". ")
-        return Explanation(replace(ON_ARRIVAL["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
-    line = ON_ARRIVAL.get(f"{name}:{facts.partition(':')[0]}") or ON_ARRIVAL.get(name) or NOT_ALLOWED
-    return Explanation(line, {} if turn is None else _cause(turn), turn=turn, refusal=name)
-
-
-def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
+    if not known.turns:
+        if not known.passed_over:
+            return None
+        why = known.passed_over[-1].why
+        reason = Reason.of(why)
+        if reason is Reason.NO_ACCESS:
+            return _refused(why.partition(": ")[2])
+        return Explanation(reason.meaning if reason else DECISIONS["ignored"])
+    turn = known.turns[-1]
     if turn.kind == "notice" and turn.deliveries and turn.deliveries[0].why.startswith("refused: "):
         return _refused(turn.deliveries[0].why.partition(": ")[2], turn)
     if turn.step in {"queued", "sent", "posting"} and turn.ends_as:
@@ -164,6 +151,16 @@ def _of_turn(turn: TurnTrace, down_since: datetime | None) -> Explanation:
             return _dead(turn)
         case _:
             return _ended(turn)
+
+
+def _refused(what: str, turn: TurnTrace | None = None) -> Explanation:
+    """Explain a refusal by the name of its notice, with facts after a colon."""
+    name, _, facts = what.partition(":")
+    if name == "rule" and facts:  # in the words of the operator's file, whose last sentence says what helps
+        happened, _, cure = facts.rpartition(". ")
+        return Explanation(replace(ON_ARRIVAL["rule"], happened=f"{happened}.", cure=cure), turn=turn, refusal="rule")
+    line = ON_ARRIVAL.get(f"{name}:{facts.partition(':')[0]}") or ON_ARRIVAL.get(name) or NOT_ALLOWED
+    return Explanation(line, {} if turn is None else _cause(turn), turn=turn, refusal=name)
 
 
 def _waiting(turn: TurnTrace, down_since: datetime | None) -> Explanation:
