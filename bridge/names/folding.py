@@ -159,18 +159,13 @@ def without_end(text: str, marks: str) -> str:
 
 def undecorated(text: str) -> str:
     """Return *text* without Slack's formatting around it: `` `!stop` `` becomes ``!stop``."""
-    inside = text
-    while (edges := _edges(inside)) is not None:
-        inside = inside[edges[0] + 1 : edges[1]]
-    return inside
-
-
-def _edges(text: str) -> tuple[int, int] | None:
-    """Return where *text* begins and ends with the same mark."""
-    places = range(min(len(text), _MOST_UNSEEN))
-    begin = next((at for at in places if fold(text[at]).text.strip()), 0)
-    end = next((len(text) - 1 - at for at in places if fold(text[-1 - at]).text.strip()), 0)
-    return (begin, end) if end - begin > 1 and text[begin] == text[end] and text[begin] in _MARKS else None
+    while True:
+        places = range(min(len(text), _MOST_UNSEEN))
+        begin = next((at for at in places if fold(text[at]).text.strip()), 0)
+        end = next((len(text) - 1 - at for at in places if fold(text[-1 - at]).text.strip()), 0)
+        if end - begin <= 1 or text[begin] != text[end] or text[begin] not in _MARKS:
+            return text
+        text = text[begin + 1 : end]
 
 
 def _belongs(letter: str) -> bool:
