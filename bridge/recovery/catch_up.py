@@ -147,8 +147,15 @@ class CatchUp:
         log.info("catching up after an outage", extra=facts)
         try:
             await self._pause(self._left_of_old_leases(outage))
-            if not outage.is_planned and not await self._plan(outage):
-                return
+            if not outage.is_planned:
+                await self.mark_threads()
+                active: dict[str, float] = {}
+                for score, thread in await self._threads(outage):
+                    active.setdefault(thread.channel, score)
+                channels = dict.fromkeys(await self._channels(), 0.0) | active
+                planned = [(score, Unit("c", self.identity.team, channel)) for channel, score in channels.items()]
+                if not await self.outages.plan(outage, planned, self.now()):
+                    return
             logged_at = self.monotonic()
             while True:
                 units, left = await self.outages.unread(_LOOK_AHEAD)
@@ -214,15 +221,6 @@ class CatchUp:
         return outage.ended + self.lease - self.now() if outage.was_wiped else timedelta(0)
 
     # Planning.
-
-    async def _plan(self, outage: PastOutage) -> bool:
-        await self.mark_threads()
-        active: dict[str, float] = {}
-        for score, thread in await self._threads(outage):
-            active.setdefault(thread.channel, score)
-        channels = dict.fromkeys(await self._channels(), 0.0) | active
-        units = [(score, Unit("c", self.identity.team, channel)) for channel, score in channels.items()]
-        return await self.outages.plan(outage, units, self.now())
 
     async def _threads(self, outage: PastOutage) -> list[tuple[float, ThreadKey]]:
         return await self.outages.active_threads(_begins(outage, self.now()) - BOUND, _LEAST_THREADS)
