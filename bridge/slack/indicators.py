@@ -399,32 +399,25 @@ class QueuedReactions:
             due, message, turn, ahead = await self._waiting.get()
             await self._sleep(max(0.0, due - self._monotonic()))
             try:
-                if self._shown.wait() or not await self._may_mark(turn):
+                if self._shown.wait():
                     continue
+                key = self._scripts.keys.turn(turn)
+                waits = {"step": Step.QUEUED, "takes": "", "withdrawn": "", "queued_reaction": ""}
+                writes = only_if(key, waits, ("field", key, 0, "queued_reaction", "1"))
+                if "holds" not in await self._scripts.run("write", writes):
+                    continue  # a worker has started on it, or it's marked
                 self._shown.add()
                 if not await self._indicators.add_queued_reaction(message.channel, message.ts):
                     with suppress(SlackError):
                         recipient = Recipient(message.channel, message.user, message.thread_ts)
                         await self._slack.whisper(recipient, self._in_line(ahead + 1))
-                await self._show_waiting(message, ahead)
-                step = await self._scripts.redis.hget(self._scripts.keys.turn(turn), "step")
+                place = Place(message.channel, message.thread_ts)
+                if self._waits_for is not None and self._indicators.shows_words(place):
+                    name, speaker = await self._waits_for(message)
+                    waiting = f"waiting for {name or 'the agent'}: {kit.counted(ahead, 'message')} ahead"
+                    await self._indicators.show_working(place, f"is {waiting}", speaker=speaker, rotating=[waiting])
+                step = await self._scripts.redis.hget(key, "step")
                 if step not in {Step.QUEUED, Step.SENT, Step.POSTING}:  # the turn has ended
                     await self._indicators.remove_queued_reaction(message.channel, message.ts)
             except StoreUnavailable:
                 log.debug("queued message has no reaction", extra={"turn": turn})
-
-    async def _may_mark(self, turn: TurnId) -> bool:
-        """Record that a message is marked, if it waits, no worker has started on it, and it isn't marked yet."""
-        key = self._scripts.keys.turn(turn)
-        waits = {"step": Step.QUEUED, "takes": "", "withdrawn": "", "queued_reaction": ""}
-        writes = only_if(key, waits, ("field", key, 0, "queued_reaction", "1"))
-        return "holds" in await self._scripts.run("write", writes)
-
-    async def _show_waiting(self, message: InboundMessage, ahead: int) -> None:
-        """Say in the thread's status, if it has words, how many messages are sent to the agent before this one."""
-        place = Place(message.channel, message.thread_ts)
-        if self._waits_for is None or not self._indicators.shows_words(place):
-            return
-        name, speaker = await self._waits_for(message)
-        waiting = f"waiting for {name or 'the agent'}: {kit.counted(ahead, 'message')} ahead"
-        await self._indicators.show_working(place, f"is {waiting}", speaker=speaker, rotating=[waiting])

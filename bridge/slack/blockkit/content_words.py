@@ -87,8 +87,18 @@ def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
     note = _CUT if part.is_cut else ""
     match part:
         case Quotation():
-            head, body = _quotation(part, resolve)
-            return Passage(head, body, "quoted", note)
+            author = kit.escape(part.author) if part.author else f"<@{part.author_id}>" if part.author_id else ""
+            named = f"#{kit.escape(part.channel_name)}" if part.channel_name else ""
+            channel = named or (f"<#{part.channel}>" if part.channel else "")
+            is_direct = part.channel.startswith("D") or part.channel_name == "Direct Message"
+            by, where = f" from {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
+            head = kit.one_line(resolve(f"A forwarded message{by}{where if is_direct or channel else ''}"), 4 * _NAME)
+            tables = iter([_markdown(table, resolve) for table in part.tables])
+            texts = [kit.clean(resolve(words)).strip() for words in part.text.split(TABLE_MARK)]
+            placed = (piece for words in texts[1:] for piece in (next(tables, ""), words))
+            body = "\n\n".join(filter(None, [texts[0], *placed, *tables]))
+            link = part.link.replace("&amp;", "&")
+            return Passage(f"{head}{f' ({link})' if link else ''}:", body, "quoted", note)
         case Table():
             return Passage("A table:", _markdown(part, resolve), "plain", note)
         case Alert(is_own=True):
@@ -119,21 +129,6 @@ def with_escapes(own: str, parts: Sequence[MessagePart]) -> str:
         own, parts = parts[0].text, parts[1:]
     passages = [passage(part, lambda words: words) for part in parts]
     return composed(own, [entry for entry in passages if entry is not None]).text
-
-
-def _quotation(part: Quotation, resolve: Resolve) -> tuple[str, str]:
-    """Write a forwarded message: its head with the author and channel, and its content."""
-    author = kit.escape(part.author) if part.author else f"<@{part.author_id}>" if part.author_id else ""
-    is_direct = part.channel.startswith("D") or part.channel_name == "Direct Message"
-    channel = f"#{kit.escape(part.channel_name)}" if part.channel_name else f"<#{part.channel}>" if part.channel else ""
-    by, where = f" from {author}" if author else "", " in a direct message" if is_direct else f" in {channel}"
-    head = kit.one_line(resolve(f"A forwarded message{by}{where if is_direct or channel else ''}"), 4 * _NAME)
-    tables = iter([_markdown(table, resolve) for table in part.tables])
-    texts = [kit.clean(resolve(words)).strip() for words in part.text.split(TABLE_MARK)]
-    placed = (piece for words in texts[1:] for piece in (next(tables, ""), words))
-    body = "\n\n".join(filter(None, [texts[0], *placed, *tables]))
-    link = part.link.replace("&amp;", "&")
-    return f"{head}{f' ({link})' if link else ''}:", body
 
 
 def named_file(file: MessageFile) -> Passage:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from markdown_it.common.normalize_url import normalizeLink
 
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.commonmark import LinkFound, Reading, label_of
+from bridge.slack.blockkit.commonmark import Reading, label_of
 
 _ORDINARY: Final = re.compile(  # on one line, and with nothing in its label that could hide or be a bracket
     r"(?<![\\!])\[(?P<label>[^\[\]\\`<>&\n]*+)\]\((?P<url>[^\s()<>\\`]*+)\)"
@@ -59,7 +59,16 @@ def edits(markdown: str, reading: Reading) -> Iterator[tuple[int, str]]:
             yield link.start + 1, kit.WORD_JOINER
             yield from escapes(markdown, link.start, link.label_end)  # an image's label has no code
         elif _is_misleading(markdown[link.start + 1 : link.label_end], link.href):
-            yield from _breaks(markdown, link)
+            # Without a bracket or backtick of its target becoming the beginning of something else
+            follows = markdown[link.label_end + 1 : link.label_end + 2] if link.end > link.label_end + 1 else ""
+            if follows == "(":
+                yield link.label_end + 1, kit.WORD_JOINER
+                yield from escapes(markdown, link.label_end, link.end)
+            elif follows == "[" and link.end > link.label_end + len("[]") + 1:
+                yield link.label_end + 1, kit.WORD_JOINER
+                yield link.end - 1, kit.WORD_JOINER  # or it's a link by itself
+            else:
+                yield link.label_end, kit.WORD_JOINER
     for at in reading.unmatched:
         yield at, kit.WORD_JOINER
 
@@ -68,20 +77,6 @@ def _is_misleading(source: str, href: str) -> bool:
     if len(source) > _LONGEST_LABEL:
         return True
     return bool(_MAY_SHOW_A_HOST.search(source)) and any(_misleads(label, href) for label in label_of(source))
-
-
-def _breaks(markdown: str, link: LinkFound) -> Iterator[tuple[int, str]]:
-    """Break a link, without a bracket or backtick of its target becoming the beginning of something else."""
-    follows = markdown[link.label_end + 1 : link.label_end + 2] if link.end > link.label_end + 1 else ""
-    if follows == "(":
-        yield link.label_end + 1, kit.WORD_JOINER
-        yield from escapes(markdown, link.label_end, link.end)
-        return
-    if follows == "[" and link.end > link.label_end + len("[]") + 1:
-        yield link.label_end + 1, kit.WORD_JOINER
-        yield link.end - 1, kit.WORD_JOINER  # or it's a link by itself
-        return
-    yield link.label_end, kit.WORD_JOINER
 
 
 def escapes(markdown: str, start: int, end: int) -> Iterator[tuple[int, str]]:
