@@ -14,8 +14,8 @@ operations, outcomes and exceptions.
 OpenTelemetry's instrumentation packages don't fit (as of 0.66b2): httpx's wraps transports that the bridge doesn't use,
 redis' doesn't see scripts (`bridge.queue.scripting.Batches`), and aiohttp's shows response_urls, which are secrets, and
 sends ``traceparent`` to Slack, too. With the SDK's tracer and encoder, a turn takes 27% more processor time, measured
-with 64 threads; with `Spans`, some 5%, and a busy process does 4% fewer turns per second (mean of eighteen comparisons,
-of 0.91 to 1.00).
+with 64 threads; with `Spans`, some 5%, and a busy process does 5% fewer turns per second (mean of 22 comparisons, of
+0.91 to 1.00).
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ import re
 import struct
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -54,6 +54,8 @@ from bridge.queue.records import Head, Held, Taken
 from bridge.queue.worker import Work
 from bridge.slack.api import Answer, SlackWeb
 from bridge.slack.payloads import Dispatch
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 _NAME = "slack-project-bridge"
@@ -149,7 +151,7 @@ class Encoded(bytes):
 class Span(NamedTuple):
     """A span that has ended, of a *kind* of the protocol's; *began* and *ended* are in ns.
 
-    *own* is its ID, ``""`` if nothing else has it, and *parent* that of another span, ``""`` if it begins its trace.
+    *own* is its ID, ``""`` if nothing else has it. It begins its trace if it has no *parent*.
     *error* is the name of an exception. *about* are its attributes, and *steps* its events with their times.
     """
 
@@ -157,7 +159,7 @@ class Span(NamedTuple):
     kind: int
     trace: str
     own: str
-    parent: str
+    parent: TraceContext | None
     began: int
     ended: int
     error: str = ""
@@ -172,7 +174,7 @@ class Span(NamedTuple):
         )
         fields = [head, _called(self.name, self.kind)]
         if self.parent:
-            fields.append(_field(4, bytes.fromhex(self.parent)))
+            fields.append(_field(4, bytes.fromhex(self.parent.span)))
         fields += [_attribute(name, fact) for name, fact in self.about]
         for step, at in self.steps:
             before, after = _around(step)
@@ -215,7 +217,7 @@ class Take:
 
     name: str
     own: TraceContext
-    parent: str
+    parent: TraceContext | None
     began: int
     about: list[tuple[str, str]]
     steps: list[tuple[str, int]] = field(default_factory=list)
@@ -240,15 +242,12 @@ class Spans:
 
     def context(self, parent: TraceContext | None, name: str) -> TraceContext:
         """Return the context of a new span; without a *parent*, it begins a trace."""
+        id_ = f"{self._ids.generate_span_id():016x}"
         if parent is not None:
-            return TraceContext(parent.trace, self.new_id(), parent.is_sampled)
+            return TraceContext(parent.trace, id_, parent.is_sampled)
         trace = self._ids.generate_trace_id()
         is_sampled = self._samples_all or self._sampler.should_sample(None, trace, name).decision.is_sampled()  # type: ignore[no-untyped-call]
-        return TraceContext(f"{trace:032x}", self.new_id(), is_sampled)
-
-    def new_id(self) -> str:
-        """Make a span's ID."""
-        return f"{self._ids.generate_span_id():016x}"
+        return TraceContext(f"{trace:032x}", id_, is_sampled)
 
     def end(self, span: Span) -> None:
         """Export a span of a sampled trace, within a second or so."""
@@ -268,10 +267,17 @@ class Spans:
             new_id = self._ids.generate_span_id
             self._processor.on_end(Encoded(b"".join([span.encoded(new_id) for span in ended])))  # type: ignore[arg-type] # it's passed on to the exporter as it is
 
-    def called(self, take: Take, name: str, began: int, error: str, own: str = "") -> None:
-        """End the span of a call."""
-        if take.own.is_sampled:
-            self.end(Span(name, _CLIENT, take.own.trace, own, take.own.span, began, time.time_ns(), error))
+    async def called(self, name: str, call: Awaitable[T], own: str = "") -> T:
+        """Make a *call*, whose span is called *name* and has the ID *own*; it has none outside of a turn."""
+        take, began, error = _take.get(), time.time_ns(), ""
+        try:
+            return await call
+        except BaseException as exc:
+            error = type(exc).__name__
+            raise
+        finally:
+            if take is not None and take.own.is_sampled:
+                self.end(Span(name, _CLIENT, take.own.trace, own, take.own, began, time.time_ns(), error))
 
     def take(self, head: Head | None, error: str = "") -> None:
         """End the span of the task's take, and begin that of the next, if *head* is a turn."""
@@ -282,8 +288,7 @@ class Spans:
         if isinstance(head, Taken):
             turn = head.record
             name, parent = f"take {turn.body.kind}", TraceContext.stored(turn.traceparent)
-            above = parent.span if parent else ""
-            take = Take(name, self.context(parent, name), above, time.time_ns(), [("bridge.turn", turn.id)])
+            take = Take(name, self.context(parent, name), parent, time.time_ns(), [("bridge.turn", turn.id)])
         _take.set(take)
 
 
@@ -319,8 +324,7 @@ class _Inbox(_Traced, Inbox):
         own, began = self.spans.context(parent, name), _arrived.get() or time.time_ns()
         put = await super().put_message(arrival, traceparent=str(own))
         if own.is_sampled and isinstance(put, Queued):
-            above = parent.span if parent else ""
-            self.spans.end(Span(name, _SERVER, own.trace, own.span, above, began, time.time_ns()))
+            self.spans.end(Span(name, _SERVER, own.trace, own.span, parent, began, time.time_ns()))
         return put
 
 
@@ -358,29 +362,13 @@ class _Journal(_Traced, Journal):
 
 class _Client(_Traced, ProjectClient):
     async def _call(self, operation: str, *how: Any, headers: Mapping[str, str] | None = None, **options: Any) -> Any:
-        take, began, own, error = _take.get(), time.time_ns(), "", ""
-        if take is not None:
-            own = self.spans.new_id()
-            context = TraceContext(take.own.trace, own, take.own.is_sampled)
-            headers = {**(headers or {}), "traceparent": str(context)}
-        try:
-            return await super()._call(operation, *how, headers=headers, **options)
-        except BaseException as exc:
-            error = type(exc).__name__
-            raise
-        finally:
-            if take is not None:
-                self.spans.called(take, operation, began, error, own)
+        own = ""
+        if (take := _take.get()) is not None:
+            context = self.spans.context(take.own, operation)
+            own, headers = context.span, {**(headers or {}), "traceparent": str(context)}
+        return await self.spans.called(operation, super()._call(operation, *how, headers=headers, **options), own)
 
 
 class _Web(_Traced, SlackWeb):
     async def call(self, method: str, *how: Any, **options: Any) -> Answer:
-        take, began, error = _take.get(), time.time_ns(), ""
-        try:
-            return await super().call(method, *how, **options)
-        except BaseException as exc:
-            error = type(exc).__name__
-            raise
-        finally:
-            if take is not None:
-                self.spans.called(take, method, began, error)
+        return await self.spans.called(method, super().call(method, *how, **options))

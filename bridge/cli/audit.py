@@ -90,7 +90,7 @@ async def _next(entries: AsyncIterator[FinishedTurn]) -> AsyncIterator[FinishedT
 
 
 def _subject(about: str, names: DisplayNames | None) -> str:
-    """Describe the subject of an action for people (`Event.about`); *names* are those of the default project."""
+    """Describe the subject of an action for people (`FinishedTurn.about`); *names* are those of the default project."""
     kind, id_, name = (*about.split(" ", 2), "", "", "")[:3]
     match kind:
         case "agent" if id_ == "none":

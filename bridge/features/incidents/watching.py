@@ -78,12 +78,12 @@ async def watch(deps: Deps) -> None:
     if not deps.ops_channel:
         return
     facts = await read(deps)
-    there, now = merged(findings(facts)), facts.now
+    there, now, unknown = merged(findings(facts)), facts.now, facts.unknown
     stored = {incident.id: incident for incident in await IncidentStore(deps.scripts).all()}
     keys, lives = deps.scripts.keys, milliseconds(INCIDENT)
     live = [keys.incidents(), *(keys.incident(name) for name, incident in stored.items() if incident.ended is None)]
     await pipelined(deps.scripts.redis, lambda pipe: [pipe.pexpire(key, lives) for key in live])
-    for name in dict.fromkeys([*there, *(name for name in stored if name not in facts.unknown)]):
+    for name in dict.fromkeys([*there, *(name for name in stored if name not in unknown)]):
         incident = stored.get(name) or StoredIncident(id=name)
         if (changes := step(incident, there.get(name), now)) is not None:
             await _settle(deps, incident, changes, there.get(name), now)
