@@ -40,12 +40,16 @@ _FORM: Final = "{:<24}  {:>11}  {:<9}  {:<28}  {}"
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One step of the trace: *what* happened in a word, *detail* in a phrase, and the *process* that did it."""
+    """One step of the trace: *what* happened in a word, *detail* in a phrase, and the *process* that did it.
+
+    *event* is the ID of the delivery that was received: an event's, or ``trigger:`` and that of a command or click.
+    """
 
     at: datetime
     what: str
     detail: str = ""
     process: str = ""
+    event: str = ""
 
 
 def trace(
@@ -123,7 +127,7 @@ def steps_of(known: MessageTrace) -> list[TraceStep]:
     steps: list[TraceStep] = []
     for delivery in known.passed_over:
         why = delivery.why if delivery.why.startswith(NOT_YET) else f"not for an agent: {_reason(delivery.why)}"
-        steps.append(TraceStep(delivery.at, "received", _arrival(delivery), delivery.process))
+        steps.append(TraceStep(delivery.at, "received", _arrival(delivery), delivery.process, delivery.event))
         steps.append(TraceStep(delivery.at, "decided", why, delivery.process))
     for turn in known.turns:
         steps += [*_queued(turn), *_sent_and_answered(turn), *_ended(turn)]
@@ -141,7 +145,8 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
     queued += f"; edited {counted(turn.edits, 'time')} while it waited" if turn.edits else ""
     queued += f"; OpenTelemetry's trace {turn.trace_id}" if turn.trace_id else ""
     queued += "" if turn.retries else _waiting(turn)
-    yield TraceStep(at, "received", (first and _arrival(first)) or kind_in_words(turn.kind), process)
+    arrived = (first and _arrival(first)) or kind_in_words(turn.kind)
+    yield TraceStep(at, "received", arrived, process, first.event if first else "")
     yield TraceStep(at, "decided", (first and _reason(first.why)) or "accepted", process)
     yield TraceStep(at, "queued", queued, process)
     repeats = [other for other in turn.deliveries[1:] if not other.event]  # an outage may have it read again and again
@@ -150,7 +155,7 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
         if other.event or other is repeats[0]:
             arrived = _arrival(other) + ("" if other.event else times)
             detail = ": ".join(filter(None, (arrived, f"already received as ID {turn.id}")))
-            yield TraceStep(other.at, "duplicate", detail, other.process)
+            yield TraceStep(other.at, "duplicate", detail, other.process, other.event)
 
 
 def _reason(why: str) -> str:
@@ -219,6 +224,8 @@ def _arrival(delivery: Delivery) -> str:
         return "read again from the thread, because it arrived before the thread's first message"
     if not delivery.event:
         return "found in Slack's history" if delivery.retry else ""
+    if ":" in delivery.event:  # it's no event of Slack's
+        return ""
     resent = f", resent by Slack (retry {delivery.retry})" if delivery.retry else ""
     return f"event {delivery.event}{resent}"
 

@@ -102,6 +102,7 @@ async def open_playground(
         if project is not None:
             await stack.enter_async_context(project)
             bridge.environ |= {"PROJECT_BASE_URL": project.base_url, "PROJECT_API_KEY": project.api_key}
+            bridge.environ["BRIDGE_CALLER_HEADERS"] = "true"  # by which the page knows whose call it was
         if options.projects:
             bridge.environ |= await _more_projects(options, stack)
         if redis is not None:

@@ -200,7 +200,7 @@ class Inbox:
             "kind": inbound.kind,
             "v": inbound.version,
             "now": str(epoch_ms(now)),
-            "came": Delivery(now, self.consumer, event if message else "", retry, arrival.why).to_line(),
+            "came": Delivery(now, self.consumer, event, retry, arrival.why).to_line(),
             "worker": self.consumer if more["token"] else None,
             **more,
             "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits

@@ -160,8 +160,14 @@ def test_for_programs_there_are_steps_with_iso_times() -> None:
     known = MessageTrace(passed_over=[Delivery(START, "a", "Ev1", 0, "no text")])
 
     assert json.loads(for_programs(CHANNEL, ROOT, known))["steps"] == [
-        {"at": START.isoformat(), "what": "received", "detail": "event Ev1", "process": "a"},
-        {"at": START.isoformat(), "what": "decided", "detail": "not for an agent: no text", "process": "a"},
+        {"at": START.isoformat(), "what": "received", "detail": "event Ev1", "process": "a", "event": "Ev1"},
+        {
+            "at": START.isoformat(),
+            "what": "decided",
+            "detail": "not for an agent: no text",
+            "process": "a",
+            "event": "",
+        },
     ]
     assert json.loads(for_programs(CHANNEL, ROOT, MessageTrace()))["steps"] == []
 

@@ -9,39 +9,40 @@ import httpx
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
+from bridge.playground.page.supervisor import Record
 from support.page_client import FakeSupervisor, Window, calls
 from support.slack_app import TOKEN, App
 
 
-def answer_in(session: int, channel: str, thread: str, *, to: str = "") -> dict[str, Any]:
-    """Arguments for an agent's answer *to* a message, the first of the thread by default, as the bridge posts it."""
-    payload = {"turn": "t-1", "session": session, "message": to or thread}
-    metadata = {"event_type": "bridge_turn", "event_payload": payload}
-    return {"channel": channel, "thread_ts": thread, "text": "hello Ada", "metadata": metadata}
+def written_by(turn: str, *, answers: str = "") -> dict[str, Any]:
+    """Metadata of what a *turn* posts, for the message that it *answers*, as the bridge writes it."""
+    return {"event_type": "bridge_turn", "event_payload": {"turn": turn, "message": answers}}
+
+
+async def asks(service: httpx.AsyncClient, path: str, turn: str, body: dict[str, Any]) -> None:
+    """Call the project service for a *turn* as the bridge does."""
+    await service.post(f"/api/sdk/{path}", json=body, headers={"Idempotency-Key": turn})
 
 
 async def test_the_wires_show_event_steps_chat_and_answer_in_order(
     alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, supervisor: FakeSupervisor
 ) -> None:
-    http, bob = alice.http, Window(alice.http, sample.BOB)
-
-    async def chat(message: str) -> int:
-        return int((await service.post("/api/sdk/agents/1/chat", json={"message": message})).json()["sessionId"])
-
-    clock = slack.workspace.clock
-    other = (await bob.does("say", channel=sample.RANDOM, text="another *matter*"))["ts"]
+    http, clock = alice.http, slack.workspace.clock
     ts = (await alice.does("say", channel=sample.GENERAL, text="@bridge my name is *Ada*"))["ts"]
     await slack.settled()
     link = slack.permalink(sample.GENERAL, ts)
     asked_at = clock()
-    await chat("another matter")
-    session = await chat("my name is *Ada*")
-    supervisor.steps[link] = [
-        {"at": asked_at, "what": "sent", "detail": "agent 1", "process": "p1"},
-        {"at": clock(), "what": "answered", "detail": "", "process": "p1"},
-    ]
-    answer = await calls(http, "chat.postMessage", **answer_in(session, sample.GENERAL, ts))
-    await calls(http, "chat.postMessage", channel=sample.RANDOM, thread_ts=other, text="elsewhere")
+    await asks(service, "agents/1/chat", "t-2", {"message": "another matter"})
+    await asks(service, "agents/1/chat", "t-1", {"message": "my name is *Ada*"})
+    await service.get("/api/sdk/agents")
+    sent = {"at": asked_at, "what": "sent", "detail": "agent 1", "process": "p1"}
+    answered = {"at": clock(), "what": "answered", "detail": "", "process": "p1"}
+    supervisor.records[link] = Record(frozenset({"t-1"}), [sent, answered])
+    posts = {"channel": sample.GENERAL, "thread_ts": ts, "text": "hello"}
+    answer = await calls(http, "chat.postMessage", **posts, metadata=written_by("t-1", answers=ts))
+    await calls(http, "chat.postMessage", **posts, metadata=written_by("t-2"))
+    await calls(http, "chat.postMessage", channel=sample.RANDOM, text="elsewhere")
+    await calls(http, "assistant.threads.setStatus", channel_id=sample.GENERAL, thread_ts=ts, status="")
 
     steps = await alice.wires(sample.GENERAL, ts)
     of_the_answer = await alice.wires(sample.GENERAL, answer["ts"])
@@ -53,6 +54,7 @@ async def test_the_wires_show_event_steps_chat_and_answer_in_order(
         ("bridge → service", "POST /api/sdk/agents/1/chat"),
         ("queue", "answered"),
         ("bridge → Slack", "chat.postMessage"),
+        ("bridge → Slack", "assistant.threads.setStatus"),
     ]
     assert {one["outcome"] for one in steps} == {"ok"}
     assert steps[3]["body"] == {"message": "my name is *Ada*"}
@@ -63,50 +65,29 @@ async def test_the_wires_show_event_steps_chat_and_answer_in_order(
     assert supervisor.asked == [link], "an open drawer polls often, the bridge only now and then"
 
 
-async def test_without_the_bridges_trace_chats_are_found_by_the_threads_session(
-    alice: Window, service: httpx.AsyncClient
-) -> None:
-    first = (await alice.does("say", channel=sample.DM_ALICE, text="a < b"))["ts"]
-    await service.post("/api/sdk/agents/1/chat", json={"message": "another thread's"})
-    await service.post("/api/sdk/agents/99/chat", json={"message": "a < b"})
-    unanswered = await alice.wires(sample.DM_ALICE, first)
-    session = (await service.post("/api/sdk/agents/1/chat", json={"message": "reworded"})).json()["sessionId"]
-    await calls(alice.http, "chat.postMessage", **answer_in(session, sample.DM_ALICE, first))
+async def test_what_isnt_recorded_isnt_guessed(alice: Window, service: httpx.AsyncClient) -> None:
+    ts = (await alice.does("say", channel=sample.DM_ALICE, text="hello"))["ts"]
+    await asks(service, "agents/1/chat", "t-1", {"message": "hello"})
 
-    steps = await alice.wires(sample.DM_ALICE, first)
+    steps = await alice.wires(sample.DM_ALICE, ts)
 
-    services = [one for one in steps if one["wire"] == "bridge → service"]
-    assert [(one["what"], one["outcome"], one["detail"]) for one in services] == [
-        ("POST /api/sdk/agents/99/chat", "HTTP 404", ""),
-        ("POST /api/sdk/agents/1/chat", "ok", f"session {session}"),
-    ]
-    assert [one["wire"] for one in unanswered if one["wire"] == "bridge → service"] == []
+    assert [one["what"] for one in steps] == ["event message"]
 
 
 async def test_a_late_answer_belongs_to_the_message_that_it_answers(alice: Window, slack: EmulatedSlack) -> None:
     first = (await alice.does("say", channel=sample.GENERAL, text="@bridge one"))["ts"]
     second = (await alice.does("say", channel=sample.GENERAL, text="two", thread_ts=first))["ts"]
-    late = await calls(alice.http, "chat.postMessage", **answer_in(5, sample.GENERAL, first))
-    answer = await calls(alice.http, "chat.postMessage", **answer_in(5, sample.GENERAL, first, to=second))
+    posts = {"channel": sample.GENERAL, "thread_ts": first, "text": "hello"}
+    answers = [
+        await calls(alice.http, "chat.postMessage", **posts, metadata=written_by(turn, answers=answered))
+        for turn, answered in (("t-1", first), ("t-2", second))
+    ]
     await slack.settled()
 
     stories = [await alice.wires(sample.GENERAL, ts) for ts in (first, second)]
 
-    assert [await alice.wires(sample.GENERAL, one["ts"]) for one in (late, answer)] == stories
+    assert [await alice.wires(sample.GENERAL, answer["ts"]) for answer in answers] == stories
     assert stories[0] != stories[1]
-
-
-async def test_a_chat_without_an_answer_is_shown_while_its_session_is_unknown(
-    alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, supervisor: FakeSupervisor
-) -> None:
-    ts = (await alice.does("say", channel=sample.DM_ALICE, text="hello"))["ts"]
-    sent = {"at": slack.workspace.clock(), "what": "sent", "detail": "", "process": "p1"}
-    supervisor.steps[slack.permalink(sample.DM_ALICE, ts)] = [sent]
-    await service.post("/api/sdk/agents/1/chat", json={"message": "hello"})
-
-    steps = await alice.wires(sample.DM_ALICE, ts)
-
-    assert [one["what"] for one in steps if one["wire"] == "bridge → service"] == ["POST /api/sdk/agents/1/chat"]
 
 
 async def test_a_refused_event_shows_each_attempt_and_the_reason(alice: Window, app: App, slack: EmulatedSlack) -> None:
@@ -119,41 +100,53 @@ async def test_a_refused_event_shows_each_attempt_and_the_reason(alice: Window, 
     assert (step["outcome"], step["detail"], step["what"]) == ("HTTP 503", "over HTTP", "event message")
 
 
-async def test_a_card_shows_the_command_that_it_came_from(
-    alice: Window, app: App, http: httpx.AsyncClient, service: httpx.AsyncClient
+async def test_a_card_shows_the_command_that_the_bridge_recorded(
+    alice: Window, slack: EmulatedSlack, service: httpx.AsyncClient, supervisor: FakeSupervisor
 ) -> None:
-    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="run 1 x")
-    await service.post("/api/sdk/workflows/1/run", json={"input": "x"})
-    card = await calls(http, "chat.postMessage", channel=sample.GENERAL, text="done")
-    response_url = app.received[-1].payload["response_url"]
-    await http.post(response_url, json={"text": "just for you"})
-    private = (await alice.sees(sample.GENERAL))["messages"][-1]
-    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="list")
-    await http.post(app.received[-1].payload["response_url"], json={"text": "just for you"})
+    """Another command follows at once, and its run, too, before either has a card."""
+    for number, turn in enumerate(("t-1", "t-2"), 1):
+        await alice.does("command", channel=sample.GENERAL, command="/workflows", text=f"run {number} x")
+        await asks(service, f"workflows/{number}/run", turn, {"input": "x"})
+    first = slack.deliveries[0]
+    posts = {"channel": sample.GENERAL, "text": "done"}
+    await calls(alice.http, "chat.postMessage", **posts, metadata=written_by("t-2"))
+    card = await calls(alice.http, "chat.postMessage", **posts, metadata=written_by("t-1"))
+    file = await calls(alice.http, "chat.postMessage", **posts, thread_ts=card["ts"], metadata=written_by("t-1"))
+    await alice.http.post(first.payload["response_url"], json={"text": "just for you"})
+    received = {"at": first.at, "what": "received", "event": f"trigger:{first.payload['trigger_id']}"}
+    supervisor.records[slack.permalink(sample.GENERAL, card["ts"])] = Record(frozenset({"t-1"}), [received])
 
-    steps = [one["what"] for one in await alice.wires(sample.GENERAL, card["ts"])]
-    of_the_line = [one["what"] for one in await alice.wires(sample.GENERAL, private["ts"])]
+    steps = await alice.wires(sample.GENERAL, card["ts"])
 
-    expected = ["command /workflows", "POST /api/sdk/workflows/1/run", "chat.postMessage", "response_url"]
-    assert steps == expected
-    assert of_the_line == ["command /workflows", "POST /api/sdk/workflows/1/run", "response_url"]
+    posted = ["chat.postMessage", "chat.postMessage", "response_url"]
+    assert [one["what"] for one in steps] == [
+        "command /workflows",
+        "received",
+        "POST /api/sdk/workflows/1/run",
+        *posted,
+    ]
+    assert steps[0]["body"]["text"] == "run 1 x"
+    assert await alice.wires(sample.GENERAL, file["ts"]) == steps
 
 
-async def test_a_late_card_shows_the_command_that_the_bridge_recorded(
-    alice: Window, slack: EmulatedSlack, supervisor: FakeSupervisor
+async def test_a_private_line_shows_the_command_that_it_responds_to(
+    alice: Window, app: App, service: httpx.AsyncClient
 ) -> None:
-    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="run 1 slow")
-    at = slack.deliveries[-1].at - 0.0009  # in milliseconds, rounded down
-    received = {"at": at, "what": "received", "detail": "a slash command", "process": "p1"}
-    await alice.does("command", channel=sample.GENERAL, command="/workflows", text="list")
-    card = await calls(alice.http, "chat.postMessage", channel=sample.GENERAL, text="done")
-    supervisor.steps[slack.permalink(sample.GENERAL, card["ts"])] = [received]
+    app.answers.append(PlainTextResponse("right away"))
+    for text in ("show 1", "list"):
+        await alice.does("command", channel=sample.GENERAL, command="/workflows", text=text)
+    await service.get("/api/sdk/workflows/1")
+    await alice.http.post(app.received[-1].payload["response_url"], json={"text": "just for you"})
 
-    command, _received, posted = await alice.wires(sample.GENERAL, card["ts"])
+    at_once, later = (await alice.sees(sample.GENERAL))["messages"][-2:]
+    stories = [await alice.wires(sample.GENERAL, line["ts"]) for line in (at_once, later)]
 
-    assert [delivery.payload["text"] for delivery in slack.deliveries] == ["run 1 slow", "list"]
-    assert command["body"]["text"] == "run 1 slow"
-    assert posted["what"] == "chat.postMessage"
+    read = "GET /api/sdk/workflows/1"
+    assert [[one["what"] for one in steps] for steps in stories] == [
+        ["command /workflows", read],
+        ["command /workflows", read, "response_url"],
+    ]
+    assert [steps[0]["body"]["text"] for steps in stories] == ["show 1", "list"]
 
 
 async def test_a_file_download_is_on_its_messages_wires(

@@ -29,7 +29,7 @@ class AppDelivery:
     *error* is empty once it is acknowledged: over HTTP it is Slack's word (``http_timeout``, ``connection_failed``,
     ``http_error``, …), over a socket ``timeout``, or ``connection_failed`` if none was open or it closed first.
     *status* is None until there is a response, and 200 for an ack by a socket, whose payload is then *body*.
-    *socket* is the number of the connection, 0 for HTTP.
+    *socket* is the number of the connection, 0 for HTTP. *posted* is the ``ts`` of the message in its *body*, if any.
     """
 
     kind: str  # event, command, interaction, verification
@@ -43,6 +43,7 @@ class AppDelivery:
     error: str = ""
     is_final: bool = False  # the app asked for no retries
     socket: int = 0
+    posted: str = ""
     repeats: AppDelivery | None = field(default=None, repr=False)  # the previous try
 
     @property

@@ -28,18 +28,19 @@ class Response:
     at: float
 
 
-def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Happening]:
-    """Carry out *content*. Returns the changes of public messages."""
+def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> tuple[str, list[Happening]]:
+    """Carry out *content*. Returns the ``ts`` of a new message, if any, and the changes of public messages."""
     original = workspace.messages.find_any(ticket.channel, ticket.ts)
     if content.get("delete_original"):
-        return _delete(workspace, original)
+        return "", _delete(workspace, original)
     shown = _checked(workspace, content)
     if content.get("replace_original") and original is not None:
-        return _replace(workspace, original, shown)
+        return "", _replace(workspace, original, shown)
     thread_ts = str(content.get("thread_ts") or "")
     if content.get("response_type") == "in_channel":
         bot = workspace.bot.id
-        return [MessagePosted(workspace.messages.post(bot, ticket.channel, thread_ts=thread_ts, **shown))]
+        posted = workspace.messages.post(bot, ticket.channel, thread_ts=thread_ts, **shown)
+        return posted.ts, [MessagePosted(posted)]
     message = Message(
         ticket.channel,
         workspace.new_ts(),
@@ -52,7 +53,7 @@ def show(workspace: Workspace, ticket: ResponseTicket, content: Json) -> list[Ha
         **shown,
     )
     workspace.messages.show_privately(message)
-    return []
+    return message.ts, []
 
 
 def _checked(workspace: Workspace, content: Json) -> dict[str, Any]:

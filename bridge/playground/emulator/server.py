@@ -45,6 +45,7 @@ class ApiCall:
 
     *answer* is None until there is one, and if the connection was broken instead. *has_token* is whether a token was in
     the headers, where only the Web API and downloads expect it. *ticket* is the last part of the ``response_url``.
+    *posted* is the ``ts`` of the message that it posted, if any.
     """
 
     method: str
@@ -57,6 +58,7 @@ class ApiCall:
     seconds: float = 0.0
     has_token: bool = False
     ticket: str = ""
+    posted: str = ""
 
     @property
     def is_ok(self) -> bool:
@@ -66,6 +68,8 @@ class ApiCall:
     def note(self, answer: Response) -> None:
         """Note its *answer*, even if nobody gets it."""
         self.status, self.answer = answer.status_code, _read(answer)
+        if self.method.startswith("chat.post") and self.is_ok:
+            self.posted = str(self.answer.get("ts") or self.answer["message_ts"])
 
 
 @dataclass
@@ -211,13 +215,15 @@ class ApiServer:
             return JSONResponse(refusal.as_json(), status_code=400)
         ticket: str = request.path_params["ticket"]
         call = ApiCall("response_url", content, True, self.workspace.clock(), ticket=ticket)
-        return await self._with_faults(call, lambda: self._respond(ticket, content), request)
+        return await self._with_faults(call, lambda: self._respond(call), request)
 
-    def _respond(self, ticket_id: str, content: Json) -> Response:
+    def _respond(self, call: ApiCall) -> Response:
+        content = call.args
         try:
-            ticket = self.tickets.use_response(ticket_id)
+            ticket = self.tickets.use_response(call.ticket)
             with self.workspace.together():
-                for happening in responses.show(self.workspace, ticket, content):
+                call.posted, happenings = responses.show(self.workspace, ticket, content)
+                for happening in happenings:
                     self.react(happening)
         except TicketError as exc:
             return JSONResponse({"ok": False, "error": exc.error}, status_code=404)

@@ -192,7 +192,7 @@ class UserInterface:
         """Show the body of the response to a command like one by response URL."""
         is_json = delivery.body.lstrip().startswith("{")
         content: Json = delivery.json if is_json else {"text": delivery.body}
-        responses.show(self._workspace, self._tickets.peek(ticket), content)
+        delivery.posted, _ = responses.show(self._workspace, self._tickets.peek(ticket), content)
         self._api.note("body", user, channel, content)
 
     def _response_url(self, ticket: str) -> str:

@@ -1,155 +1,138 @@
-"""Finds the requests that belong to one message. Few say so themselves, hence these rules.
+"""Finds what belongs to one message, by what each side recorded.
 
-- The story of a message starts when a person writes it. For the app's message that is the one that its metadata name,
-  else the last message of a person in the thread, or the last command or click in the channel before the bridge
-  received one, as it recorded.
-- It ends with the last step that the bridge recorded, else with the person's next message in the thread.
-- Its Web API calls are those in the thread, those about the message's files, and responses by the response URLs that
-  its commands and clicks came with.
-- Its project service calls are the chats in the thread's session, which the answers' metadata name, and those that got
-  no session, between "sent" and "answered" (or "unknown") if the bridge recorded those; for a command or click, every
-  call until its result was shown.
+- The bridge's `Record` of the message has the IDs of its turns, and of the deliveries that led to them. A message of
+  the app's names its turn, or the message that it answers, in its metadata.
+- A delivery has its ID in its payload: ``event_id``, or the ``trigger_id`` of a command or click.
+- A chat or a run names its turn in ``Idempotency-Key``, as this bridge is told to; a post does in its metadata. A
+  response goes to the URL of its command or click.
+- What names nothing, such as a status or a read, is shown if it happened in the thread, or for a command, meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
+from bridge.playground.page.supervisor import Record
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall
 
 _CLOCKS: Final = 0.25  # seconds of clock skew between two processes
 _AFTERWARDS: Final = 2.0  # seconds for what follows the last step: clearing a status, updating a card
-ROUNDED: Final = 0.001
-"""How much earlier than it happened a step of the bridge may seem to be, in seconds: it records milliseconds."""
-
-_LED_TO: Final = 900.0  # seconds; no run takes longer
 
 
 @dataclass(frozen=True)
 class Story:
-    """What happened from *start* until *end* in the thread at *root* because of *user*.
+    """What happened from *start* until *end* because of *message*, or of the *deliveries* that led to it.
 
-    They wrote *message*; or a command or click, *cause*, led to it.
+    Its *turns* posted *posts*, which are ``ts`` in its channel; it's in the *thread* of these.
     """
 
     message: Message
-    user: str
-    root: str
+    turns: frozenset[str]
+    deliveries: Sequence[AppDelivery]
+    posts: frozenset[str]
+    thread: frozenset[str]
     start: float
-    end: float = float("inf")
-    cause: AppDelivery | None = None
+    end: float
 
     def has(self, at: float) -> bool:
         return self.start - _CLOCKS <= at <= self.end
 
 
 def told_by(viewer: Viewer, message: Message) -> Message:
-    """The message that the story of *message* is about: a person's, or *message* itself."""
-    thread = viewer.thread(message.channel, message.thread_ts) if message.is_reply else [message]
-    until = str(_tag(message).get("message", message.ts))
-    before = [said for said in _said(thread) if said.ts <= until]
-    return before[-1] if before else message
+    """The message whose record tells about *message*: the one that it answers, else the first one of its turn."""
+    thread = viewer.thread(message.channel, message.thread_ts or message.ts)
+    answered, turn = _tag(message).get("message"), _tag(message).get("turn")
+    for other in thread:
+        if other.ts == answered or (turn and not answered and _tag(other).get("turn") == turn):
+            return other
+    return message
 
 
-def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, steps: Sequence[Json]) -> Story:
-    """The story of *message*, `told_by` another, as far as the person sees it; the bridge recorded its *steps*."""
+def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, record: Record) -> Story:
+    """The story of *message*, `told_by` another, as far as the person sees it."""
     root = message.thread_ts or message.ts
-    story = Story(message, message.to, root, float(message.ts))
-    if said := _said([message]):
-        said = _said(viewer.thread(message.channel, root))
-        following = [float(later.ts) for later in said if later.ts > message.ts]
-        story = replace(story, user=said[0].user, end=min(following, default=story.end))
-    else:
-        received = [float(step["at"]) + ROUNDED for step in steps if step.get("what") == "received"]
-        before = min(received, default=story.start)
-        for delivery in reversed(slack.deliveries):
-            user = _user_of(delivery, message.channel)
-            if user and user == (message.to or user) and before - _LED_TO <= delivery.at <= before:
-                story = replace(story, user=user, start=delivery.at, cause=delivery)
-                break
-    last = max((float(step["at"]) for step in steps), default=story.end)
-    return replace(story, end=last + _AFTERWARDS)
+    thread = {root: message, **{other.ts: other for other in viewer.thread(message.channel, root)}}
+    posts = {ts for ts, other in thread.items() if _tag(other).get("turn") in record.turns} | {message.ts}
+    responded = {call.ticket for call in slack.calls if call.posted == message.ts} - {""}
+    written = float(message.ts)
+    end = max((float(step["at"]) for step in record.steps), default=written) + _AFTERWARDS
+    deliveries = [
+        delivery
+        for delivery in slack.deliveries
+        if _id_of(delivery) in record.events
+        or _is_about(delivery, message, posts)
+        or _ticket_of(delivery) in responded
+        or delivery.posted == message.ts
+        or (_stops(delivery) == (message.channel, root) and written <= delivery.at <= end)
+    ]
+    start = min([written, *(delivery.at for delivery in deliveries)])
+    return Story(message, record.turns, deliveries, frozenset(posts), frozenset(thread), start, end)
 
 
-def _said(messages: Sequence[Message]) -> list[Message]:
-    """Those that people wrote."""
-    return [message for message in messages if not message.bot_id and not message.to]
-
-
-def _user_of(delivery: AppDelivery, channel: str) -> str:
-    """The user of a command or click in that channel, else empty."""
+def _id_of(delivery: AppDelivery) -> str:
+    """Its ID as the bridge records it."""
     payload = delivery.payload
-    if delivery.kind == "command":
-        return str(payload["user_id"]) if payload["channel_id"] == channel else ""
-    if delivery.kind == "interaction" and delivery.name != "block_suggestion":
-        where = payload.get("channel", {}).get("id", channel)  # a form has no channel
-        return str(payload["user"]["id"]) if where == channel else ""
-    return ""
+    return str(payload.get("event_id") or f"trigger:{payload.get('trigger_id')}")
 
 
-def deliveries_of(slack: EmulatedSlack, story: Story) -> Iterator[AppDelivery]:
-    """Deliveries to the bridge: the message's events with their retries, and clicks in the thread."""
-    for delivery in slack.deliveries:
-        if delivery is story.cause or (delivery.kind == "event" and _is_about(delivery.payload["event"], story)):
-            yield delivery
-        elif delivery.kind == "interaction" and story.has(delivery.at):
-            container = delivery.payload.get("container", {})
-            place = container.get("thread_ts") or container.get("message_ts")
-            if (container.get("channel_id"), place) == (story.message.channel, story.root):
-                yield delivery
+def _ticket_of(delivery: AppDelivery) -> str:
+    return str(delivery.payload.get("response_url", "")).rpartition("/")[2]
 
 
-def _is_about(event: Json, story: Story) -> bool:
-    if event.get("channel") != story.message.channel:
-        return False
-    if event["type"] == "agent_session_stopped":
-        return event.get("thread_ts") == story.root and story.has(float(event["event_ts"]))
+def _stops(delivery: AppDelivery) -> tuple[str, str] | None:
+    """The channel and root of the thread that it stops, if it does."""
+    event = delivery.payload.get("event", {})
+    return (event["channel"], event["thread_ts"]) if event.get("type") == "agent_session_stopped" else None
+
+
+def _is_about(delivery: AppDelivery, message: Message, posts: set[str]) -> bool:
+    """Whether it's an event of *message*, with its edits, or a click on one of the *posts*."""
+    if delivery.kind == "interaction":
+        container = delivery.payload.get("container", {})
+        return container.get("channel_id") == message.channel and container.get("message_ts") in posts
+    event = delivery.payload.get("event", {}) if delivery.kind == "event" else {}
     inside = event.get("message")
     changed = inside.get("ts") if isinstance(inside, dict) else event.get("deleted_ts")
-    return story.message.ts in {event.get("ts"), changed}
+    return event.get("channel") == message.channel and message.ts in {event.get("ts"), changed}
 
 
-def api_calls_of(
-    slack: EmulatedSlack, viewer: Viewer, story: Story, deliveries: Sequence[AppDelivery]
-) -> Iterator[ApiCall]:
-    """The bridge's Web API calls in the thread, and its responses to the *deliveries*."""
+def api_calls_of(slack: EmulatedSlack, story: Story) -> Iterator[ApiCall]:
+    """The bridge's Web API calls about the story's messages and files, or in its thread, and its responses."""
     files = {str(file.get("id")) for file in story.message.all_files}
-    thread = {story.root, *(message.ts for message in viewer.thread(story.message.channel, story.root))}
-    tickets = {str(delivery.payload.get("response_url", "")).rpartition("/")[2] for delivery in deliveries} - {""}
+    tickets = {_ticket_of(delivery) for delivery in story.deliveries} - {""}
     for call in slack.calls:
-        args, made = call.args, call.answer.get("ts") if isinstance(call.answer, dict) else None
-        is_here = (args.get("channel") or args.get("channel_id")) == story.message.channel
-        places = {str(args[name]) for name in ("thread_ts", "ts", "message_ts") if args.get(name)}
-        is_in_thread = is_here and (places & thread or made == story.message.ts)
-        if story.has(call.at) and (is_in_thread or call.ticket in tickets or args.get("file") in files):
+        args = call.args
+        if (args.get("channel") or args.get("channel_id")) == story.message.channel:
+            turn = _payload(args.get("metadata")).get("turn")
+            about = {str(args.get(name)) for name in ("ts", "message_ts", "timestamp")} | {call.posted}
+            is_there = str(args.get("thread_ts")) in story.thread or not about.isdisjoint(story.thread)
+            is_own = not about.isdisjoint(story.posts) and not call.method.startswith("conversations.")
+            if turn in story.turns if turn else is_own or (is_there and story.has(call.at)):
+                yield call
+        elif call.ticket in tickets or args.get("file") in files:
             yield call
 
 
-def service_calls_of(
-    calls: Sequence[ProjectCall], viewer: Viewer, story: Story, steps: Sequence[Json]
-) -> list[ProjectCall]:
-    """The bridge's calls of the project service for the story."""
-    if story.cause is not None:
-        shown = float((story.message.edited or {}).get("ts") or story.message.ts)
-        return [call for call in calls if story.start <= call.at <= shown]
-    asked = [float(step["at"]) for step in steps if step.get("what") == "sent"]
-    answered = [float(step["at"]) for step in steps if step.get("what") in {"answered", "unknown"}]
-    start = min(asked, default=story.start) - _CLOCKS
-    end = max(answered, default=story.end) + _CLOCKS
-    tags = map(_tag, viewer.thread(story.message.channel, story.root))
-    sessions = {str(tag["session"]) for tag in tags if "session" in tag}
-    if not (asked or sessions):  # as far as anyone knows, it went to no agent
-        return []
-    own = sessions | {""} if sessions else None  # None: the first answer isn't there yet
-    chats = [call for call in calls if call.path.endswith("/chat") and start <= call.at <= end]
-    return [call for call in chats if own is None or call.session in own]
+def service_calls_of(calls: Sequence[ProjectCall], story: Story) -> list[ProjectCall]:
+    """The bridge's calls of the project service for the story: its own, and what a command or click may have read."""
+    may_read = not any(delivery.kind == "event" for delivery in story.deliveries)
+    return [
+        call
+        for call in calls
+        if call.idempotency_key.partition(".")[0] in story.turns
+        or (may_read and not call.idempotency_key and story.has(call.at))
+    ]
 
 
 def _tag(message: Message) -> Json:
-    """What the bridge wrote about its *message* for itself: the session, and the ``ts`` of the message it answers."""
-    return dict((message.metadata or {}).get("event_payload", {}))
+    """What the bridge wrote about its *message* for itself: its turn, and the ``ts`` of the message it answers."""
+    return _payload(message.metadata)
+
+
+def _payload(metadata: object) -> Json:
+    return dict(metadata.get("event_payload", {})) if isinstance(metadata, dict) else {}

@@ -5,15 +5,30 @@ The page never starts or stops a process itself: it asks a `Supervisor` for stat
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-Trace = Callable[[str], Awaitable[list[dict[str, Any]]]]
-"""Returns the steps that the bridge recorded for the message at a permalink.
 
-A step has ``at`` (Unix seconds), ``what``, ``detail`` and ``process``, as `bridge trace PERMALINK --json` prints them.
-"""
+@dataclass(frozen=True)
+class Record:
+    """What the bridge recorded about a message: the IDs of its *turns*, and their *steps*.
+
+    A step has ``at`` (Unix seconds), ``what``, ``detail``, ``process`` and the ``event`` that was received, as `bridge
+    trace PERMALINK --json` prints them.
+    """
+
+    turns: frozenset[str] = frozenset()
+    steps: Sequence[dict[str, Any]] = ()
+
+    @property
+    def events(self) -> frozenset[str]:
+        """The IDs of its deliveries."""
+        return frozenset(str(step["event"]) for step in self.steps if step.get("event"))
+
+
+Trace = Callable[[str], Awaitable[Record]]
+"""Returns what the bridge recorded about the message at a permalink."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
-from bridge.playground.page.story import ROUNDED, api_calls_of, deliveries_of, service_calls_of, story_of, told_by
-from bridge.playground.page.supervisor import Trace
+from bridge.playground.page.story import api_calls_of, service_calls_of, story_of, told_by
+from bridge.playground.page.supervisor import Record, Trace
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall, SampleProject
 
@@ -24,6 +24,7 @@ _REFUSED: Final = 400
 _BAD_ENDS: Final = frozenset({"dead"})
 _FRESH: Final = 2.0  # seconds: an open drawer asks with each refresh, and each trace is a process
 _REMEMBERED: Final = 200
+_ROUNDED: Final = 0.001  # seconds by which a step of the bridge may seem to be too early: it records milliseconds
 
 
 class Traces:
@@ -33,18 +34,18 @@ class Traces:
         self._trace = trace
         self._clock = clock
         self._asking = asyncio.Lock()
-        self._known: OrderedDict[str, tuple[float, list[Json]]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, Record]] = OrderedDict()
 
-    async def of(self, permalink: str) -> list[Json]:
+    async def of(self, permalink: str) -> Record:
         async with self._asking:
-            asked_at, steps = self._known.get(permalink, (float("-inf"), []))
+            asked_at, record = self._known.get(permalink, (float("-inf"), Record()))
             if self._clock() - asked_at < _FRESH:
-                return steps
-            steps = await self._trace(permalink)
-            self._known[permalink] = self._clock(), steps
+                return record
+            record = await self._trace(permalink)
+            self._known[permalink] = self._clock(), record
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
-            return steps
+            return record
 
 
 async def steps_of(
@@ -52,17 +53,16 @@ async def steps_of(
 ) -> list[Json]:
     """Every step in the story of *message*, in order."""
     message = told_by(viewer, message)
-    recorded = await traces.of(viewer.workspace.messages.permalink(message))
-    story = story_of(slack, viewer, message, recorded)
-    deliveries = list(deliveries_of(slack, story))
-    calls = service_calls_of(project.calls, viewer, story, recorded) if project is not None else []
+    record = await traces.of(viewer.workspace.messages.permalink(message))
+    story = story_of(slack, viewer, message, record)
+    calls = service_calls_of(project.calls, story) if project is not None else []
     steps = [
-        *map(_delivered, deliveries),
-        *(_recorded(step, before) for before, step in pairwise([None, *recorded]) if step),
+        *map(_delivered, story.deliveries),
+        *(_recorded(step, before) for before, step in pairwise([None, *record.steps]) if step),
         *map(_asked_of_service, calls),
-        *map(_asked_of_slack, api_calls_of(slack, viewer, story, deliveries)),
+        *map(_asked_of_slack, api_calls_of(slack, story)),
     ]
-    return sorted(steps, key=lambda step: float(step["at"]) - (ROUNDED if step["wire"] == TO_BRIDGE else 0))
+    return sorted(steps, key=lambda step: float(step["at"]) - (_ROUNDED if step["wire"] == TO_BRIDGE else 0))
 
 
 def _step(wire: str, at: float, what: str, *, detail: str, ms: float | None, outcome: str, body: Any) -> Json:

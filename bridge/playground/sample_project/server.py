@@ -41,6 +41,7 @@ class ProjectCall:
     seconds: float = 0.0
     session: str = ""
     traceparent: str = ""  # its header
+    idempotency_key: str = ""  # its header
 
     def note_session(self, sent: Any) -> None:
         if isinstance(sent, dict) and sent.get("sessionId") is not None:
@@ -124,6 +125,7 @@ class SampleProject:
             )
             call.note_session(call.body)
             call.traceparent = request.headers.get("traceparent", "")
+            call.idempotency_key = request.headers.get("idempotency-key", "")
             self.calls.append(call)
             started = time.perf_counter()
             answer = await self._planned(call, lambda: self._properly(operation, request, call))
