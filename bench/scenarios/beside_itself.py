@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from statistics import median
+from statistics import geometric_mean, median
+from typing import NamedTuple
 
 from bench.figures import TIMES, Figure, at_least, ratio_of_pairs, without_target
 from bench.scenarios.turns import in_turns, talks
-from bench.stage import Stage
+from bench.stage import Stage, Target
 
 _COUNT = 10
 _TABLE = """\
@@ -39,27 +40,52 @@ async def traces(stage: Stage) -> list[Figure]:
 async def _beside_itself(
     stage: Stage, what: str, environ: dict[str, str], projects: Sequence[str] = ("",)
 ) -> list[Figure]:
-    """Compare a bridge with *what* its *environ* adds with one without, for threads about *projects*."""
+    """Compare bridges with *what* their *environ* adds with ones without, for threads about *projects*.
+
+    There are several of each, because two processes differ by 5 % even if they do the same.
+    """
+    at: dict[int, list[_Compared]] = {16: [], 64: []}
+    for _ in range(stage.length.times(5, 1)):
+        async with (
+            stage.server("bridge") as without,
+            stage.server("bridge", BRIDGE_NAMESPACE=f"bench-{what.replace(' ', '-')}", **environ) as more,
+        ):
+            for threads, compared in at.items():
+                compared.append(await _one_beside_another(stage, more, without, threads, projects))
     figures = []
-    namespace = f"bench-{what.replace(' ', '-')}"
-    async with stage.server("bridge") as without, stage.server("bridge", BRIDGE_NAMESPACE=namespace, **environ) as more:
-        for threads in (16, 64):
-            theirs, ours = await talks(stage, without, threads), await talks(stage, more, threads, projects)
-            seconds = stage.length.of(1.5, 0.5)
-            for warming in (theirs, ours):
-                await warming.continue_for(seconds)
-            before = [(len(talk.messages), talk.doors[0].process.cpu_seconds()) for talk in (ours, theirs)]
-            rates, their_rates = await in_turns(ours, theirs, seconds, stage.length.times(8, 2))
-            after = [(len(talk.messages), talk.doors[0].process.cpu_seconds()) for talk in (ours, theirs)]
-            stage.check(theirs.messages + ours.messages)
-            name, ratio = f"{threads} threads", ratio_of_pairs(rates, their_rates)
-            cpu = [(now[1] - then[1]) / (now[0] - then[0]) * 1e3 for now, then in zip(after, before, strict=True)]
-            beside = f"{cpu[0]:.2f} and {cpu[1]:.2f} ms of processor time each"
-            figures += [
-                at_least(f"turns/s with {what} ÷ without, {name}", ratio, 0.95, TIMES, beside=beside),
-                without_target(f"turns/s with {what}, {name}", median(rates), "/s"),
-            ]
+    for threads, compared in at.items():
+        name, count = f"{threads} threads", f"{len(compared)} processes of each"
+        ratio, cpu = (geometric_mean(getattr(pair, by) for pair in compared) for by in ("turns", "cpu"))
+        beside = f"{cpu:.2f} of the processor time each; {count}"
+        rate = median(pair.rate for pair in compared)
+        figures += [
+            at_least(f"turns/s with {what} ÷ without, {name}", ratio, 0.95, TIMES, beside=beside),
+            without_target(f"turns/s with {what}, {name}", rate, "/s"),
+        ]
     return figures
+
+
+class _Compared(NamedTuple):
+    """What one process does ÷ what another does: *turns* per second, and *cpu* time a turn; its *rate* is turns/s."""
+
+    turns: float
+    cpu: float
+    rate: float
+
+
+async def _one_beside_another(
+    stage: Stage, more: Target, without: Target, threads: int, projects: Sequence[str]
+) -> _Compared:
+    theirs, ours = await talks(stage, without, threads), await talks(stage, more, threads, projects)
+    seconds = stage.length.of(1, 0.5)
+    for warming in (theirs, ours):
+        await warming.continue_for(seconds)
+    before = [(len(talk.messages), talk.doors[0].process.cpu_seconds()) for talk in (ours, theirs)]
+    rates, their_rates = await in_turns(ours, theirs, seconds, stage.length.times(4, 2))
+    after = [(len(talk.messages), talk.doors[0].process.cpu_seconds()) for talk in (ours, theirs)]
+    stage.check(theirs.messages + ours.messages)
+    ours_each, theirs_each = ((now[1] - then[1]) / (now[0] - then[0]) for now, then in zip(after, before, strict=True))
+    return _Compared(ratio_of_pairs(rates, their_rates), ours_each / theirs_each, median(rates))
 
 
 @asynccontextmanager

@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bridge.app.traces import FirstOfASecond
 from bridge.playground.emulator.sample import ALICE, BOB, GENERAL
 from bridge.playground.local_server import LocalServer
 from bridge.playground.sample_project.answers import Proper
@@ -186,6 +187,20 @@ async def test_a_collector_that_is_away_is_logged_once(system: System) -> None:
     assert (code, time.monotonic() - began < 10) == (0, True)
     assert len(complaints()) == 1
     assert "ConnectionError" in complaints()[0]
+
+
+def test_of_a_burst_the_first_fifty_are_sampled() -> None:
+    now = 7.0
+    sampler = FirstOfASecond(lambda: now)
+
+    def sampled(count: int) -> int:
+        return sum(
+            sampler.should_sample(None, number, "accept message").decision.is_sampled() for number in range(count)
+        )
+
+    assert (sampled(70), sampled(30)) == (50, 0)
+    now += 1
+    assert sampled(70) == 50
 
 
 async def test_what_is_not_sampled_says_so_to_the_service(system: System, collector: Collector) -> None:
