@@ -2,9 +2,9 @@
 
 ``take`` → the handler (`Turn.once` writes ``sent`` before its request) → ``outcome`` → the post → ``done``.
 
-Each step is written before the effect that follows it, and the lease is checked before each effect. So a worker that
-takes over a lane knows what may have happened: nothing (``queued``: start), a request (``sent``: say that the outcome
-is unknown), or a post (``posting``: look for it, or say that it may be missing).
+Each step is written before the effect that follows it, and the lease is checked before the request and each post of the
+outcome. So a worker that takes over a lane knows what may have happened: nothing (``queued``: start), a request
+(``sent``: say that the outcome is unknown), or a post (``posting``: look for it, or say that it may be missing).
 """
 
 from __future__ import annotations
