@@ -42,7 +42,7 @@ _FORM: Final = "{:<24}  {:>11}  {:<9}  {:<28}  {}"
 class TraceStep:
     """One step of the trace: *what* happened in a word, *detail* in a phrase, and the *process* that did it.
 
-    *event* is the ID of the delivery that was received: an event's, or ``trigger:`` and that of a command or click.
+    *event* is the ID of the delivery that was received: an event's, or ``trigger:`` and that of a click or command.
     """
 
     at: datetime

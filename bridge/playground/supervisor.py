@@ -11,7 +11,7 @@ from typing import Protocol
 from bridge.playground.bridge_process import BridgeProcess
 from bridge.playground.emulator.entities import Json
 from bridge.playground.page.errors import ActionFailed
-from bridge.playground.page.supervisor import PartStatus, Record, Switch
+from bridge.playground.page.supervisor import PartStatus, StoredTrace, Switch
 from bridge.playground.sample_project import SampleProject
 
 
@@ -145,9 +145,9 @@ class PlaygroundSupervisor:
             self._installed(json.loads(printed))
             self._file.write_text(printed, encoding="utf-8")
 
-    async def trace(self, permalink: str) -> Record:
+    async def trace(self, permalink: str) -> StoredTrace:
         """What the bridge recorded about one message."""
         printed = await self._bridge.asked("trace", permalink, "--json")
         record = json.loads(printed) if printed else {}
         steps = [{**step, "at": datetime.fromisoformat(step["at"]).timestamp()} for step in record.get("steps", [])]
-        return Record(frozenset(record.get("turns", [])), steps)
+        return StoredTrace(frozenset(record.get("turns", [])), steps)

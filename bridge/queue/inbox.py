@@ -33,7 +33,7 @@ from redis.exceptions import ResponseError
 
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
-from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Job, Notice, to_json
+from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Interaction, Job, Notice, to_json
 from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, milliseconds
@@ -183,6 +183,7 @@ class Inbox:
         inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
         posted = inbound.posted
         event, retry = arrival.event or (message.event_id if message else ""), posted.retry if posted else 0
+        is_from_slack = message is not None or isinstance(inbound, Interaction)  # the ID of a job may name a person
         said_at = ""  # when its author has written in a thread, as far as that changes who the agent is talking with
         if thread is not None and not inbound.channel.startswith("D"):
             is_talk = arrival.is_limited or arrival.condition is Condition.START
@@ -200,7 +201,7 @@ class Inbox:
             "kind": inbound.kind,
             "v": inbound.version,
             "now": str(epoch_ms(now)),
-            "came": Delivery(now, self.consumer, event, retry, arrival.why).to_line(),
+            "came": Delivery(now, self.consumer, event if is_from_slack else "", retry, arrival.why).to_line(),
             "worker": self.consumer if more["token"] else None,
             **more,
             "agent": None if arrival.agent is None else str(arrival.agent),  # Lua's numbers have 53 bits

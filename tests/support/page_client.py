@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from bridge.playground.page.supervisor import PartStatus, Record, Switch
+from bridge.playground.page.supervisor import PartStatus, StoredTrace, Switch
 from support.slack_app import TOKEN
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ class FakeSupervisor:
 
     def __init__(self) -> None:
         self.redis_is_up = True
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, StoredTrace] = {}
         self.asked: list[str] = []
         self.features: Json = {
             "slash_commands": [
@@ -39,9 +39,9 @@ class FakeSupervisor:
     async def stop(self, is_on: bool) -> None:  # noqa: FBT001 - a switch has two states
         self.redis_is_up = not is_on
 
-    async def trace(self, permalink: str) -> Record:
+    async def trace(self, permalink: str) -> StoredTrace:
         self.asked.append(permalink)
-        return self.records.get(permalink, Record())
+        return self.records.get(permalink, StoredTrace())
 
 
 class Window:

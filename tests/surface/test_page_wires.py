@@ -9,7 +9,7 @@ import httpx
 from starlette.responses import PlainTextResponse
 
 from bridge.playground.emulator import EmulatedSlack, sample
-from bridge.playground.page.supervisor import Record
+from bridge.playground.page.supervisor import StoredTrace
 from support.page_client import FakeSupervisor, Window, calls
 from support.slack_app import TOKEN, App
 
@@ -37,7 +37,7 @@ async def test_the_wires_show_event_steps_chat_and_answer_in_order(
     await service.get("/api/sdk/agents")
     sent = {"at": asked_at, "what": "sent", "detail": "agent 1", "process": "p1"}
     answered = {"at": clock(), "what": "answered", "detail": "", "process": "p1"}
-    supervisor.records[link] = Record(frozenset({"t-1"}), [sent, answered])
+    supervisor.records[link] = StoredTrace(frozenset({"t-1"}), [sent, answered])
     posts = {"channel": sample.GENERAL, "thread_ts": ts, "text": "hello"}
     answer = await calls(http, "chat.postMessage", **posts, metadata=written_by("t-1", answers=ts))
     await calls(http, "chat.postMessage", **posts, metadata=written_by("t-2"))
@@ -114,7 +114,7 @@ async def test_a_card_shows_the_command_that_the_bridge_recorded(
     file = await calls(alice.http, "chat.postMessage", **posts, thread_ts=card["ts"], metadata=written_by("t-1"))
     await alice.http.post(first.payload["response_url"], json={"text": "just for you"})
     received = {"at": first.at, "what": "received", "event": f"trigger:{first.payload['trigger_id']}"}
-    supervisor.records[slack.permalink(sample.GENERAL, card["ts"])] = Record(frozenset({"t-1"}), [received])
+    supervisor.records[slack.permalink(sample.GENERAL, card["ts"])] = StoredTrace(frozenset({"t-1"}), [received])
 
     steps = await alice.wires(sample.GENERAL, card["ts"])
 

@@ -1,7 +1,7 @@
 """Finds what belongs to one message, by what each side recorded.
 
-- The bridge's `Record` of the message has the IDs of its turns, and of the deliveries that led to them. A message of
-  the app's names its turn, or the message that it answers, in its metadata.
+- The bridge's `StoredTrace` of the message has the IDs of its turns, and of the deliveries that led to them. A message
+  of the app's names its turn, or the message that it answers, in its metadata.
 - A delivery has its ID in its payload: ``event_id``, or the ``trigger_id`` of a command or click.
 - A chat or a run names its turn in ``Idempotency-Key``, as this bridge is told to; a post does in its metadata. A
   response goes to the URL of its command or click.
@@ -16,7 +16,7 @@ from typing import Final
 
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
-from bridge.playground.page.supervisor import Record
+from bridge.playground.page.supervisor import StoredTrace
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall
 
@@ -53,7 +53,7 @@ def told_by(viewer: Viewer, message: Message) -> Message:
     return message
 
 
-def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, record: Record) -> Story:
+def story_of(slack: EmulatedSlack, viewer: Viewer, message: Message, record: StoredTrace) -> Story:
     """The story of *message*, `told_by` another, as far as the person sees it."""
     root = message.thread_ts or message.ts
     thread = {root: message, **{other.ts: other for other in viewer.thread(message.channel, root)}}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
-class Record:
+class StoredTrace:
     """What the bridge recorded about a message: the IDs of its *turns*, and their *steps*.
 
     A step has ``at`` (Unix seconds), ``what``, ``detail``, ``process`` and the ``event`` that was received, as `bridge
@@ -27,7 +27,7 @@ class Record:
         return frozenset(str(step["event"]) for step in self.steps if step.get("event"))
 
 
-Trace = Callable[[str], Awaitable[Record]]
+Trace = Callable[[str], Awaitable[StoredTrace]]
 """Returns what the bridge recorded about the message at a permalink."""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from bridge.playground.emulator import ApiCall, AppDelivery, EmulatedSlack
 from bridge.playground.emulator.entities import Json, Message
 from bridge.playground.page.story import api_calls_of, service_calls_of, story_of, told_by
-from bridge.playground.page.supervisor import Record, Trace
+from bridge.playground.page.supervisor import StoredTrace, Trace
 from bridge.playground.page.viewer import Viewer
 from bridge.playground.sample_project import ProjectCall, SampleProject
 
@@ -34,11 +34,11 @@ class Traces:
         self._trace = trace
         self._clock = clock
         self._asking = asyncio.Lock()
-        self._known: OrderedDict[str, tuple[float, Record]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, StoredTrace]] = OrderedDict()
 
-    async def of(self, permalink: str) -> Record:
+    async def of(self, permalink: str) -> StoredTrace:
         async with self._asking:
-            asked_at, record = self._known.get(permalink, (float("-inf"), Record()))
+            asked_at, record = self._known.get(permalink, (float("-inf"), StoredTrace()))
             if self._clock() - asked_at < _FRESH:
                 return record
             record = await self._trace(permalink)
