@@ -275,7 +275,7 @@ def read_config(path: Path | None, environ: Mapping[str, str], default: ProjectS
         problems = [_problem(error) for error in exc.errors(include_url=False)]
         tables, projects = _Tables(), (default,)
     if problems:
-        lines = dict.fromkeys(f"{file} {path_of(problem.place)} {problem}" for problem in problems)
+        lines = dict.fromkeys(f"{file} {path_of(problem.key_path)} {problem}" for problem in problems)
         raise ConfigurationError(list(lines))
     return Config(
         projects,
@@ -294,10 +294,10 @@ def _revision(raw: bytes, projects: Sequence[ProjectSettings]) -> str:
     return hashlib.sha256(raw + json.dumps(values).encode()).hexdigest()[:12]
 
 
-def path_of(place: KeyPath) -> str:
-    """Return the path of a *place*, such as ``rules[2].workflows``: rules and limits are counted from 1."""
+def path_of(key_path: KeyPath) -> str:
+    """Return a *key_path* in words, such as ``rules[2].workflows``: rules and limits are counted from 1."""
     path = ""
-    for part in place:
+    for part in key_path:
         if isinstance(part, int):
             path += f"[{part + 1}]"
         else:
@@ -306,11 +306,11 @@ def path_of(place: KeyPath) -> str:
 
 
 class _Problem(ValueError):
-    """What's wrong with the setting at *place*, with its fix."""
+    """What's wrong with the setting at *key_path*, with its fix."""
 
-    def __init__(self, place: KeyPath, problem: str) -> None:
+    def __init__(self, key_path: KeyPath, problem: str) -> None:
         super().__init__(problem)
-        self.place = place
+        self.key_path = key_path
 
 
 def _resolved(
@@ -319,24 +319,24 @@ def _resolved(
     """Return the projects with their keys, and what's wrong with them."""
     problems: list[_Problem] = []
 
-    def key_of(place: KeyPath, table: ProjectTable | KeyTable) -> SecretStr:
+    def key_of(key_path: KeyPath, table: ProjectTable | KeyTable) -> SecretStr:
         try:
-            return SecretStr(_key(place, table, file, environ))
+            return SecretStr(_key(key_path, table, file, environ))
         except _Problem as problem:
             problems.append(problem)
             return SecretStr("")
 
     def keys_of(id_: str, tables: Sequence[KeyTable]) -> tuple[ProjectKey, ...]:
-        place = ("projects", id_, "keys")
+        key_path = ("projects", id_, "keys")
         names = [table.api_key_env or _UNSAFE.sub("_", Path(table.api_key_file or "").name) for table in tables]
         if len(set(names)) < len(names):
-            problems.append(_Problem(place, "has the same key twice: put its people into one entry"))
+            problems.append(_Problem(key_path, "has the same key twice: put its people into one entry"))
         ids = [id_ for table in tables for id_ in table.who]
         if twice := next((id_ for at, id_ in enumerate(ids) if id_ in ids[:at]), ""):
             problem = f"has {twice} in two entries, of which only the first counts: remove it from one"
-            problems.append(_Problem(place, problem))
+            problems.append(_Problem(key_path, problem))
         named = enumerate(zip(names, tables, strict=True))
-        return tuple(ProjectKey(name, key_of((*place, at), table), table.who) for at, (name, table) in named)
+        return tuple(ProjectKey(name, key_of((*key_path, at), table), table.who) for at, (name, table) in named)
 
     known = tables.default
     listed = [
@@ -349,17 +349,17 @@ def _resolved(
         )
     ]
     for id_, table in (tables.__pydantic_extra__ or {}).items():
-        place = ("projects", id_)
+        key_path = ("projects", id_)
         if not _ID.fullmatch(id_) or id_ in _OF_SLACK:
             cure = "use up to 31 lower-case letters, digits and hyphens, such as [projects.orders-eu]"
             cure = f"use another ID, since @{id_} notifies people in Slack" if id_ in _OF_SLACK else cure
-            problems.append(_Problem(place, f"isn't a usable ID: {cure}"))
+            problems.append(_Problem(key_path, f"isn't a usable ID: {cure}"))
         listed.append(
             ProjectSettings(
                 id_,
                 table.name or id_,
                 table.base_url,
-                key_of(place, table),
+                key_of(key_path, table),
                 table.channels,
                 table.repeat or (),
                 keys_of(id_, table.keys),
@@ -382,14 +382,14 @@ def _resolved(
     return tuple(listed), problems
 
 
-def _key(place: KeyPath, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
-    """Return the key that the *table* at *place* names. Raises `_Problem`."""
-    env, path, variable = table.api_key_env, table.api_key_file, _variable(str(place[1]))
+def _key(key_path: KeyPath, table: ProjectTable | KeyTable, file: Path, environ: Mapping[str, str]) -> str:
+    """Return the key that the *table* at *key_path* names. Raises `_Problem`."""
+    env, path, variable = table.api_key_env, table.api_key_file, _variable(str(key_path[1]))
     if env is None and path is None:
-        raise _Problem(place, f'has no key: add api_key_env = "{variable}", or api_key_file')
+        raise _Problem(key_path, f'has no key: add api_key_env = "{variable}", or api_key_file')
     if env is not None and path is not None:
-        raise _Problem((*place, "api_key_file"), "and api_key_env are both set: remove one of them")
-    at = (*place, "api_key_file" if env is None else "api_key_env")
+        raise _Problem((*key_path, "api_key_file"), "and api_key_env are both set: remove one of them")
+    at = (*key_path, "api_key_file" if env is None else "api_key_env")
     if env is not None and not _VARIABLE.fullmatch(env):
         cure = f"put the key into .env under a name such as {variable}, and write that name here"
         raise _Problem(at, f"isn't a variable's name: {cure}")
@@ -444,14 +444,14 @@ def _conflicts(tables: _Tables, projects: Sequence[ProjectSettings]) -> list[_Pr
 
 def _problem(error: Mapping[str, Any]) -> _Problem:
     """Describe an error of pydantic, without the value."""
-    place: KeyPath = tuple(part for part in error["loc"] if part != "[key]")
-    if isinstance(place[-1], int) and place[:-1] not in _ARRAYS:
-        place = place[:-1]  # of a wrong entry in a list
-    name = str(place[-1])
-    table = _table_of(place[:-1])
+    key_path: KeyPath = tuple(part for part in error["loc"] if part != "[key]")
+    if isinstance(key_path[-1], int) and key_path[:-1] not in _ARRAYS:
+        key_path = key_path[:-1]  # of a wrong entry in a list
+    name = str(key_path[-1])
+    table = _table_of(key_path[:-1])
     fields: Mapping[str, Any] = {field.alias or name: field for name, field in table.model_fields.items()}
     example = f"{name} = {fields[name].examples[0]}" if name in fields and fields[name].examples else ""
-    form = next((form for path, form in _FORMS.items() if place[: len(path)] == path), _FORMS["projects",])
+    form = next((form for path, form in _FORMS.items() if key_path[: len(path)] == path), _FORMS["projects",])
     problem = f"isn't a table: write it as {form}"
     if error["type"] == "value_error":
         problem = str(error["ctx"]["error"])
@@ -467,8 +467,8 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
         problem = f"is set by BRIDGE_{name.upper()}: remove it here"
     elif table is DefaultProjectTable and name in ProjectTable.model_fields:
         problem = "belongs to PROJECT_BASE_URL and PROJECT_API_KEY: remove it here"
-    elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS and len(place) > 1:
-        variable = _variable(str(place[1]))
+    elif re.sub("[^a-z]", "", name.lower()) in _OF_KEYS and len(key_path) > 1:
+        variable = _variable(str(key_path[1]))
         cure = f'set {variable} in .env, and write api_key_env = "{variable}" here'
         cure = "put it into PROJECT_API_KEY" if table is DefaultProjectTable else cure
         problem = f"isn't allowed, since this file can't hold keys: {cure}"
@@ -478,7 +478,7 @@ def _problem(error: Mapping[str, Any]) -> _Problem:
     else:
         *others, last = fields
         problem = f"isn't a setting: use {', '.join(others)}{' or ' if others else ''}{last}"
-    return _Problem(place, problem)
+    return _Problem(key_path, problem)
 
 
 _ARRAYS: Final = (("rules",), ("limits",))
@@ -491,10 +491,10 @@ _FORMS: Final[Mapping[KeyPath, str]] = {
 }
 
 
-def _table_of(place: KeyPath) -> type[BaseModel]:
-    """Return the model of the table at *place*; an ID or a number in it is of a table among several."""
+def _table_of(key_path: KeyPath) -> type[BaseModel]:
+    """Return the model of the table at *key_path*; an ID or a number in it is of a table among several."""
     table: type[BaseModel] = _Tables
-    for part in place:
+    for part in key_path:
         field = table.model_fields.get(str(part))
         if table is _ProjectTables and field is None:
             table = ProjectTable

@@ -24,7 +24,9 @@ P = ParamSpec("P")
 
 _SLACK_TOKENS = re.compile(r"(?:xoxe\.)?xox[a-z]-|xapp-|xoxe-")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_SERVERS = re.compile(r"redis(?P<tls>s?)\+(?P<kind>sentinel|cluster)://(?P<place>[^/?#]*)(?P<path>[^?#]*)(?P<query>.*)")
+_SERVERS = re.compile(
+    r"redis(?P<tls>s?)\+(?P<kind>sentinel|cluster)://(?P<servers>[^/?#]*)(?P<path>[^?#]*)(?P<query>.*)"
+)
 _SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+)(?::(?P<port>\d{1,5}))?")
 _PATHS = {"sentinel": re.compile(r"/(?P<master>[^/\s]+)(?:/(?P<db>\d*))?"), "cluster": re.compile(r"/?")}
 _PORTS = {"sentinel": 26379, "cluster": 6379}
@@ -139,8 +141,8 @@ def link_template(value: str, needed: str, *others: str) -> str:
     """Accept a web address with the placeholder *needed*, and perhaps *others*, after the host."""
     example = f"https://project.example.com/…/{{{needed}}}"
     names, host = re.findall(r"\{([^{}]*)\}", value), value.partition("://")[2].partition("/")[0]
-    place = _split(re.sub(r"\{[^{}]*\}", "", value), example)
-    if place.scheme not in {"http", "https"} or not place.hostname or "@" in place.netloc or "{" in host:
+    address = _split(re.sub(r"\{[^{}]*\}", "", value), example)
+    if address.scheme not in {"http", "https"} or not address.hostname or "@" in address.netloc or "{" in host:
         raise ValueError(f"isn't a web address: use one such as {example}")
     unknown = [name for name in names if name not in {needed, *others}]
     if unknown or needed not in names or re.search(r"[{}]", re.sub(r"\{[^{}]*\}", "", value)):
@@ -168,9 +170,9 @@ def redis_servers(url: str) -> RedisServers | None:
     if match is None:
         return None
     kind = match["kind"]
-    login, at, places = match["place"].rpartition("@")
+    login, at, listed = match["servers"].rpartition("@")
     path, servers = _PATHS[kind].fullmatch(match["path"]), []
-    for server in map(_SERVER.fullmatch, places.split(",")):
+    for server in map(_SERVER.fullmatch, listed.split(",")):
         port = int((server and server["port"]) or _PORTS[kind])
         if path is None or server is None or not 0 < port <= _LAST_PORT:
             like = (

@@ -54,8 +54,8 @@ class ProjectClients:
 
     async def _open(self, wanted: ProjectSettings) -> ProjectConnection:
         key = wanted.api_key.get_secret_value()
-        place = (wanted.id, wanted.base_url, key)
-        if place not in self._opened:
+        identity = (wanted.id, wanted.base_url, key)
+        if identity not in self._opened:
             client = self._kind(
                 wanted.base_url,
                 key,
@@ -64,5 +64,5 @@ class ProjectClients:
                 observe=partial(self._metrics.upstream, project="" if wanted.id == DEFAULT else wanted.id),
             )
             await self._stack.enter_async_context(client)
-            self._opened[place] = ProjectConnection(client, Catalog(client), wanted.id)
-        return self._opened[place]
+            self._opened[identity] = ProjectConnection(client, Catalog(client), wanted.id)
+        return self._opened[identity]

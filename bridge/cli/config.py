@@ -69,13 +69,13 @@ def show_all(*, as_json: JsonOption = False) -> None:
     config: Config | None = None
     try:
         environ = environment(os.environ, Path(".env"), slips=slips)
-        places = origins(os.environ, Path(".env"))
+        set_in = origins(os.environ, Path(".env"))
     except ConfigurationError as exc:
         raise typer.Exit(complain([exc])) from None
     problems = problems_of(environ, slips)
     with suppress(ConfigurationError):  # it's among the problems
         config = config_of(environ)
-    sections = {"settings": settings_of(environ, places)}
+    sections = {"settings": settings_of(environ, set_in)}
     sections |= tables_of(config, sections["settings"]) if config else {kind: [] for kind in ("projects", *TABLES)}
     file = str(config.file) if config and config.file else None
 
@@ -133,13 +133,13 @@ def reload_all(*, as_json: JsonOption = False) -> None:
     in_store(ask)
 
 
-def settings_of(environ: Mapping[str, str], places: Mapping[str, str]) -> list[Value]:
-    """List the settings in *environ*; *places* say where variables are set."""
+def settings_of(environ: Mapping[str, str], set_in: Mapping[str, str]) -> list[Value]:
+    """List the settings in *environ*; *set_in* says where variables are set."""
     values, listed = well_formed(environ), []
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
         value = values.get(name)
         variable = next((known for known in (name, f"{name}_FILE") if known in environ), "")
-        source = ", ".join([variable] * (variable != name) + [places.get(variable, "--embedded-redis")])
+        source = ", ".join([variable] * (variable != name) + [set_in.get(variable, "--embedded-redis")])
         if value is None and variable:
             shown: str | None = "invalid"
         elif variable == name and not isinstance(value, SecretStr):
@@ -172,18 +172,18 @@ def _of_projects(config: Config, settings: Mapping[str, Value]) -> Iterator[Valu
                 yield value if value.value else replace(value, source="")
 
 
-def _values_in(config: Config, place: KeyPath, node: object) -> Iterator[Value]:
-    """Return what's set at a *place* in the file, and the defaults that count there."""
+def _values_in(config: Config, key_path: KeyPath, node: object) -> Iterator[Value]:
+    """Return what's set at a *key_path* in the file, and the defaults that count there."""
     if isinstance(node, Mapping):
         for key, value in node.items():
-            yield from _values_in(config, (*place, key), value)
+            yield from _values_in(config, (*key_path, key), value)
     elif not isinstance(node, TomlTable):
-        yield Value(path_of(place), _in_words(node), str(config.file))
+        yield Value(path_of(key_path), _in_words(node), str(config.file))
     elif isinstance(node, RuleTable) and not node.model_fields_set:
-        yield Value(path_of(place), in_words(Rule(), {}), str(config.file))
+        yield Value(path_of(key_path), in_words(Rule(), {}), str(config.file))
     else:
         for field, about in type(node).model_fields.items():
-            value, at = getattr(node, field), (*place, about.alias or field)
+            value, at = getattr(node, field), (*key_path, about.alias or field)
             if field in node.model_fields_set:
                 yield from _values_in(config, at, value)
             elif value:
@@ -231,7 +231,7 @@ def _table(sections: Mapping[str, list[Value]], file: str | None) -> list[str]:
         for title, values in sections.items()
         if values
     }
-    names = [(printable(name), printable(place), "") for listed in rows.values() for name, place, _value in listed]
+    names = [(printable(name), printable(set_in), "") for listed in rows.values() for name, set_in, _value in listed]
     form, lines = f"  {form_for(names)}", list[str]()
     for title, listed in rows.items():
         lines += ["", f"{title.capitalize()} ({file})" if file and lines else title.capitalize()]

@@ -253,14 +253,14 @@ class CommandLine:
         values: dict[str, Any] = {name: name in options for name in command.options}
         values |= {"share": is_shared} if "share" in values else {}
         about = guessed = ""  # never the text
-        for place, parameter in enumerate(command.parameters):
-            name, is_last = parameter.name, place == len(command.parameters) - 1
-            if not rest and not (item is not None and place == 0):
+        for index, parameter in enumerate(command.parameters):
+            name, is_last = parameter.name, index == len(command.parameters) - 1
+            if not rest and not (item is not None and index == 0):
                 if parameter.is_required:
                     raise command.usage_error(start)
                 break
             if name in {"workflow", "agent"}:
-                if item is not None and place == 0:
+                if item is not None and index == 0:
                     thing = await turn.project.catalog.item(name, item)
                     if thing is None:
                         raise NoSuch(name, str(item))
@@ -406,8 +406,8 @@ class CommandLine:
     def _overview(self, start: str, *, may_run: bool, is_direct: bool = False) -> Reply:
         """Return an overview of everything that can be typed, with buttons for those who *may_run* workflows."""
         own = [command for command in self.commands if command.is_for_threads]
-        told = [command.sentence for command in own]  # !mute names !unmute
-        own = [command for command in own if not any(f"{command.usage}." in sentence for sentence in told)]
+        sentences = [command.sentence for command in own]  # !mute names !unmute
+        own = [command for command in own if not any(f"{command.usage}." in sentence for sentence in sentences)]
         others = []
         for name in dict.fromkeys(command.path[0] for command in self.commands if not command.is_for_threads):
             known = self._named(name)

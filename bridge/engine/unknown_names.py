@@ -46,16 +46,16 @@ class Lists:
 
 
 class UnknownName(NamedTuple):
-    """An *entry* at a *place* in the file that should name a *kind* of thing; *nearest* are similar names."""
+    """An *entry* at a *key_path* in the file that should name a *kind* of thing; *nearest* are similar names."""
 
-    place: KeyPath
+    key_path: KeyPath
     kind: NameKind
     entry: str
     nearest: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """Say which rule or limit names nothing: ``rule 1 names no workflow: “Imprt”; nearest: “Import”``."""
-        table, at, *_ = self.place
+        table, at, *_ = self.key_path
         nearest = f"; nearest: {', '.join(kit.quoted(name, 60) for name in self.nearest)}" if self.nearest else ""
         number = f" {at + 1 if isinstance(at, int) else at}"
         return f"{str(table).removesuffix('s')}{number} names no {self.kind}: {kit.quoted(self.entry, 60)}{nearest}"
@@ -67,12 +67,12 @@ def unknown_names(config: Config, lists: Lists, *, gates_only: bool = False) -> 
         if not gates_only or _is_gate(rule):
             yield from _in_rule(config, ("rules", at), rule, lists)
     for at, limit in enumerate(config.limits):
-        place, only = ("limits", at, "only"), limit.only or ()
+        key_path, only = ("limits", at, "only"), limit.only or ()
         match limit.per:
             case "workflow" | "agent":
-                yield from _unlisted(place, limit.per, only, _of(config.projects, limit.per, lists))
+                yield from _unlisted(key_path, limit.per, only, _of(config.projects, limit.per, lists))
             case "project":
-                yield from _unknown_projects(config, place, only)
+                yield from _unknown_projects(config, key_path, only)
     if lists.groups is not None:
         for named_in, id_ in config.ids():
             is_wanted = not gates_only or named_in[0] != "rules" or _is_gate(config.rules[int(named_in[1])])
@@ -93,8 +93,8 @@ def _is_gate(rule: RuleTable) -> bool:
     return bool(rule.refuse or rule.confirm or rule.approve)
 
 
-def _in_rule(config: Config, place: KeyPath, rule: RuleTable, lists: Lists) -> Iterator[UnknownName]:
-    yield from _unknown_projects(config, (*place, "projects"), rule.projects or ())
+def _in_rule(config: Config, key_path: KeyPath, rule: RuleTable, lists: Lists) -> Iterator[UnknownName]:
+    yield from _unknown_projects(config, (*key_path, "projects"), rule.projects or ())
     projects = [
         project
         for project in config.projects
@@ -102,13 +102,13 @@ def _in_rule(config: Config, place: KeyPath, rule: RuleTable, lists: Lists) -> I
     ]
     if projects:
         workflows, agents = _of(projects, "workflow", lists), _of(projects, "agent", lists)
-        yield from _unlisted((*place, "workflows"), "workflow", rule.workflows or (), workflows)
-        yield from _unlisted((*place, "agents"), "agent", rule.agents or (), agents)
+        yield from _unlisted((*key_path, "workflows"), "workflow", rule.workflows or (), workflows)
+        yield from _unlisted((*key_path, "agents"), "agent", rule.agents or (), agents)
         if rule.categories and workflows is not None and agents is not None:
             known = {target.category for item in (*workflows, *agents) if (target := target_of(item))} - {""}
             for entry in rule.categories:
                 if not is_listed([entry], *known):
-                    yield UnknownName((*place, "categories"), "category", entry, _nearest(entry, known))
+                    yield UnknownName((*key_path, "categories"), "category", entry, _nearest(entry, known))
 
 
 def _in_channels(config: Config, lists: Lists) -> Iterator[UnknownName]:
@@ -118,11 +118,11 @@ def _in_channels(config: Config, lists: Lists) -> Iterator[UnknownName]:
         if channel.agent not in {None, "none"}:
             yield from _unlisted(("channels", id_, "agent"), "agent", [channel.agent or ""], agents)
         for app, does in (channel.apps or {}).items():
-            place = ("channels", id_, "apps", app)
+            key_path = ("channels", id_, "apps", app)
             if does.workflow:
-                yield from _unlisted(place, "workflow", [does.workflow], workflows)
+                yield from _unlisted(key_path, "workflow", [does.workflow], workflows)
             else:
-                yield from _unlisted(place, "agent", [does.agent or ""], agents)
+                yield from _unlisted(key_path, "agent", [does.agent or ""], agents)
 
 
 def _of(
@@ -136,19 +136,19 @@ def _of(
 
 
 def _unlisted(
-    place: KeyPath, kind: NameKind, entries: Iterable[str], known: Sequence[Workflow | Agent] | None
+    key_path: KeyPath, kind: NameKind, entries: Iterable[str], known: Sequence[Workflow | Agent] | None
 ) -> Iterator[UnknownName]:
     if known is None:
         return
     for entry in entries:
         if not any(is_listed([entry], str(item.id), item.name) for item in known):
-            yield UnknownName(place, kind, entry, _nearest(entry, (item.name for item in known)))
+            yield UnknownName(key_path, kind, entry, _nearest(entry, (item.name for item in known)))
 
 
-def _unknown_projects(config: Config, place: KeyPath, entries: Iterable[str]) -> Iterator[UnknownName]:
+def _unknown_projects(config: Config, key_path: KeyPath, entries: Iterable[str]) -> Iterator[UnknownName]:
     for entry in entries:
         if not any(is_listed([entry], project.id, project.name) for project in config.projects):
-            yield UnknownName(place, "project", entry, _nearest(entry, (project.id for project in config.projects)))
+            yield UnknownName(key_path, "project", entry, _nearest(entry, (project.id for project in config.projects)))
 
 
 def _nearest(entry: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -102,12 +102,12 @@ def _or(default: object) -> WrapValidator:
 def _usable_items(items: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
     """Leave out the items of a list that don't fit, and note them."""
     usable: list[Any] = []
-    for place, item in enumerate(items[:MOST_ROWS] if isinstance(items, list) else ()):
+    for index, item in enumerate(items[:MOST_ROWS] if isinstance(items, list) else ()):
         try:
             usable += check([item])
         except ValidationError as exc:
             if info.context is not None:
-                info.context(f"{info.field_name}{problem_with(exc).replace('[0]', f'[{place}]', 1)} {LEFT_OUT}")
+                info.context(f"{info.field_name}{problem_with(exc).replace('[0]', f'[{index}]', 1)} {LEFT_OUT}")
     if not isinstance(items, list) and items is not None and info.context is not None:
         info.context(f"{info.field_name}: not a list but {kind_of(items)}")
     return usable

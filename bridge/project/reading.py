@@ -298,24 +298,24 @@ class _Reader:
                     yield name, value
         self.note(self.cut or "not all of it is JSON")
 
-    def _clean(self, value: Any, place: str, levels: int) -> Any:
+    def _clean(self, value: Any, path: str, levels: int) -> Any:
         """Replace what can't be used outside of JSON."""
         match value:
             case str():
                 if not _SURROGATE.search(value):
                     return value
-                self.note(f"{place or 'text'}: half a character")
+                self.note(f"{path or 'text'}: half a character")
                 return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             case dict():
                 inside = [
-                    (self._clean(key, place, 0), self._clean(inner, _in(place, key, levels), levels - 1))
+                    (self._clean(key, path, 0), self._clean(inner, _in(path, key, levels), levels - 1))
                     for key, inner in value.items()
                 ]
                 return dict(inside)
             case list():
-                return [self._clean(inner, _in(place, at, levels), levels - 1) for at, inner in enumerate(value)]
+                return [self._clean(inner, _in(path, at, levels), levels - 1) for at, inner in enumerate(value)]
             case _Odd():
-                self.note(f"{place or 'the answer'}: not a number that JSON has")
+                self.note(f"{path or 'the answer'}: not a number that JSON has")
                 return None
             case _:
                 return value
@@ -459,11 +459,11 @@ def _joined(surrogates: re.Match[bytes]) -> bytes:
     return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _in(place: str, step: str | int, levels: int) -> str:
-    """Return the place of a value inside *place*, as far as it's worth naming."""
+def _in(path: str, step: str | int, levels: int) -> str:
+    """Return the path of a value at *path*, as far as it's worth naming."""
     if levels <= 0:
-        return place
-    return f"{place}[{step}]" if isinstance(step, int) else f"{place}.{_named(step)}".removeprefix(".")
+        return path
+    return f"{path}[{step}]" if isinstance(step, int) else f"{path}.{_named(step)}".removeprefix(".")
 
 
 def _named(name: str) -> str:
@@ -558,13 +558,13 @@ def _moved_to(location: str, base_url: str, path: str) -> str:
     """Return the service's address after a redirect, or else where it leads; ``""`` if that's unknown or the same."""
     try:
         parts = urlsplit(urljoin(f"{base_url}{API}/{path}", location.strip()))
-        place = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-        place = f"{place}:{parts.port}" if parts.port else place
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+        host = f"{host}:{parts.port}" if parts.port else host
     except ValueError:
         return ""
     if not location.strip() or parts.scheme not in {"http", "https"}:
         return ""
-    address = urlunsplit((parts.scheme, place, parts.path, "", "")).rstrip("/").removesuffix(f"{API}/{path}")
+    address = urlunsplit((parts.scheme, host, parts.path, "", "")).rstrip("/").removesuffix(f"{API}/{path}")
     address = _one_line(address, LONGEST_MESSAGE)
     return "" if address == base_url else address
 

@@ -95,7 +95,7 @@ class Shares:
 
 
 @dataclass(order=True, slots=True)
-class _Place:
+class _Waiting:
     accepted_at: datetime
     number: int
     is_first: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
@@ -106,22 +106,22 @@ class Line:
     """Lets waiting turns continue, oldest first."""
 
     def __init__(self) -> None:
-        self._places: list[_Place] = []
+        self._waiting: list[_Waiting] = []
         self._count = 0
 
     async def wait(self, accepted_at: datetime, is_over: Callable[[], Awaitable[None]]) -> None:
         """Return once *is_over* has returned and no turn accepted earlier is waiting."""
         self._count += 1
-        place = _Place(accepted_at, self._count)
-        heapq.heappush(self._places, place)
+        waiting = _Waiting(accepted_at, self._count)
+        heapq.heappush(self._waiting, waiting)
         try:
             await is_over()
-            while self._places[0] is not place:
-                place.is_first.clear()  # it was first until one accepted earlier came
-                await place.is_first.wait()
+            while self._waiting[0] is not waiting:
+                waiting.is_first.clear()  # it was first until one accepted earlier came
+                await waiting.is_first.wait()
         finally:
-            place.has_left = True
-            while self._places and self._places[0].has_left:
-                heapq.heappop(self._places)
-            if self._places:
-                self._places[0].is_first.set()
+            waiting.has_left = True
+            while self._waiting and self._waiting[0].has_left:
+                heapq.heappop(self._waiting)
+            if self._waiting:
+                self._waiting[0].is_first.set()

@@ -31,7 +31,7 @@ async def test_after_an_outage_the_oldest_message_is_sent_first(harness: Harness
         (held,) = await process.hold(most=1)
         workers.append(asyncio.create_task(work(held)))
     await wait_until(
-        lambda: sum(not place.has_left for place in turns.line._places) == THREADS,
+        lambda: sum(not turn.has_left for turn in turns.line._waiting) == THREADS,
         "each thread has its notice and is in line",
     )
 

@@ -59,19 +59,21 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Li
     """Return rows for people and channels that Slack doesn't know, and read its user groups into *lists*."""
     if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN")):
         return []
-    named = [(place, id_) for place, id_ in config.ids() if id_[0] not in "AD"]
+    named = [(key_path, id_) for key_path, id_ in config.ids() if id_[0] not in "AD"]
     async with slack_of(values) as web:
         unknown, trouble = await _look_up(web, {id_ for _place, id_ in named}, lists)
     rows = [
-        _unknown_id(place, "channel" if id_[0] in "CG" else "person", id_) for place, id_ in named if id_ in unknown
+        _unknown_id(key_path, "channel" if id_[0] in "CG" else "person", id_)
+        for key_path, id_ in named
+        if id_ in unknown
     ]
     return rows + [Row(AREA, "IDs", WARNING, why, "grant the scopes that `bridge check` lists") for why in trouble]
 
 
-def _unknown_id(place: KeyPath, kind: str, id_: str) -> Row:
+def _unknown_id(key_path: KeyPath, kind: str, id_: str) -> Row:
     also = "; a private channel also needs the bot in it (/invite)" if kind == "channel" else ""
     detail = f"names {id_}, and Slack doesn't know a {kind} with this ID"
-    return Row(AREA, path_of(place), FAILURE, detail, f"copy the ID again from Slack{also}")
+    return Row(AREA, path_of(key_path), FAILURE, detail, f"copy the ID again from Slack{also}")
 
 
 async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str], list[str]]:
@@ -99,7 +101,7 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
     projects = ", ".join(project.id for project in config.projects)
     for unknown in unknown_names(config, lists):
         if unknown.kind == "user group":
-            yield _unknown_id(unknown.place, unknown.kind, unknown.entry)
+            yield _unknown_id(unknown.key_path, unknown.kind, unknown.entry)
             continue
         entry = kit.quoted(unknown.entry, 60)
         nearest = f"; the nearest is {kit.quoted(unknown.nearest[0], 60)}" if unknown.nearest else ""
@@ -112,7 +114,7 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
             case kind:
                 problem = f"names {entry}, and the service has no such {kind}"
                 cure = f"fix the name{nearest}, or use the ID that /{kind}s shows"
-        yield Row(AREA, path_of(unknown.place), FAILURE, problem, cure)
+        yield Row(AREA, path_of(unknown.key_path), FAILURE, problem, cure)
 
 
 def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
@@ -163,15 +165,17 @@ def never_fits(rules: Sequence[Rule]) -> list[tuple[Rule, Rule | None]]:
 
 def _covers(earlier: Rule, later: Rule) -> bool:
     """Whether all that *later* fits, *earlier* fits, too."""
-    who, places = earlier.who, earlier.channels
+    who, channels = earlier.who, earlier.channels
     kinds = {"guests", "members"} <= who
     if who and not kinds and not (later.who and later.who <= who):
         return False
     if earlier.may and not (later.may or frozenset(ACTS)) <= earlier.may:
         return False
-    if places and not set(KINDS_OF_PLACES) <= places:
-        direct = "direct" in places
-        if not later.channels or not all(place in places or (direct and place[0] == "D") for place in later.channels):
+    if channels and not set(KINDS_OF_PLACES) <= channels:
+        direct = "direct" in channels
+        if not later.channels or not all(
+            channel in channels or (direct and channel[0] == "D") for channel in later.channels
+        ):
             return False
     if earlier.projects and not _includes(earlier.projects, later.projects):
         return False

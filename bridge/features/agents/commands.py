@@ -145,14 +145,14 @@ async def _tell_of_handles(deps: Deps) -> None:
         log.info("can't look at the handles", extra={"detail": exc.detail})
         return
     for change in changes:
-        told, now = list[Write](), change.now
+        notices, now = list[Write](), change.now
         if now.trouble and now.owner:
             project = deps.projects.get(now.project)
             name = await project.catalog.agent_name(now.agent) if project else ""
             reply = layout.handle_changed(now.trouble, name, change.before.handle, now.handle)
             notice = Notice.direct(now.team, now.owner, layout.HANDLE_TROUBLE, reply.stored())
-            told.append(deps.inbox.queues(notice, why="a handle was changed in Slack"))
-        await deps.inbox.write(*deps.handles.notes(change, told))
+            notices.append(deps.inbox.queues(notice, why="a handle was changed in Slack"))
+        await deps.inbox.write(*deps.handles.notes(change, notices))
     if changes:
         await deps.handles.changed()
 

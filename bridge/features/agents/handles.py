@@ -160,15 +160,15 @@ class Handles:
             changes += [HandleChange(group, text, before, now)] if now != before else []
         return changes
 
-    def notes(self, change: HandleChange, told: Sequence[Write] = ()) -> tuple[Write, ...]:
+    def notes(self, change: HandleChange, notices: Sequence[Write] = ()) -> tuple[Write, ...]:
         """Return the writes that store a handle's new state and make *told*, unless it was stored or set meanwhile.
 
-        A renamed handle is fine once that's told.
+        A renamed handle is fine once people were told.
         """
         trouble = "" if change.now.trouble == RENAMED else change.now.trouble
         now = change.now.model_copy(update={"trouble": trouble}).model_dump_json()
         key = self._scripts.keys.handles()
-        return only_if(key, {change.group: change.stored}, ("field", key, 0, change.group, now), *told)
+        return only_if(key, {change.group: change.stored}, ("field", key, 0, change.group, now), *notices)
 
     async def changed(self) -> None:
         """Have all processes read the handles again."""

@@ -364,8 +364,8 @@ async def due(deps: Deps, most: int) -> list[Slot]:
         )  # fmt: skip
         writes = store.reminds(stored)
         if what == "end":
-            told = deps.approvals.tells_asker(deps, stored, EXPIRED)
-            writes = store.ends(id_, EXPIRED, *told, *await deps.approvals.redraws(deps, request))
+            notices = deps.approvals.tells_asker(deps, stored, EXPIRED)
+            writes = store.ends(id_, EXPIRED, *notices, *await deps.approvals.redraws(deps, request))
         slots.append(Slot(f"approval:{id_}:{what}", body, writes))
     return slots
 

@@ -193,9 +193,9 @@ class Approvals:
             by = view.named(stored.approved_by)
             return Permit(now.workflow, json.loads(stored.input), by, people, uses, undo, used)
         lost = lost or ""
-        told = await self.changes(deps, stored, lost, *stored.approved_by)
+        notices = await self.changes(deps, stored, lost, *stored.approved_by)
         redraw = deps.inbox.queues(stored.redraw, why="its request for approval ended")
-        await deps.inbox.write(*store.stops(stored.id, CHANGED, *told, redraw))
+        await deps.inbox.write(*store.stops(stored.id, CHANGED, *notices, redraw))
         await self.edit_card(deps, stored.id)
         view = await self.shown(deps, replace(stored, state=CHANGED, lost=lost))
         return Outcome(what="approval changed", reply=layout.not_started(view), **audited(stored))
@@ -235,13 +235,13 @@ class Approvals:
         is_of_person = about and reason != layout.WORKFLOW
         name = await deps.directory.user_name(about) if is_of_person else about
         people = dict.fromkeys(filter(None, [stored.request.asker, *approvers]))
-        told = [
+        notices = [
             self._tells(
                 deps, stored, user, layout.Ended(CHANGED, "" if is_of_person and user == about else name, reason)
             )
             for user in people
         ]
-        return (ApprovalStore(deps.scripts).loses(stored.id, lost), *told)
+        return (ApprovalStore(deps.scripts).loses(stored.id, lost), *notices)
 
     def tells_asker(
         self, deps: EngineDeps, stored: StoredRequest, state: str, by: str = "", said: str = ""

@@ -78,15 +78,15 @@ async def pressed(kind: Kind[R], deps: Deps, turn: Turn, click: Click) -> Result
             said = await kind.now(deps, turn, record)
             return HomeChanged() if click.view else shown(said, "requested", about)
         case kinds.PAUSE:
-            told, what = await tells_owner(deps, turn, kind, record, did="paused"), "paused"
-            await deps.inbox.write(*store.pause(id_, ASKED, *told))
+            notices, what = await tells_owner(deps, turn, kind, record, did="paused"), "paused"
+            await deps.inbox.write(*store.pause(id_, ASKED, *notices))
         case kinds.RESUME:
             what = "resumed"
             if record.paused:
                 await deps.inbox.write(*store.resume(record, deps.now()))
         case _:
-            told, what = await tells_owner(deps, turn, kind, record, did="deleted"), "deleted"
-            await deps.inbox.write(*store.delete(id_, *told))
+            notices, what = await tells_owner(deps, turn, kind, record, did="deleted"), "deleted"
+            await deps.inbox.write(*store.delete(id_, *notices))
     if click.view:
         return HomeChanged()
     above = await kind.deleted(deps, turn, record) if what == "deleted" else None

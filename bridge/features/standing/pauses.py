@@ -135,8 +135,8 @@ async def tells_owner(deps: Deps, turn: Turn, kind: Kind[R], record: R, *, did: 
     person = await deps.directory.user_name(turn.user)
     reply = changed_notice(noun, await kind.called(deps, record), spec.channel, person, did)
     notice = Notice.direct(spec.team, spec.owner, f"{noun.word}_changed", reply.stored())
-    told = deps.inbox.queues(notice, why=f"someone changed {_a(noun)}")
-    return [told, *deps.homes.redraws(spec.team, spec.owner)]
+    queued = deps.inbox.queues(notice, why=f"someone changed {_a(noun)}")
+    return [queued, *deps.homes.redraws(spec.team, spec.owner)]
 
 
 async def tell_of_removal(deps: Deps, kind: Kind[R], record: R, *, event: str) -> None:
@@ -196,8 +196,8 @@ async def pause_refused(kind: Kind[R], deps: Deps, turn: Turn, posted: PostedThi
     noun, owner = kind.noun(record), record.spec.owner
     reply, what = paused_notice(noun, posted.called, turn.channel, error).stored(), f"{noun.word}_paused"
     notice = Notice(team=turn.team, channel=owner, user=owner, what=what, reply=reply, of=kind.name)
-    told = deps.inbox.queues(notice, why=f"{_a(noun)} was paused")
-    turn.stage(*kind.stored(deps).pause(record.id, error, told))
+    queued = deps.inbox.queues(notice, why=f"{_a(noun)} was paused")
+    turn.stage(*kind.stored(deps).pause(record.id, error, queued))
 
 
 async def notify_of_pause(

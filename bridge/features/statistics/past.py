@@ -65,19 +65,19 @@ class Past:
 
     def before(self, moment: datetime, within: timedelta) -> Snapshot | None:
         """Return the last snapshot at *moment* or up to *within* before it."""
-        place = bisect_right(self._times, moment) - 1
-        return self.snapshots[place] if place >= 0 and moment - self._times[place] <= within else None
+        index = bisect_right(self._times, moment) - 1
+        return self.snapshots[index] if index >= 0 and moment - self._times[index] <= within else None
 
     def total(self, number: str, moment: datetime, now: Snapshot | None = None) -> float | None:
         """Return a number at a *moment* between two snapshots, as if it had grown steadily; None if it's unknown.
 
         The later one may be the current reading, *now*.
         """
-        place = bisect_right(self._times, moment)
-        earlier = self.snapshots[place - 1] if place else None
+        index = bisect_right(self._times, moment)
+        earlier = self.snapshots[index - 1] if index else None
         if earlier is not None and earlier.at == moment:
             return earlier.numbers.get(number)
-        later = self.snapshots[place] if place < len(self.snapshots) else now
+        later = self.snapshots[index] if index < len(self.snapshots) else now
         if earlier is None or later is None or number not in earlier.numbers or number not in later.numbers:
             return None
         begin, end = earlier.numbers[number], later.numbers[number]

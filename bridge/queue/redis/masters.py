@@ -64,11 +64,11 @@ def following(several: RedisServers, options: Mapping[str, Any]) -> dict[str, An
 
 
 class Masters(ABC):
-    """Finds the master for one client: asks the servers *places*, with the connection *options*, until one answers."""
+    """Finds the master for one client: asks the *servers*, with the connection *options*, until one answers."""
 
-    def __init__(self, places: Sequence[HostPort], options: Mapping[str, Any]) -> None:
+    def __init__(self, servers: Sequence[HostPort], options: Mapping[str, Any]) -> None:
         self.current: HostPort | None = None  # as far as is known
-        self._places = list(places)
+        self._servers = list(servers)
         self._options = {
             **options, "retry": Retry(NoBackoff(), 0), "decode_responses": True, "protocol": 2,
             "socket_connect_timeout": _ASK_SECONDS, "socket_timeout": _ASK_SECONDS,
@@ -98,7 +98,7 @@ class Masters(ABC):
         """Record that the server at *address* is unreachable or no longer the master; next time, ask another one."""
         if self.current == address:
             self.current = None
-        self._places.append(self._places.pop(0))
+        self._servers.append(self._servers.pop(0))
 
     def refused(self, address: HostPort, exc: ResponseError) -> bool:
         """Learn from an error from *address*. Returns whether its connections are unusable from now on."""
@@ -119,18 +119,18 @@ class Masters(ABC):
         """Ask one server after another; those without an answer come last the next time."""
         try:
             async with asyncio.timeout(_LOOKUP_SECONDS):
-                for place in tuple(self._places):
+                for server in tuple(self._servers):
                     master = None
                     try:
-                        pool = ConnectionPool(host=place[0], port=place[1], **self._options)
+                        pool = ConnectionPool(host=server[0], port=server[1], **self._options)
                         async with Redis.from_pool(pool) as redis:
-                            master = await self._answer(redis, place)
+                            master = await self._answer(redis, server)
                     except (NoConnection, NoAnswer, ResponseError) as exc:
                         self._last_error = exc
                     finally:
-                        if master is None and place in self._places:
-                            self._places.remove(place)
-                            self._places.append(place)
+                        if master is None and server in self._servers:
+                            self._servers.remove(server)
+                            self._servers.append(server)
                     if master:
                         return master
         except TimeoutError:
@@ -138,34 +138,34 @@ class Masters(ABC):
         return None
 
     @abstractmethod
-    async def _answer(self, redis: Redis, place: HostPort) -> HostPort | None:
-        """Ask *redis*, the server at *place*, for the master's address."""
+    async def _answer(self, redis: Redis, server: HostPort) -> HostPort | None:
+        """Ask *redis*, a *server*, for the master's address."""
 
 
 class Sentinels(Masters):
     """Finds the master that Sentinels call *name*."""
 
-    def __init__(self, places: Sequence[HostPort], options: Mapping[str, Any], *, name: str) -> None:
-        super().__init__(places, options)
+    def __init__(self, servers: Sequence[HostPort], options: Mapping[str, Any], *, name: str) -> None:
+        super().__init__(servers, options)
         self._name = name
         self._has_warned = False
 
-    async def _answer(self, redis: Redis, place: HostPort) -> HostPort | None:
+    async def _answer(self, redis: Redis, server: HostPort) -> HostPort | None:
         address: Any = await redis.execute_command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._name)  # type: ignore[no-untyped-call] # so is much of redis-py
         if address:
             return str(address[0]), int(address[1])
         if not self._has_warned:  # once is enough: the name stays wrong
             self._has_warned = True
-            log.warning("a Sentinel doesn't know this master", extra={"master": self._name, "sentinel": place[0]})
+            log.warning("a Sentinel doesn't know this master", extra={"master": self._name, "sentinel": server[0]})
         return None
 
 
 class Cluster(Masters):
     """Finds the node of a cluster that owns the slot of the bridge's keys, as the first MOVED says."""
 
-    def __init__(self, places: Sequence[HostPort], options: Mapping[str, Any]) -> None:
-        super().__init__(places, options)
-        self._given = tuple(places)
+    def __init__(self, servers: Sequence[HostPort], options: Mapping[str, Any]) -> None:
+        super().__init__(servers, options)
+        self._given = tuple(servers)
         self._slot: int | None = None
 
     async def find(self) -> HostPort:
@@ -180,13 +180,13 @@ class Cluster(Masters):
             return False
         return super().refused(address, exc)
 
-    async def _answer(self, redis: Redis, place: HostPort) -> HostPort | None:
+    async def _answer(self, redis: Redis, server: HostPort) -> HostPort | None:
         ranges: Any = await redis.execute_command("CLUSTER", "SLOTS")  # type: ignore[no-untyped-call]
-        nodes = [_node(node, place) for _first, _last, *nodes in ranges for node in nodes]
+        nodes = [_node(node, server) for _first, _last, *nodes in ranges for node in nodes]
         # The configured nodes may be gone by now, and the current ones may be gone later.
-        self._places = list(dict.fromkeys([place, *nodes, *self._given]))
-        owners = [_node(nodes[0], place) for first, last, *nodes in ranges if first <= (self._slot or 0) <= last]
-        return place if self._slot is None or not owners else owners[0]
+        self._servers = list(dict.fromkeys([server, *nodes, *self._given]))
+        owners = [_node(nodes[0], server) for first, last, *nodes in ranges if first <= (self._slot or 0) <= last]
+        return server if self._slot is None or not owners else owners[0]
 
 
 def _node(entry: Sequence[Any], answered_by: HostPort) -> HostPort:

@@ -115,14 +115,20 @@ def _read_paragraph(source: _Source, token: Token, parser: MarkdownIt, env: dict
     (_without_links("tags" if parser.options["html"] else "none") if is_crowded else parser).inline.parse(
         token.content, parser, env, []
     )
-    place = source.placed(token)
-    reading.code.extend((place(begin), place(end - 1) + 1) for begin, end in inside.code)
-    reading.opaque.extend(Opaque(place(begin), place(end - 1) + 1, is_tag) for begin, end, is_tag in inside.opaque)
+    position = source.positions_of(token)
+    reading.code.extend((position(begin), position(end - 1) + 1) for begin, end in inside.code)
+    reading.opaque.extend(
+        Opaque(position(begin), position(end - 1) + 1, is_tag) for begin, end, is_tag in inside.opaque
+    )
     for link_found in inside.links:
-        start, label_end, end = place(link_found.start), place(link_found.label_end), place(link_found.end - 1) + 1
+        start, label_end, end = (
+            position(link_found.start),
+            position(link_found.label_end),
+            position(link_found.end - 1) + 1,
+        )
         reading.links.append(link_found._replace(start=start, label_end=label_end, end=end))
     if is_crowded:
-        reading.unmatched.extend(place(match.end() - 1) + 1 for match in _CROWDED.finditer(token.content))
+        reading.unmatched.extend(position(match.end() - 1) + 1 for match in _CROWDED.finditer(token.content))
 
 
 class CodeOrTable(NamedTuple):
@@ -214,11 +220,11 @@ def _torn(source: _Source, token: Token, offset: int, deepest: int) -> CodeOrTab
     """Find out where a block may be split, and how it's opened and closed again, with what's *deepest* in its list."""
     begin, end = token.map or (0, 0)
     start, stop = source.starts[begin], min(source.starts[end], len(source.text))
-    place = token.meta.get("at")
-    if place is None:  # code by its indent
+    position = token.meta.get("at")
+    if position is None:  # code by its indent
         content = token.content.partition("\n")[0]
-        place = max(start, start + len(source.text[start:stop].partition("\n")[0]) - len(content) - 4)
-    line = source.text[start:place]
+        position = max(start, start + len(source.text[start:stop].partition("\n")[0]) - len(content) - 4)
+    line = source.text[start:position]
     outer = line.rpartition(">")[0] + ">" if ">" in line else ""
     outer = re.sub(r"[^\s>]", " ", outer)
     inner = re.sub(r"\S", " ", line[len(outer) :]).expandtabs(4)
@@ -244,7 +250,7 @@ def _torn(source: _Source, token: Token, offset: int, deepest: int) -> CodeOrTab
         case "table_open":
             last_line, closing = stop, ""
             first, last = lines[min(begin + 3, end)], lines[end - 1]
-            header = source.text[place : lines[begin + 2]] if begin + 2 < len(lines) else ""
+            header = source.text[position : lines[begin + 2]] if begin + 2 < len(lines) else ""
             opening = f"{mark}{prefix}{header}" if header.endswith("\n") and len(header) < _LONGEST_HEADER else ""
         case _:
             last_line, closing, opening = stop, "", mark
@@ -299,15 +305,15 @@ class _Source:
             raise RecursionError
         return tokens
 
-    def placed(self, token: Token) -> Callable[[int], int]:
+    def positions_of(self, token: Token) -> Callable[[int], int]:
         """Return a function from a position in a token's content to that in the text."""
         begin, end = token.map or (0, 0)
         if (at := token.meta.get("at")) is not None:
             cell = token.meta.get("cell", "")
             if "\\|" not in cell:
                 return lambda index: at + index
-            places = [place for place in range(len(cell)) if cell[place : place + 2] != "\\|"]
-            return lambda index: at + places[index]
+            positions = [position for position in range(len(cell)) if cell[position : position + 2] != "\\|"]
+            return lambda index: at + positions[index]
         ends, total = [], 0  # of each line, in the content and in the text
         for number, line in enumerate(token.content.split("\n"), begin):
             total += len(line)
@@ -317,11 +323,11 @@ class _Source:
             ends.append((total, last))
             total += 1
 
-        def place(index: int) -> int:
+        def position(index: int) -> int:
             total, last = ends[bisect_right(ends, index, key=itemgetter(0)) if index < ends[-1][0] else -1]
             return last - (total - index)
 
-        return place
+        return position
 
 
 @cache

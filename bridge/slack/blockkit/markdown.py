@@ -121,10 +121,10 @@ def _edits(markdown: str) -> dict[int, str]:
 
 
 def _with_inserted(markdown: str, inserted: Mapping[int, str]) -> str:
-    places = sorted(inserted)
-    cuts = [0, *places, len(markdown)]
+    positions = sorted(inserted)
+    cuts = [0, *positions, len(markdown)]
     pieces = [markdown[begin:end] for begin, end in pairwise(cuts)]
-    return "".join(chain.from_iterable(zip_longest(pieces, (inserted[at] for at in places), fillvalue="")))
+    return "".join(chain.from_iterable(zip_longest(pieces, (inserted[at] for at in positions), fillvalue="")))
 
 
 def messages(markdown: str) -> Iterator[str]:
@@ -278,12 +278,12 @@ class _Text:
         after_blanks = [blank.end() for blank in _BLANK_LINE.finditer(self.text, before, end)]
         shallow = None
         while after_blanks and after_blanks[-1] > half:
-            place = after_blanks[-1]
-            torn = self._block_around(place)
-            if torn is None and place <= end:
-                if not self.text[place : place + 1].isspace():
-                    return place
-                shallow = shallow or (None if _INDENTED.match(self.text, place) else place)  # inside of a list
+            position = after_blanks[-1]
+            torn = self._block_around(position)
+            if torn is None and position <= end:
+                if not self.text[position : position + 1].isspace():
+                    return position
+                shallow = shallow or (None if _INDENTED.match(self.text, position) else position)  # inside of a list
             del after_blanks[bisect_right(after_blanks, torn.start) if torn else -1 :]
         if shallow:
             return shallow
@@ -315,10 +315,12 @@ class _Text:
         if torn and torn.closing and at < torn.last_line < end:
             return torn.last_line
         half = (at + end) // 2
-        blanks = (place for place in range(end, half, -1) if self.text[place - 1] in " \t")
+        blanks = (position for position in range(end, half, -1) if self.text[position - 1] in " \t")
         # Fence marks or blanks in the middle of a line begin no code, but would at the beginning of a part.
-        places = (place for place in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, place))
-        return next(places, end)
+        positions = (
+            position for position in chain(blanks, range(end, half, -1)) if not _MARKS.match(self.text, position)
+        )
+        return next(positions, end)
 
     def _code_span_around(self, at: int, cut: int) -> int:
         """Return the start of the code in a paragraph that a cut would split; *cut* if it splits none."""
@@ -330,10 +332,10 @@ class _Text:
             reading = commonmark.read(self.text[begin : cut + _LONGEST_SPAN], [cut - begin], lambda _paragraph: False)
         except RecursionError:
             return cut
-        place = next((begin + start for start, end in reading.code if start < cut - begin < end), cut)
-        while place > at and _MARKS.match(self.text, place):  # three backticks would begin a fence
-            place -= 1
-        return place
+        position = next((begin + start for start, end in reading.code if start < cut - begin < end), cut)
+        while position > at and _MARKS.match(self.text, position):  # three backticks would begin a fence
+            position -= 1
+        return position
 
     def _last_line_start(self, at: int, end: int, *, is_shallow: bool = False) -> int:
         """Return the start of the last line that starts between *at* and *end*; *at* if there's none.
