@@ -68,7 +68,7 @@ validate-blocks: $(STAMP) ## Have Slack validate every layout; needs SLACK_BOT_T
 	@PYTHONPATH=.:tests $(BIN)/python -m support.validate_blocks
 
 # ONLY="acks turns" measures some, QUICK=1 a second each, FULL=1 with a million stored threads. See bench/__init__.py.
-bench: $(STAMP) ## Measure the bridge against two baselines, in five minutes (QUICK=1: one)
+bench: $(STAMP) ## Measure the bridge against two baselines, in ten minutes (QUICK=1: one)
 	@PYTHONPATH=.:tests $(BIN)/python -m bench $(ONLY)
 
 browser: $(STAMP) ## Install Chromium for the end-to-end tests, if it's missing

@@ -1,6 +1,6 @@
 """Benchmark the bridge against two baselines, in one run on one machine.
 
-``make bench`` takes five minutes and ``make bench QUICK=1`` one. ``ONLY="acks turns"`` selects scenarios
+``make bench`` takes ten minutes and ``make bench QUICK=1`` one. ``ONLY="acks turns"`` selects scenarios
 (`bench.scenarios`); ``FULL=1`` adds a million stored threads.
 
 Method
