@@ -259,7 +259,8 @@ async def is_refused_by_redis(users: Users) -> None:
             await wait_until(lambda at=one: at.was_refused() or bridge.has_ended, "the message is refused", PATIENCE)  # type: ignore[misc]
 
     async def is_known() -> bool:
-        return bool(await system.redis.exists(f"{{{system.namespace}}}:refusing")) or thread.are_all_accepted()
+        is_recorded = bool(await system.redis.exists(f"{{{system.namespace}}}:refusing"))
+        return is_recorded or (bridge.has_ended and thread.are_all_accepted())
 
     await wait_until(is_known, "the refusal is recorded, or the message is accepted", PATIENCE)
     await users.reply(thread, ALICE, "away-four")
