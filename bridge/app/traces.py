@@ -266,14 +266,14 @@ class Spans:
 
     def context(self, parent: TraceContext | None, name: str) -> TraceContext:
         """Return the context of a new span; without a *parent*, it begins a trace. An unsampled one has no more."""
-        if parent is not None and not parent.is_sampled:
-            return parent
-        id_ = f"{self._ids.generate_span_id():016x}"
         if parent is not None:
-            return TraceContext(parent.trace, id_, is_sampled=True)
+            return parent._replace(span=self._new_id()) if parent.is_sampled else parent
         trace = self._ids.generate_trace_id()
         is_sampled = self._sampler.should_sample(None, trace, name).decision.is_sampled()  # type: ignore[no-untyped-call]
-        return TraceContext(f"{trace:032x}", id_, is_sampled)
+        return TraceContext(f"{trace:032x}", self._new_id(), is_sampled)
+
+    def _new_id(self) -> str:
+        return f"{self._ids.generate_span_id():016x}"
 
     def end(self, span: Span) -> None:
         """Export a span of a sampled trace, within a second or so."""

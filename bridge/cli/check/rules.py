@@ -61,7 +61,7 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Li
         return []
     named = [(key_path, id_) for key_path, id_ in config.ids() if id_[0] not in "AD"]
     async with slack_of(values) as web:
-        unknown, trouble = await _look_up(web, {id_ for _place, id_ in named}, lists)
+        unknown, trouble = await _look_up(web, {id_ for _key_path, id_ in named}, lists)
     rows = [
         _unknown_id(key_path, "channel" if id_[0] in "CG" else "person", id_)
         for key_path, id_ in named
