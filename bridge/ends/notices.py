@@ -248,7 +248,8 @@ def discarded(why: str, count: int) -> Reply:
 
 def author_refused(reason: str, author: str) -> Reply:
     """Say in its thread that a message's *author* lost access while it waited (`Policy.refusal_now`)."""
-    return kit.note(f"{no_longer(reason, author)}, so I didn't act on their message.", audience=Audience.THREAD)
+    why = kit.capitalized(no_longer(reason, author))
+    return kit.note(f"{why}, so I didn't act on their message.", audience=Audience.THREAD)
 
 
 def found_too_old(older_than: timedelta) -> Reply:

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import RateLimited
 from bridge.slack.api import SlackWeb
-from support.layouts import Sample
+from support.layouts import Payload
 from support.lifetimes import keys_without_lifetime
 from support.slack_fixtures import answers, refused
 from support.tables import each
@@ -38,7 +38,7 @@ async def test_only_unlisted_keys_without_a_lifetime_are_found(redis: Redis) -> 
 
 
 WRONG = {"pointer": "/blocks/0/text", "code": "failed_constraint", "message": "must be less than 3001 characters"}
-SAMPLES = [Sample("stats.card", "message", {"text": text, "blocks": []}) for text in ("x", "y")]
+PAYLOADS = [Payload("stats.card", "message", {"text": text, "blocks": []}) for text in ("x", "y")]
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ async def test_a_rejected_layout_is_named_once(
 ) -> None:
     answers(emulated, "blocks.validate", RateLimited(0), answer, answer)
 
-    assert await problems(slack_web, SAMPLES) == [found]
+    assert await problems(slack_web, PAYLOADS) == [found]

@@ -1,6 +1,6 @@
 """Untrusted text never pings, forges a link, unfurls or is parsed, on any surface.
 
-The surfaces are discovered from the layouts, so a new one is tested automatically. Each lays out the attacks, and the
+Each layout has samples of what it makes of the attacks, and a test finds those without one. The
 result is sent over a socket in every way: posted, shown to one person, as an update, and as each fallback for refused
 blocks. `support.unsafe_markup` finds what would take effect.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import product
@@ -26,11 +26,11 @@ from bridge.playground.emulator.server import ApiCall
 from bridge.slack import parts
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.reply import Block, Reply, View
+from bridge.slack.blockkit.reply import Block, Reply
 from bridge.slack.parts import Place
 from bridge.slack.post import ExistingParts, Poster, Recipient
 from support.attacks import ATTACKS
-from support.layouts import results, returns, surfaces
+from support.layouts import ROOMS, shown_in
 from support.sample_posts import NO_FILES, TAG, US
 from support.slack_fixtures import at_once
 from support.tables import each
@@ -39,24 +39,8 @@ from support.unsafe_markup import violations
 TRUSTED = {"kit.trusted_context"}
 """Functions for text that Slack parses, from literal templates; a test below checks their callers."""
 
-SHOWN = {name: function for name, function in surfaces() if name not in TRUSTED}
-REPLIES = {name: function for name, function in SHOWN.items() if returns(function) is Reply}
-BLOCKS = {name: function for name, function in SHOWN.items() if returns(function) in {Block, View, list[Block]}}
-
-MODULES = sorted({name.partition(".")[0] for name in SHOWN})
-
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _FILE = re.compile(r"[a-z0-9-]{1,40}\.(?:csv|json|md|txt)")
-
-
-def test_the_surfaces_are_found() -> None:
-    assert {"feedback.thanks", "statistics.stats_card"} <= REPLIES.keys(), "in every layout module"
-    assert len(REPLIES) > 60
-    assert len(BLOCKS) > 30
-
-
-def of_module(functions: Iterable[str], module: str) -> list[str]:
-    return [name for name in functions if name.startswith(f"{module}.")]
 
 
 def posted(**shown: Any) -> ApiCall:
@@ -84,7 +68,8 @@ def texts_in(shown: Any) -> Iterator[str]:
                 yield from texts_in(item)
 
 
-def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
+def problems_of(shown: Reply | Block | list[Block], *, is_named_by_us: bool) -> Iterator[str]:
+    reply = shown if isinstance(shown, Reply) else Reply(text="x", blocks=shown if isinstance(shown, list) else [shown])
     calls = list(as_messages(reply))
     if not calls:
         yield "nothing is shown"
@@ -95,28 +80,16 @@ def problems_of(reply: Reply, *, is_named_by_us: bool) -> Iterator[str]:
         yield from (f"file: {file.name!r}" for file in reply.files if not _FILE.fullmatch(file.name))
 
 
-@each("module", MODULES)
-def test_attacks_in_a_reply_have_no_effect(module: str) -> None:
-    found = {
-        (name, attack): [
-            problem
-            for reply in results(REPLIES[name], words)
-            for problem in problems_of(reply, is_named_by_us=name != "kit.reply")
-        ]
-        for name in of_module(REPLIES, module)
+@each("room", ROOMS)
+def test_attacks_in_a_layout_have_no_effect(room: str) -> None:
+    found = [
+        (name, attack, problem)
         for attack, words in ATTACKS.items()
-    }
+        for name, shown in shown_in(room, words)
+        for problem in problems_of(shown, is_named_by_us=name not in {"kit.reply", "card.card"})
+    ]
 
-    assert {about: problems for about, problems in found.items() if problems} == {}
-
-
-@each("module", MODULES)
-def test_attacks_in_a_form_have_no_effect(module: str) -> None:
-    for name, (attack, words) in product(of_module(BLOCKS, module), ATTACKS.items()):
-        for shown in results(BLOCKS[name], words):
-            blocks = shown if isinstance(shown, list) else [shown]
-            assert violations(posted(text="x", blocks=blocks)) == [], (name, attack)
-            assert [text for text in texts_in(shown) if _UNSEEN.search(text)] == [], (name, attack)
+    assert found == []
 
 
 WRITES = ("chat.postMessage", "chat.postEphemeral", "chat.update", "response_url")
@@ -152,13 +125,11 @@ def has_blocks(asked: dict[str, Any]) -> bool:
     return bool(asked.get("blocks"))
 
 
-@pytest.mark.parametrize("module", MODULES)
-async def test_attacks_in_a_slack_call_have_no_effect(
-    emulated: EmulatedSlack, slack_web: SlackWeb, module: str
-) -> None:
+@pytest.mark.parametrize("room", ROOMS)
+async def test_attacks_in_a_slack_call_have_no_effect(emulated: EmulatedSlack, slack_web: SlackWeb, room: str) -> None:
+    replies = {name: shown for name, shown in shown_in(room, _ALL) if isinstance(shown, Reply)}
     async with all_send_functions(emulated, slack_web) as ways:
-        for name, takes_blocks in product(of_module(REPLIES, module), (True, False)):
-            first, *_ = results(REPLIES[name], _ALL)
+        for (name, reply), takes_blocks in product(replies.items(), (True, False)):
             emulated.faults.clear()
             for method in WRITES:
                 takes = Http(200, '{"ok": true, "ts": "1700000000.000009"}')
@@ -167,7 +138,7 @@ async def test_attacks_in_a_slack_call_have_no_effect(
                 emulated.faults.on(method, takes, times=None)
             emulated.calls.clear()
             for way in ways:
-                await way(first)
+                await way(reply)
             assert {call.method for call in emulated.calls} >= set(WRITES)
             assert [problem for call in emulated.calls for problem in violations(call)] == [], name
 

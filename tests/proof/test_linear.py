@@ -8,15 +8,19 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bridge.engine.results import Modal
+from bridge.slack.blockkit.reply import Block, Reply, View
+from bridge.slack.blockkit.samples import Sample
 from support.adversarial import TABLES, TEXTS, of_length
-from support.layouts import _made, type_hints
+from support.arguments import argument, type_hints
+from support.layouts import ROOMS as SAMPLED, samples_of
 from support.patterns import ROOT, Used, calls, patterns, slow_texts
 from support.tables import each
 
@@ -182,9 +186,12 @@ def test_no_row_costs_more_than_a_glance(table: str) -> None:
 # Functions
 
 
+SHOWN = (Reply, Modal, View, list[Block])
+
+
 def functions(module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield every public function of *module* that takes a text, if its other arguments can be made."""
-    if module.startswith(_NOT_ON_A_TEXT):
+    if module.startswith(_NOT_ON_A_TEXT) or module.endswith(".samples"):
         return  # isn't even imported
     for name, function in vars(import_module(module)).items():
         plain = inspect.unwrap(function) if callable(function) else function  # without its cache
@@ -192,6 +199,8 @@ def functions(module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
         if not is_here or inspect.iscoroutinefunction(plain) or f"{module}.{name}" in _NOT_ON_A_TEXT:
             continue
         hints = type_hints(plain)
+        if hints.get("return") in SHOWN:
+            continue  # has samples
         if any(hints.get(one.name) in (str, bytes) for one in needed(plain)):
             with suppress(AssertionError, TypeError, ValueError, RecursionError):
                 arguments(plain, "x")
@@ -209,10 +218,9 @@ def needed(function: Callable[..., Any]) -> list[inspect.Parameter]:
 def arguments(function: Callable[..., Any], text: str) -> tuple[list[Any], dict[str, Any]]:
     """Make arguments of their types, with *text* for each text in them."""
     hints = type_hints(function)
-    given = {bytes: text.encode(), object: text}
     positional, named = list[Any](), dict[str, Any]()
     for one in needed(function):
-        value = _made(hints[one.name], text, given, one.name if hints[one.name] is int else "")
+        value = argument(hints[one.name], text)
         if one.kind is one.KEYWORD_ONLY:
             named[one.name] = value
         elif one.kind is not one.VAR_KEYWORD:
@@ -229,7 +237,35 @@ def test_the_functions_are_found() -> None:
         "slack.parts.pieces",
     }
     assert {f"bridge.{name}" for name in known} <= set(found)
-    assert len(found) > 300
+    assert len(found) > 180
+
+
+@lru_cache(maxsize=4)
+def samples_with(room: str, text: str) -> dict[str, list[Sample]]:
+    """The samples of each layout of a room."""
+    of_layout: dict[str, list[Sample]] = {}
+    for sample in samples_of(room, text):
+        of_layout.setdefault(sample.name, []).append(sample)
+    return of_layout
+
+
+@each("room", SAMPLED)
+def test_no_layout_costs_more_than_its_text(room: str) -> None:
+    def of(name: str, unit: str) -> Callable[[int], Callable[[], Any]]:
+        def made(length: int) -> Callable[[], Any]:
+            samples = samples_with(room, of_length(unit, length))[name]
+            return lambda: [sample.shown() for sample in samples[:2]]  # others differ in what isn't a text
+
+        return made
+
+    slow = (
+        (name, what, how)
+        for what, unit in TEXTS.items()
+        for name in samples_with(room, "x")
+        if (how := slowness(of(name, unit)))
+    )
+
+    assert next(slow, None) is None
 
 
 @each("room", [*ROOMS, "support.adversarial"])

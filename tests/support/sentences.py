@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -39,7 +40,7 @@ from bridge.queue.redis.refusals import in_words
 from bridge.slack.blockkit.reply import Attachment, Reply, View
 from support.failure_causes import NOTICES
 from support.failures import EXAMPLES
-from support.layouts import results, returns, surfaces
+from support.layouts import BRICKS, ROOMS, shown_in
 
 FILE: Final = Path(__file__).parents[1] / "surface" / "sentences.txt"
 NAME: Final = "Weekly import"
@@ -47,7 +48,6 @@ _LINE: Final = re.compile(r"\n(?:• |> )?|^> ")
 """Between the lines of a text, with the marks of lists and quotations."""
 
 _MOMENT: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
-_NOT_OURS: Final = {"card", "kit", "lists", "links", "markdown", "mrkdwn", "reply", "charts", "modals"}
 _RULES: Final = (
     Rule(1, who=frozenset({"S0OPS"}), may=frozenset({"run"}), channels=frozenset({"C0OPS"})),
     Rule(2, who=frozenset({"guests"}), refuse=True),
@@ -183,14 +183,11 @@ def _failures() -> Iterator[str]:
 
 
 def _laid_out() -> Iterator[str]:
-    """What each layout says in general."""
-    for name, function in surfaces():
-        if name.partition(".")[0] in _NOT_OURS or returns(function) not in {Reply, View} or name == "failures.failure":
-            continue
-        for only_needed in (False, True):
-            for given in ({}, {bool: False}, {str: "C0GENERAL"}):
-                for shown in results(function, NAME, only_needed=only_needed, given=given):
-                    yield f"layout | {name} | {_seen(shown)}"
+    """What each layout says in its samples."""
+    for room, many in product([room for room in ROOMS if room != BRICKS], (2, 1, 0)):
+        for name, shown in shown_in(room, NAME, many):
+            if name != "failures.failure" and not isinstance(shown, list):
+                yield f"layout | {name} | {_seen(shown)}"
 
 
 def _seen(shown: Reply | View) -> str:

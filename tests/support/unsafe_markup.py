@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bridge.playground.emulator.server import ApiCall
+from bridge.slack.blockkit.samples import CHANNEL, GROUP, PAGES
 from support.rendered import READERS, inline, links, outside_of_code
 
 
@@ -18,14 +19,10 @@ def text_length(shown: Any) -> int:
 
 
 _PARSED = re.compile(r"<(?:[!@#][^<>\n]*>|[a-z][a-z0-9+.-]*:[^<>\n|]*\|)", re.IGNORECASE)
-_OURS = re.compile(r"<!date\^\d+\^[^<>|]*\|[^<>]*>|<#C0123456789>")  # a moment, or `CHANNEL`
+_OURS = re.compile(rf"<!date\^\d+\^[^<>|]*\|[^<>]*>|<#{CHANNEL}>")  # a moment, or `CHANNEL`
 _BARE = re.compile(r"(?<![^\W_])@(?:channel|here|everyone)(?![^\W_])", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:https?://)?([\w-]+\.[\w.-]+)")
 _TARGET = re.compile(r"https?://([\w.-]+)")
-OWN_PAGES = "https://project.example/"
-GROUP = "S0RUNNERS"  # of the operator's file
-CHANNEL = "C0123456789"  # where something was set up, as Slack named it
-"""Where links of the operator lead."""
 
 _LIVE = {"user", "usergroup", "broadcast", "channel", "link"}  # rich text elements that ping or link
 _POSTS = {"chat.postMessage", "chat.postEphemeral", "chat.update", "response_url"}
@@ -80,11 +77,11 @@ def _in_object(shown: dict[str, Any]) -> Iterator[str]:
         case {"type": "markdown", "text": str() as text}:
             yield from (problem for reader in READERS for problem in _in_words(outside_of_code(text, reader)))
             yield from _in_links(text)
-        case {"type": "link", "url": str() as url} if url.startswith(OWN_PAGES):  # from a setting
+        case {"type": "link", "url": str() as url} if url.startswith(PAGES):  # from a setting
             pass
-        case {"type": "usergroup", "usergroup_id": str() as group} if group == GROUP:
+        case {"type": "usergroup", "usergroup_id": str() as group} if group == GROUP:  # of the operator's file
             pass
-        case {"type": "channel", "channel_id": str() as channel} if channel == CHANNEL:
+        case {"type": "channel", "channel_id": str() as channel} if channel == CHANNEL:  # as Slack named it
             pass
         case {"type": str() as kind} if kind in _LIVE and "block_id" not in shown:
             yield f"rich text with an element {kind}"

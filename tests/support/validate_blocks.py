@@ -18,26 +18,26 @@ from bridge.errors import SlackError, SlackRefused, SlackUnreachable
 from bridge.metrics import Metrics
 from bridge.settings import environment, well_formed
 from bridge.slack.api import SlackWeb, opened, problems_in
-from support.layouts import Sample, samples
+from support.layouts import Payload, payloads
 
 _METHOD: Final = "blocks.validate"
 _ABOUT_THE_SAMPLE: Final = ("invalid_blocks", "invalid_message", "invalid_view", "msg_", "view_")
 _ATTEMPTS: Final = 5  # per sample
 
 
-async def problems(web: SlackWeb, layouts: Iterable[Sample]) -> list[str]:
+async def problems(web: SlackWeb, sent: Iterable[Payload]) -> list[str]:
     """Return what Slack rejects, each with the layout's name. Raises `SlackError` if it doesn't answer."""
     found: dict[str, None] = {}  # samples of one layout usually have the same problems
-    for sample in layouts:
-        for problem in await _validated(web, sample):
-            found[f"{sample.layout}: {problem}"] = None
+    for payload in sent:
+        for problem in await _validated(web, payload):
+            found[f"{payload.layout}: {problem}"] = None
     return list(found)
 
 
-async def _validated(web: SlackWeb, sample: Sample) -> Iterable[str]:
+async def _validated(web: SlackWeb, payload: Payload) -> Iterable[str]:
     for attempt in range(_ATTEMPTS):
         try:
-            return problems_in(await web.call(_METHOD, {sample.kind: json.dumps(sample.payload)}))
+            return problems_in(await web.call(_METHOD, {payload.kind: json.dumps(payload.sent)}))
         except SlackUnreachable as exc:
             if exc.retry_after is None or attempt == _ATTEMPTS - 1:
                 raise
@@ -57,7 +57,7 @@ async def main() -> int:
         return 1
     async with opened(values["SLACK_API_URL"], values["SLACK_BOT_TOKEN"].get_secret_value(), Metrics()) as web:
         try:
-            found = await problems(web, samples())
+            found = await problems(web, payloads())
         except SlackError as exc:
             found = [f"Slack doesn't validate: {exc.detail}"]
     print("\n".join(found) or "Slack accepts all layouts.")  # noqa: T201

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, Workf
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
-from support.layouts import results, returns, samples, surfaces
+from support.layouts import BRICKS, ROOMS, layouts, payloads, samples_of, shown_in, type_hints
 from support.tables import each
 from support.unsafe_markup import text_length
 
@@ -33,17 +34,8 @@ NASTY = "<!channel> *b* `x` ```y``` <https://evil.example|label> @here <@U0123> 
 LONG = NASTY * 200
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
-OURS = {  # built from our own text, blocks or IDs
-    "card.card", "kit.reply", "kit.ask", "kit.note", "lists.list_reply", "notices.help_card", "notices.help_lines",
-}  # fmt: skip
-LAYOUTS = {
-    name: function
-    for name, function in surfaces()
-    if returns(function) is Reply
-    and name not in OURS
-    and name.partition(".")[0]
-    not in {"schedules", "statistics"}  # report values are short; test_blocks_stats covers statistics
-}
+OTHERS = {BRICKS, "bridge.features.statistics"}  # parts of messages; tables, which test_blocks_stats covers
+OF_USAGES = {"notices.help_card", "notices.help_lines"}  # of lines that are longer than others
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -97,6 +89,8 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "external_select": lambda b: b["min_query_length"] == 0,
     "plain_text": lambda b: len(b["text"]) > 0 and b["emoji"] is False,
     "mrkdwn": lambda b: b["verbatim"] and re.sub(r"<!date\^[^<>]*>", "", b["text"]).count("<") == 0,
+    "usergroup": lambda b: len(b["usergroup_id"]) > 0,
+    "date": lambda b: b["timestamp"] > 0 and len(b["fallback"]) > 0,
     "emoji": lambda b: bool(re.fullmatch("[a-z0-9_+'-]+", b["name"])),
     "text": lambda b: len(b["text"]) > 0,
     "link": lambda b: len(b["text"]) > 0 and "{" not in b["url"],
@@ -116,10 +110,12 @@ LENGTHS: dict[str, Callable[[dict[str, Any]], bool]] = {
 }
 
 
-@each(("text", "many"), [("Report", 2), ("", 1), (" \n", 2), (NASTY, 300), (LONG, 300)])
-def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
-    for name, function in LAYOUTS.items():
-        for reply in results(function, text, given={Sequence: many}):
+@each("room", [room for room in ROOMS if room not in OTHERS])
+def test_every_layout_keeps_slack_s_limits(room: str) -> None:
+    for text, many in [("Report", 2), ("", 1), (" \n", 2), (NASTY, 300), (LONG, 300)]:
+        for name, reply in shown_in(room, text, many):
+            if not isinstance(reply, Reply) or name in OF_USAGES:
+                continue
             assert 1 <= len(reply.blocks) <= 50 or reply.markdown, name
             assert text_length(list(reply.blocks)) + len(reply.markdown if text != LONG else "") <= kit.MESSAGE, name
             for shown in objects([*reply.blocks, *reply.plainer, *reply.footer]):
@@ -130,11 +126,37 @@ def test_every_layout_keeps_slack_s_limits(text: str, many: int) -> None:
 
 
 def test_slack_accepts_every_sample() -> None:
-    for sample in samples():
-        if sample.kind == "view":
-            check_view(sample.payload)
+    for payload in payloads():
+        if payload.kind == "view":
+            check_view(payload.sent)
         else:
-            check_blocks(sample.payload["blocks"])
+            check_blocks(payload.sent["blocks"])
+
+
+def test_every_layout_has_a_sample() -> None:
+    sampled = {inspect.unwrap(sample.layout) for room in ROOMS for sample in samples_of(room, "x")}
+
+    assert [f"{layout.__module__}.{layout.__name__}" for layout in layouts() if layout not in sampled] == []
+
+
+MARK = "from outside"
+OURS = {  # words of the bridge's own, addresses of the operator's, and what Slack calls things
+    "action_id", "answer", "answers", "card_link", "channel", "choice", "code", "does", "face", "form", "group",
+    "input_turn", "key", "kind", "limited", "link", "noun", "of", "only_for", "reason", "replies", "result", "state",
+    "step", "template", "trouble", "turn", "url", "value", "what", "why", "workspace", "zone",
+}  # fmt: skip
+
+
+def test_every_argument_for_a_text_has_a_sample_from_outside() -> None:
+    given: dict[str, bool] = {}
+    for sample in (sample for room in ROOMS for sample in samples_of(room, MARK)):
+        bound = inspect.signature(sample.layout).bind(*sample.positional, **sample.named)
+        for name, hint in type_hints(sample.layout).items():
+            if name != "return" and hint in (str, Any, Sequence[str]) and name not in OURS:
+                about = f"{sample.name}({name})"
+                given[about] = given.get(about, False) or MARK in repr(bound.arguments.get(name))
+
+    assert [about for about, is_given in given.items() if not is_given] == []
 
 
 def texts(reply: Reply) -> str:

@@ -236,6 +236,8 @@ def _as_text(written: str) -> str:
         return ""
     try:
         json.loads(text)
+    except RecursionError:  # nested deeper than Python's limit
+        return ""
     except ValueError:
         return text
     return ""
