@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridge.ends import notices
-from bridge.ends.messages import DEATHS, GIVEN_UP, UNKNOWN, MessageState
+from bridge.ends.messages import DEATHS, GIVEN_UP, MessageState
 from bridge.ends.refusals import why_not_posted
 from bridge.ids import TurnId
 from bridge.inbound import KINDS, InboundMessage, Job, Notice, kind_in_words
@@ -35,7 +35,7 @@ def unfinished(
     if step == "sent" and is_message:
         return notices.outcome_unknown(turn, is_readable=is_readable)
     if step == "sent":
-        text, small = MessageState.RUN_UNKNOWN.value.said, UNKNOWN.cure
+        text, small = MessageState.RUN_UNKNOWN.value.said, MessageState.RUN_UNKNOWN.value.cure
     else:
         why = "started several times, never finished" if is_readable else "written by another version of the bridge"
         did = kind_in_words(kind) if issubclass(KINDS.get(kind, InboundMessage), Job) else "your last action"
