@@ -243,7 +243,7 @@ class Indicators:
 
 
 class AfterAWhile:
-    """Makes calls once its block takes longer than their time; *calls* are those made.
+    """Makes calls once its block takes longer than their time, one after the other; *calls* are those made.
 
     Calls that are running at the end of the block are awaited. One that finds that the lane is lost ends quietly:
     whatever the block does next finds out, too.
@@ -252,6 +252,7 @@ class AfterAWhile:
     def __init__(self) -> None:
         self.calls: list[asyncio.Future[None]] = []
         self._timers: list[asyncio.TimerHandle] = []  # not tasks: most blocks end before that
+        self._calling = asyncio.Lock()
 
     def call(
         self, show: Callable[[], Awaitable[None]], *, after: timedelta = QUICK, again: timedelta | None = None
@@ -260,10 +261,14 @@ class AfterAWhile:
         timer = asyncio.get_running_loop().call_later(after.total_seconds(), self._start, show, again)
         self._timers.append(timer)
 
-    def _start(self, show: Callable[[], Awaitable[None]], again: timedelta | None) -> None:
-        self.calls.append(asyncio.ensure_future(show()))
+    def _start(self, show: Callable[[], Awaitable[None]], again: timedelta | None = None) -> None:
+        self.calls.append(asyncio.ensure_future(self._in_turn(show)))
         if again is not None:
             self.call(show, after=again, again=again)
+
+    async def _in_turn(self, show: Callable[[], Awaitable[None]]) -> None:
+        async with self._calling:
+            await show()
 
     async def __aenter__(self) -> Self:
         return self
@@ -314,7 +319,6 @@ class Working(AfterAWhile):
         self._title = title
         self._renew = renew
         self._doing = doing
-        self._showing = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         self.call(self.show, again=self._renew)
@@ -329,23 +333,22 @@ class Working(AfterAWhile):
 
     async def show(self) -> None:
         """Show what it's doing now."""
-        async with self._showing:
-            # Slack doesn't document whether a status can mention people.
-            name = self._speaker.name if self._speaker else harmless_title(kit.one_line(self._agent_name, _AGENT_NAME))
-            status, whole = f"{self._doing}…", f"{name} {self._doing}…".lstrip()
-            if self._speaker is None and name:  # it follows the app's name
-                status = f"{self._doing} {'as' if self._doing == ANSWERING else 'for'} {name}…"
-            still = ["is still waiting for the answer…"] if self._doing == ANSWERING else []
-            self.is_seen |= await self._indicators.show_working(
-                self._place, status, speaker=self._speaker, title=self._title, rotating=[whole, *still]
-            )
-            self._title = ""
+        # Slack doesn't document whether a status can mention people.
+        name = self._speaker.name if self._speaker else harmless_title(kit.one_line(self._agent_name, _AGENT_NAME))
+        status, whole = f"{self._doing}…", f"{name} {self._doing}…".lstrip()
+        if self._speaker is None and name:  # it follows the app's name
+            status = f"{self._doing} {'as' if self._doing == ANSWERING else 'for'} {name}…"
+        still = ["is still waiting for the answer…"] if self._doing == ANSWERING else []
+        self.is_seen |= await self._indicators.show_working(
+            self._place, status, speaker=self._speaker, title=self._title, rotating=[whole, *still]
+        )
+        self._title = ""
 
     def now(self, doing: str) -> None:
         """Change what it's doing, such as ``is reading 2 files``; that costs a call only if words are shown."""
         is_other, self._doing = doing != self._doing, doing
         if is_other and self.calls and self._indicators.shows_words(self._place):
-            self.calls.append(asyncio.ensure_future(self.show()))
+            self._start(self.show)
 
 
 class QueuedReactions:

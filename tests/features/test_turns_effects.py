@@ -17,7 +17,7 @@ from bridge.ends.notices import SEND_AGAIN
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.workflows.run_card import NOTIFY
 from bridge.features.workflows.runs import results_of
-from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited
+from bridge.playground.emulator.faults import DropAfter, DropBefore, Error, Fault, Hang, RateLimited, Slow
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, DM_BOB
 from bridge.queue.records import Conversation
 from bridge.slack.parts import Place
@@ -412,6 +412,13 @@ async def test_the_end_of_a_run_is_told_while_slack_does_not_say_who_has_access(
         harness.monotonic += 120
 
     assert [one.place.channel for one in notices(harness)] == [DM_BOB]
+
+
+async def test_a_card_that_is_posted_late_offers_a_notice(harness: Harness) -> None:
+    harness.slack.faults.on(POST, Slow(0.8))
+
+    async with long_run(harness) as card:
+        assert NOTIFY in str(card.blocks)
 
 
 async def test_a_short_run_offers_no_notice(harness: Harness) -> None:
