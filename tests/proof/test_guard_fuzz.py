@@ -256,6 +256,7 @@ PAYLOADS = (
 @example(carried=("slash_commands", {**COMMAND, "text": ["x"], "enterprise_id": 7}))
 @example(carried=("slash_commands", {**COMMAND, "is_enterprise_install": False}))
 @example(carried=("events_api", {**EVENTS[5], "authorizations": False}))
+@example(carried=("events_api", {"type": "event_callback", "event": {**EVENTS[0]["event"], "ts": ""}}))
 @example(carried=("interactive", {**INTERACTIONS[0], "actions": [{"action_id": []}]}))
 @example(carried=("interactive", {"type": "of tomorrow", "command": {}}))
 async def test_a_malformed_envelope_logs_no_error(

@@ -535,7 +535,7 @@ class Harness:
                 "text": str(text),
                 "user": str(user),
                 "channel": str(channel),
-            }:
+            } if ts.replace(".", "").isdecimal():
                 thread_ts = event.get("thread_ts") or ""
                 if thread_ts:
                     self.write(thread_ts, "What is this?", channel=channel)
