@@ -86,7 +86,8 @@ class PlaygroundSupervisor:
         return PartStatus(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
 
     def _bridge_status(self) -> PartStatus:
-        pid, is_up = self._bridge.pid, self._bridge.is_ready
+        pid = self._bridge.pid
+        is_up = pid is not None and self._bridge.is_ready
         detail = "restarting" if pid is None else f"process {pid}" if is_up else f"process {pid}, not ready"
         return PartStatus("Bridge", is_stand_in=False, is_up=is_up, detail=detail)
 
