@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import signal
@@ -186,23 +187,24 @@ async def test_a_kill_after_a_card_was_sent_by_url_does_not_repeat_it(system: Sy
     assert len(cards(system)) == before + 1
 
 
-async def test_a_cut_post_is_not_repeated_while_slack_is_at_it(redis_server: RealRedis) -> None:
+async def test_a_post_is_not_repeated_while_slack_is_at_it(redis_server: RealRedis) -> None:
+    async with asyncio.TaskGroup() as group:  # they mostly wait
+        group.create_task(cut_post(redis_server))
+        for ends in (False, True):
+            group.create_task(post_with_little_time(redis_server, ends=ends))
+
+
+async def cut_post(redis_server: RealRedis) -> None:
     async with open_system(redis_server.url, f"test-{secrets.token_hex(4)}") as system:
         await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
         system.slack.faults.on("chat.postMessage", DropAfter(later=4))
 
         root = await system.mention(ALICE, GENERAL, "are you cut?")
-        await system.answered(GENERAL, root)
-        await wait_until(system.is_at_rest, "the turn ends")
-        await wait_until(lambda: all(one.status for one in system.called("chat.postMessage")), "Slack is done")
 
-        assert len(system.answers(GENERAL, root)) == 1
+        await is_answered_once(system, root)
 
 
-@pytest.mark.parametrize("ends", [False, True])
-async def test_a_post_with_little_time_is_not_repeated_while_slack_is_at_it(
-    redis_server: RealRedis, *, ends: bool
-) -> None:
+async def post_with_little_time(redis_server: RealRedis, *, ends: bool) -> None:
     """After waiting for its channel, it has three seconds of its ten left, and Slack takes six."""
     async with open_system(redis_server.url, f"test-{secrets.token_hex(4)}") as system:
         await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
@@ -214,8 +216,12 @@ async def test_a_post_with_little_time_is_not_repeated_while_slack_is_at_it(
         await wait_until(lambda: b"hasn't accepted an answer" in bridge.log, "it no longer waits for Slack")
         if ends:
             bridge.send_signal(signal.SIGTERM)  # the other one goes on
-        await system.answered(GENERAL, root)
-        await wait_until(system.is_at_rest, "the turn ends")
-        await wait_until(lambda: all(one.status for one in system.called("chat.postMessage")), "Slack is done")
 
-        assert len(system.answers(GENERAL, root)) == 1
+        await is_answered_once(system, root)
+
+
+async def is_answered_once(system: System, root: str) -> None:
+    await system.answered(GENERAL, root)
+    await wait_until(system.is_at_rest, "the turn ends")
+    await wait_until(lambda: all(one.status for one in system.called("chat.postMessage")), "Slack is done")
+    assert len(system.answers(GENERAL, root)) == 1

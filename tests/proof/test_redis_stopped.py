@@ -25,10 +25,13 @@ def runs(system: System) -> list[object]:
     return [call.body["input"] for call in system.project.calls if call.path.endswith("/run")]
 
 
-async def test_a_command_refused_while_redis_hung_does_not_run_later(
-    private_redis: Callable[[], RealRedis],
-) -> None:
-    server = private_redis()
+async def test_a_hung_redis_loses_and_repeats_nothing(private_redis: Callable[[], RealRedis]) -> None:
+    async with asyncio.TaskGroup() as group:  # both wait for a lease
+        group.create_task(commands_refused_do_not_run_later(private_redis()))
+        group.create_task(replies_are_sent_once_with_a_known_outcome(private_redis()))
+
+
+async def commands_refused_do_not_run_later(server: RealRedis) -> None:
     async with open_system(server.url, "test") as system:
         bridge = await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
         await system.slack.ui.command(ALICE, GENERAL, "/workflows", "run 1 before")
@@ -65,28 +68,26 @@ async def test_a_command_refused_while_redis_hung_does_not_run_later(
         assert system.chats() == ["hello there"], "Slack retried it"
 
 
-async def test_a_reply_received_while_redis_hung_is_sent_once_with_a_known_outcome(
-    private_redis: Callable[[], RealRedis],
-) -> None:
-    server = private_redis()
+async def replies_are_sent_once_with_a_known_outcome(server: RealRedis) -> None:
     async with open_system(server.url, "test") as system:
         await system.start_bridge(BRIDGE_DEFAULT_AGENT="1")
-        root = await system.mention(ALICE, GENERAL, "hello there")
-        await system.answered(GENERAL, root)
+        roots = [await system.mention(ALICE, GENERAL, f"hello {number}") for number in range(3)]
+        for root in roots:
+            await system.answered(GENERAL, root)
 
-        for number in range(1, 4):
-            server.send_signal(signal.SIGSTOP)
-            await system.slack.people.say(ALICE, GENERAL, f"reply {number}", thread_ts=root)
-            server.send_signal(signal.SIGCONT)
-            answers = await system.answered(GENERAL, root, 1 + number)
+        server.send_signal(signal.SIGSTOP)
+        await asyncio.gather(*(
+            system.slack.people.say(ALICE, GENERAL, f"reply {number}", thread_ts=root)
+            for number, root in enumerate(roots)
+        ))  # fmt: skip
+        server.send_signal(signal.SIGCONT)
+        answers = [await system.answered(GENERAL, root, 2) for root in roots]
 
-            assert "can't tell whether" not in answers[-1], (
-                "the receiving process learned that its worker has the message"
-            )
-            refused = [one for one in system.slack.deliveries if one.status == HTTPStatus.SERVICE_UNAVAILABLE]
-            assert len(refused) >= number, "Slack was asked to retry it"
-
-        assert system.chats() == ["hello there", *(f"reply {number}" for number in range(1, 4))]
+        assert "can't tell whether" not in str(answers), "the receiving process learned that its worker has the message"
+        refused = [one for one in system.slack.deliveries if one.status == HTTPStatus.SERVICE_UNAVAILABLE]
+        assert len(refused) >= len(roots), "Slack was asked to retry it"
+        asked = [f"{words} {number}" for words in ("hello", "reply") for number in range(3)]
+        assert sorted(system.chats()) == sorted(asked)
 
 
 @pytest.fixture

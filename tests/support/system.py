@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from importlib import import_module
@@ -20,6 +20,7 @@ from typing import Any, Self
 import aiohttp
 import pytest_asyncio
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.entities import Message
@@ -191,6 +192,17 @@ class System:
     ephemerals_before: int = 0
     posts_since: float = 0.0
 
+    async def end(self) -> None:
+        """Shut down all bridges cleanly, without the 1.5 s in which an idle one waits for work."""
+        ending = {asyncio.ensure_future(bridge.end()) for bridge in self.bridges}
+        while ending:
+            with suppress(RedisError, TimeoutError):
+                async with asyncio.timeout(1):
+                    await unblock(self.redis)
+            ended, ending = await asyncio.wait(ending, timeout=0.05)
+            for each in ended:
+                await each
+
     def start_test(self) -> None:
         """Start a test in a shared system: clear faults and ignore earlier records."""
         self.slack.faults.clear()
@@ -343,6 +355,13 @@ def _words_in(value: Any) -> list[str]:
     return own + [words for key, item in value.items() if key != "value" for words in _words_in(item)]
 
 
+async def unblock(redis: Redis) -> None:
+    """End the blocking reads of workers, which shut down then if they're told to."""
+    for client in await redis.client_list():
+        if client["cmd"] == "xreadgroup":
+            await redis.client_unblock(int(client["id"]))
+
+
 @asynccontextmanager
 async def open_system(
     redis_url: str,
@@ -373,7 +392,7 @@ async def open_system(
         try:
             yield system
         finally:
-            await asyncio.gather(*(bridge.end() for bridge in system.bridges))
+            await system.end()
             check_logs(system)
 
 
