@@ -33,7 +33,7 @@ _MOST_COUNTED: Final = 1_000_000_000
 _MOST_ENTRIES: Final = 1000
 
 
-class TomlTable(BaseModel):
+class TomlTable(BaseModel, defer_build=True):
     """A table of the file."""
 
     model_config = ConfigDict(

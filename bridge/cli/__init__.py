@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from bridge import __version__
+from bridge.cli.importing import importing
 from bridge.cli.printing import out, printable
 
 COMMANDS: Final = {
@@ -36,7 +37,8 @@ COMMANDS: Final = {
 def command_of(name: str) -> Any:
     """Import a command from its module: a function, or an app with subcommands."""
     module = "export" if name == "import" else name.replace("-", "_")
-    command = getattr(import_module(f"{__name__}.{module}"), "imports" if name == "import" else module)
+    with importing():
+        command = getattr(import_module(f"{__name__}.{module}"), "imports" if name == "import" else module)
     if not isinstance(command, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(name)(command)

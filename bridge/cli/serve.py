@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from bridge.cli.importing import importing
 from bridge.cli.running import complain, loaded, run, say, setup_hint
 from bridge.config import Config
 from bridge.errors import ConfigurationError
@@ -44,6 +45,7 @@ def serve(
         return replace(config, needs_restart=needs_restart(settings, now))
 
     os.environ |= {name: value for name, value in environ.items() if name.startswith("OTEL_")}  # for its SDK
-    from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
+    with importing():
+        from bridge.app import serve as serve_bridge  # noqa: PLC0415 - saves 800 ms if the settings are wrong
 
     raise typer.Exit(run(lambda: serve_bridge(settings, read_again)))

@@ -32,7 +32,7 @@ NOTICE_MARK: Final = "bridge_notice"
 """The event type in the metadata of a notice that stands beside a turn's outcome."""
 
 
-class After(BaseModel, frozen=True):
+class After(BaseModel, frozen=True, defer_build=True):
     """What's left to do once an outcome is posted, perhaps twice: `Feature.once_posted` says who does it.
 
     Each class has its *kind*, by which it's read again.

@@ -40,6 +40,16 @@ async def test_help_imports_no_command(tmp_path: Path) -> None:
     assert [name for name in ("pydantic", "redis", "slack_sdk", "bridge.settings") if name in imported] == []
 
 
+async def test_a_start_imports_no_other_command_line(tmp_path: Path) -> None:
+    code = "with importing(): import bridge.app\nprint('rich' in sys.modules, 'httpx' in sys.modules)"
+    running = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", f"import sys\nfrom bridge.cli.importing import importing\n{code}"),
+        cwd=tmp_path, env=bare_environment(), stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+
+    assert (await running.communicate())[0] == b"False True\n"
+
+
 async def test_missing_settings_are_one_line_each_and_exit_2(tmp_path: Path) -> None:
     code, output, stderr = await run(["serve"], tmp_path, PLAIN)
 

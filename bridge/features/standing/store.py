@@ -16,7 +16,7 @@ from bridge.queue.scripting import Scripts, epoch_ms, pipelined
 from bridge.queue.writes import Write, only_if
 
 
-class Spec(BaseModel, frozen=True):
+class Spec(BaseModel, frozen=True, defer_build=True):
     """What a person set up, as it's stored: its *owner* in a *channel* of a *team*, with a *project* (``""``: default).
 
     As it was typed, nobody owns it, and its channel may be ``#name`` or ``""``.

@@ -22,7 +22,7 @@ CHANNEL: Final = "channel"
 """The name of a field in several forms."""
 
 
-class Carried(BaseModel, frozen=True):
+class Carried(BaseModel, frozen=True, defer_build=True):
     """A value that a button, a form or Home carries, and Slack returns when it's used."""
 
     @classmethod
