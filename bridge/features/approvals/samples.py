@@ -17,7 +17,7 @@ from bridge.features.approvals.request import (
     ApproverDecision,
     Request,
     StoredRequest,
-)  # fmt: skip
+)
 from bridge.features.run_records import ScheduledRun
 from bridge.slack.blockkit.json_text import compact
 from bridge.slack.blockkit.samples import CHANNEL, DAY, GROUP, LINK, NOON, ORIGIN, TS, TURN, USER, Sample, sample

@@ -25,7 +25,7 @@ from bridge.slack.blockkit.samples import (
     agent,
     sample,
     workflow,
-)  # fmt: skip
+)
 
 _OFFERS = {kinds.PAUSE, kinds.RESUME, kinds.EDIT, kinds.DELETE, kinds.NOW}
 _REPORT = read_report(f'cron "*/5 8-18 1-31 * mon-fri" {ZONE} --compare 7d --only runs,tags')
