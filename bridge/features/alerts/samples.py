@@ -12,6 +12,7 @@ from bridge.features.alerts.kind import ALERTS
 from bridge.features.episodes.episode import UNTIL_IT_RECOVERS
 from bridge.features.standing import kind as kinds, layout as standing, pauses
 from bridge.features.standing.kind import Heading, ShownThing
+from bridge.queue.scripting import epoch_ms
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.samples import CHANNEL, DAY, DIRECT, NOON, ORIGIN, USER, ZONE, Sample, sample
 
@@ -31,7 +32,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     in_private = replace(stored, spec=alone.model_copy(update={"channel": DIRECT}))
     states = [
         stored, replace(stored, paused="is_archived"), replace(stored, since=NOON), replace(stored, spec=alone),
-        replace(stored, snoozed=UNTIL_IT_RECOVERS), replace(stored, snoozed=f"{NOON:%s}000"),
+        replace(stored, snoozed=UNTIL_IT_RECOVERS), replace(stored, snoozed=str(epoch_ms(NOON + DAY))),
     ]  # fmt: skip
     yield sample(layout.begun, stored, text, text, NOON, text, project=text)
     yield sample(layout.begun, replace(stored, spec=alone), text, "", NOON, text)
@@ -56,19 +57,12 @@ def samples(text: str, many: int) -> Iterator[Sample]:
         ShownThing(
             record=replace(states[number % 6], id=f"{number:x}"), called=said, owner=text, project=text, offers=_OFFERS
         )
-        for number in range(min(many, standing.A_PAGE))
+        for number in range(min(many * 3, standing.A_PAGE))
     ]
     rows = [(shown, layout.row(shown, f"0:{shown.record.id}", NOON)) for shown in shown_alerts]
     heading = Heading("Alerts", "Nothing is watched yet.", [layout.form_button()])
-    yield sample(
-        standing.listed,
-        ALERTS,
-        heading,
-        rows,
-        1,
-        max(many, 12) if many else 0,
-        above=kit.reply(said, kit.section(said)),
-    )
+    above, count = kit.reply(said, kit.section(said)), max(many, 12) if many else 0
+    yield sample(standing.listed, ALERTS, heading, rows, 1, count, above=above)
     yield sample(standing.home_section, ALERTS, rows[: standing.MOST_IN_HOME], many)
     yield sample(standing.gone, ALERTS)
     yield sample(standing.delete_button, layout.NOUN, text, "alert:delete", "0:1")

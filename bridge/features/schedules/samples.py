@@ -76,7 +76,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
             target=text, step=("", "sent")[number % 2], what=(text, "answered")[number % 2], link=LINK, said=words,
             thread_link=LINK,
         )
-        for number in range(min(many, standing.A_PAGE))
+        for number in range(min(many * 5, standing.A_PAGE))
     ]  # fmt: skip
     rows = [(shown, layout.row(shown, f"0:{shown.record.id}")) for shown in shown_tasks]
     heading = Heading("Schedules", "Nothing is scheduled yet.", [layout.form_button("report")])
