@@ -152,13 +152,13 @@ async def test_two_people_talking_to_two_agents_see_each_others_threads(opens: O
         await alice.write("@bridge Memory: remember 40 and 2")
         await bob.write("@bridge Writer: table")
         await bob.write("/stats")
+        await bob.sees(bob.page.get_by_test_id("ephemeral").last)  # it scrolls, and a click must not meet that
 
         await alice.sees(alice.message("@bridge Writer: table"))
         await bob.message("remember 40").get_by_role("button", name="1 reply").click(timeout=PATIENCE)
         await bob.sees(bob.in_thread("I'll remember 40, 2."))
         await alice.message("Writer: table").get_by_role("button", name="1 reply").click(timeout=PATIENCE)
         await alice.sees(alice.page.get_by_test_id("thread-panel").get_by_role("cell", name="Teapot, blue"))
-        await bob.sees(bob.page.get_by_test_id("ephemeral").last)
         await alice.does_not_see(alice.page.get_by_test_id("ephemeral"))
 
 
