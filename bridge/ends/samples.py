@@ -83,7 +83,8 @@ def samples(text: str, many: int) -> Iterator[Sample]:
         yield sample(notices.buttons_of, what, text[:500])
     for what in ("", text, f"edited:{TURN}"):
         yield sample(notices.of_earlier_release, what)
-    yield sample(notices.not_posted, text)
+    for error_name in (text, "is_archived"):
+        yield sample(notices.not_posted, error_name)
     yield sample(notices.not_posted, text, "C0123456789")
     missing = [
         NotRead("image" if number % 2 else "large", text) for number in range(max(1, min(many, notices.MOST_NAMED)))
@@ -130,9 +131,10 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     yield sample(notices.help_card, COMMANDS, COMMANDS, None, is_direct=True)
     yield sample(notices.help_lines, text, COMMANDS, text)
     yield sample(notices.help_lines, text, COMMANDS[:1])
-    for kind in ("message", "command", "click", "scheduled_run", "report", text):
+    for kind in ("message", "command", "click", "scheduled_run", "report", "alert", text):
         for step in ("queued", "sent", "posting"):
             yield sample(unfinished, TURN, kind, step, command=text, is_readable=True)
-            yield sample(unfinished, TURN, kind, step)
+            yield sample(unfinished, TURN, kind, step, command=text)
+            yield sample(unfinished, TURN, kind, step, is_readable=True)
     yield sample(unfinished, TURN, "message", is_readable=True, error="is_archived")
     yield sample(unfinished, TURN, "message", is_readable=True, error=text)

@@ -8,10 +8,8 @@ from __future__ import annotations
 import inspect
 import json
 import pkgutil
-import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -23,6 +21,7 @@ from bridge.slack import blockkit
 from bridge.slack.blockkit.reply import Reply, View
 from bridge.slack.blockkit.samples import Sample
 from bridge.slack.parts import parts_of
+from support.arguments import type_hints
 
 _CODE: Final = Path(bridge.__file__).parents[1]
 BRICKS: Final = "bridge.slack.blockkit"
@@ -35,8 +34,6 @@ LAYOUTS: Final = frozenset({
     "answers", "asking", "buttons", "failures", "forms", "layout", "menu", "notices", "refusals", "run_card", "stops",
 })  # fmt: skip
 """The modules with nothing but layouts; the import rules keep the same modules pure."""
-
-type_hints: Final = cache(typing.get_type_hints)
 
 
 def samples_of(room: str, text: str, many: int = 2) -> Iterator[Sample]:

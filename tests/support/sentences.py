@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from bridge import errors
 from bridge.cli.audit import REFUSALS, RESULTS
@@ -21,23 +21,11 @@ from bridge.config_tables import ACTS
 from bridge.ends import End, failures, messages as ends, notices, refusals
 from bridge.ends.failures import failure
 from bridge.ends.refusals import no_longer
-from bridge.ends.unfinished import unfinished
-from bridge.features.agents.layout import handle_changed
-from bridge.features.alerts.layout import NOUN
-from bridge.features.approvals import layout as approvals
-from bridge.features.approvals.request import WAITING, Request, StoredRequest
-from bridge.features.channels import app_rules
-from bridge.features.channels.layout import SettingChange, changed_notice
-from bridge.features.conversations.layout import answer_shown
-from bridge.features.schedules.layout import REPORT, SCHEDULE
-from bridge.features.standing import kind as standing_kind, pauses
-from bridge.features.statistics.layout import csv_file
-from bridge.features.workflows.records import RunEnded
-from bridge.features.workflows.run_card import run_ended
+from bridge.features.standing import kind as standing_kind
 from bridge.policy import rules, words as rule_words
 from bridge.policy.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.queue.redis.refusals import in_words
-from bridge.slack.blockkit.reply import Attachment, Reply, View
+from bridge.slack.blockkit.reply import Reply, View
 from support.failure_causes import NOTICES
 from support.failures import EXAMPLES
 from support.layouts import BRICKS, ROOMS, shown_in
@@ -85,83 +73,8 @@ def _explained() -> Iterator[str]:
 
 
 def _notices() -> Iterator[str]:
-    for name, reply in notices_by_name().items():
-        yield f"notice | {name} | {_seen(reply)}"
     for reply, cause in NOTICES:
         yield f"notice | {cause} | {_seen(reply)}"
-
-
-def notices_by_name() -> dict[str, Reply]:
-    """An example of each reply that a `Notice` carries."""
-    kinds = {"report": REPORT, "schedule": SCHEDULE, "alert": NOUN}
-    request = Request(
-        workflow=3, name="Import", team="T", channel="C0GENERAL", asker="U0BOB", asked_at=_MOMENT, until=_MOMENT,
-        digest="", terms="",
-    )  # fmt: skip
-    stored = StoredRequest("1", request, input="", state=WAITING)
-    return {
-        **{
-            reason.partition(":")[0]: failure(errors.NotAllowed(reason))
-            for reason in ("user", "channel", "stranger", "unknown", "rule:You can't run this here.")
-        },
-        "canvas": notices.IN_CANVAS,
-        "command_missed": notices.COMMAND_MISSED,
-        "thread_full": notices.THREAD_FULL,
-        "muted": notices.THREAD_MUTED,
-        "not_queued": notices.not_queued(),
-        "limit of a thread, to all": notices.paused("thread", timedelta(seconds=37), is_first=True),
-        "limit of a person": notices.paused("person", timedelta(seconds=120)),
-        "limit of an app": notices.app_paused("Grafana"),
-        "not posted, archived": notices.not_posted("is_archived", "C0GENERAL"),
-        "not posted, other": notices.not_posted("invalid_blocks", "D0BOB"),
-        "edited": notices.edited_too_late("T:C:1.0"),
-        "unmentioned": notices.unmentioned("T:C:1.0"),
-        "not read, two": notices.not_read([notices.NotRead("image", "cup.png"), notices.NotRead("large", "a.zip")]),
-        "not read, all": notices.not_read([notices.NotRead("off")], is_all=True),
-        "answered": answer_shown("Support", "https://x.slack.com/1"),
-        **{
-            f"unfinished {kind}, {step}, {'readable' if is_readable else 'unreadable'}": unfinished(
-                "1", kind, step, command="/stats" if kind == "command" else "", is_readable=is_readable
-            )
-            for kind in ("message", "command", "click", "scheduled_run", "report", "alert")
-            for step in ("queued", "sent", "posting")
-            for is_readable in (True, False)
-        },
-        "unfinished message, menu refused": unfinished("1", "message", is_readable=True, error="is_archived"),
-        **{
-            f"{noun} paused, {reason}, to {'its owner' if is_owner else 'the channel'}": pauses.paused_notice(
-                kind, "daily 9", "C0GENERAL", reason, "Bob", is_owner=is_owner
-            )
-            for noun, kind in kinds.items()
-            for reason in ("user", "project", "is_archived", "invalid_blocks")
-            for is_owner in (True, False)
-        },
-        **{
-            f"{noun} {did}": pauses.changed_notice(kind, "daily 9", "C0GENERAL", "Bob", did)
-            for noun, kind in kinds.items()
-            for did in get_args(pauses.Change)
-        },
-        "rule paused, to its owner": app_rules.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=True),
-        "rule paused, to the channel": app_rules.rule_paused("Grafana", "C0GENERAL", "user", "Bob", is_owner=False),
-        "channel changed": changed_notice([SettingChange("agent", "1", "Support")], "Bob"),
-        **{
-            f"handle {trouble}": handle_changed(trouble, "Support", "support", "help")
-            for trouble in ("renamed", "used", "disabled", "removed")
-        },
-        "too few approvers": approvals.too_few(stored),
-        "file": csv_file(Attachment(name="agents.csv", content="a")),
-        "run ended": run_ended(RunEnded(turn="1", name="Import", status="completed", took="2 s"), "https://x"),
-        **{
-            f"approval {state} {by} {said}, to {'its asker' if is_asker else 'an approver'}": approvals.ended(
-                stored, approvals.Ended(state, by, said), is_asker=is_asker
-            )
-            for state, by, said in (
-                ("denied", "Bob", "no"), ("changed", "", "user"), ("changed", "Bob", "user"), ("expired", "", ""),
-            )
-            for is_asker in (True, False)
-        },
-        "of an earlier release": notices.of_earlier_release(),
-    }  # fmt: skip
 
 
 def _failures() -> Iterator[str]:

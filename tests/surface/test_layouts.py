@@ -26,7 +26,8 @@ from bridge.project.models import Agent, AgentDetail, RunResult, Workflow, Workf
 from bridge.slack.blockkit import kit, modals
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import parts_of
-from support.layouts import BRICKS, ROOMS, layouts, payloads, samples_of, shown_in, type_hints
+from support.arguments import type_hints
+from support.layouts import BRICKS, ROOMS, layouts, payloads, samples_of, shown_in
 from support.tables import each
 from support.unsafe_markup import text_length
 

@@ -73,7 +73,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     yield sample(layout.too_few, waiting)
     for how in (
         Ended(DENIED, text, text), Ended(DENIED, text), Ended(CHANGED, text, "user"), Ended(CHANGED, text, "workflow"),
-        Ended(CHANGED), Ended(EXPIRED),
+        Ended(CHANGED), Ended(CHANGED, said="user"), Ended(EXPIRED),
     ):  # fmt: skip
         yield sample(layout.ended, waiting, how)
         yield sample(layout.ended, waiting, how, is_asker=False)
