@@ -25,6 +25,9 @@ Dispatch = Callable[[AsyncBoltRequest], Awaitable[BoltResponse]]
 """Answers a request, and never raises (`bridge.door.listeners.app`)."""
 
 MESSAGES: Final = ("message", "app_mention")
+DELETED: Final = ("message_deleted", "tombstone")
+"""The subtypes of a deletion, and of what an edit leaves of a deleted message that has replies."""
+
 ABOUT_ANOTHER: Final = ("message_changed", "message_deleted")
 """The subtypes of events about an earlier message."""
 

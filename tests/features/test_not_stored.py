@@ -126,7 +126,9 @@ async def test_a_listener_that_fails_is_logged_by_a_reference(
     ("event", "status"),
     [
         ({"bot_id": US.bot_id}, 200),
-        ({"bot_id": US.bot_id, "subtype": "message_changed"}, 503),
+        ({"subtype": "message_changed", "message": {"bot_id": US.bot_id, "text": "hello again"}}, 200),
+        ({"subtype": "message_changed", "message": {"bot_id": US.bot_id, "subtype": "tombstone"}}, 503),
+        ({"subtype": "message_deleted", "bot_id": US.bot_id}, 503),
         ({"bot_id": "B0OTHER"}, 503),
     ],
 )

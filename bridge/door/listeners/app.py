@@ -43,7 +43,7 @@ from bridge.metrics import Metrics
 from bridge.policy.policy import Policy
 from bridge.queue.inbox import Inbox
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.payloads import ABOUT_ANOTHER, MESSAGES, Dispatch, mapping
+from bridge.slack.payloads import DELETED, MESSAGES, Dispatch, mapping
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class Surface(Protocol):
 
 
 class OwnMessages(AsyncMiddleware):
-    """Acknowledges the bot's own messages, which Slack sends back, before Bolt authorizes and looks for a listener.
+    """Acknowledges the bot's own messages and edits, which Slack sends back, before Bolt looks for a listener.
 
     They are up to half of all events.
     """
@@ -141,7 +141,8 @@ class OwnMessages(AsyncMiddleware):
         """Answer the request, or let it pass."""
         event = mapping(req.body.get("event"))
         kind = event.get("type")
-        if kind not in MESSAGES or event.get("subtype") in ABOUT_ANOTHER or not self._identity.wrote(event):
+        message = mapping(event.get("message")) if event.get("subtype") == "message_changed" else event
+        if kind not in MESSAGES or message.get("subtype") in DELETED or not self._identity.wrote(message):
             return await next()
         self._metrics.event(str(kind), "ignored")
         return BoltResponse(status=HTTPStatus.OK)
