@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from bridge.engine.results import TryLater
-from bridge.errors import SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
+from bridge.errors import ProjectError, SlackError, SlackRefused, SlackTokenRefused, SlackUnreachable, StoreUnavailable
 from bridge.ids import MessageKey, ThreadKey
 from bridge.json_reader import Json
 from bridge.latest import Bucket
@@ -214,6 +214,8 @@ class CatchUp:
             await self._skip(outage, unit, exc, mark=mark)
         except SlackError as exc:
             raise TryLater(exc.retry_after or _TRY_AGAIN) from exc
+        except ProjectError as exc:
+            raise TryLater(_TRY_AGAIN) from exc
         raise TryLater(_TRY_AGAIN if self._later.get(unit, 0) > self.monotonic() else timedelta(0))
 
     def _left_of_old_leases(self, outage: PastOutage) -> timedelta:
@@ -257,7 +259,7 @@ class CatchUp:
             raise
         except SlackRefused as exc:
             return await self._skip(outage, unit, exc)
-        except SlackError as exc:
+        except (SlackError, ProjectError) as exc:
             log.info("can't read a channel or thread yet", extra={"channel": unit.channel, "detail": exc.detail})
             self._try_later(unit)
             return True

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from bridge.features.channels.settings import AppRule
@@ -275,6 +276,24 @@ async def test_the_operators_file_names_senders(harness: Harness) -> None:
         await arrives(harness, f"post {number}", f"1700000{number}50.000100", **post)
 
     assert [*harness.service.messages, *harness.service.runs] == ["post 0", "post 2"]
+
+
+async def test_a_post_waits_for_the_names_in_the_operators_file(
+    harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.use_file(f'[channels.{GENERAL}]\napps = {{B0LEGACY = {{agent = "Support"}}}}')
+    harness.service.always = httpx.ConnectError("down")
+    post = {"type": "message", "channel": GENERAL, "ts": ROOT, "text": "disk full", **LEGACY}
+    envelope = {"event_id": "Ev1", "is_ext_shared_channel": False}
+
+    answer = await harness.event(post, **envelope)
+    harness.service.always = None
+    harness.monotonic += 60
+    again = await harness.event(post, **envelope)
+    await harness.work()
+
+    assert ((answer.status, again.status), harness.service.messages) == ((503, 200), ["disk full"])
+    assert {record.why for record in caplog.records if record.message == "event not accepted"} == {"CannotConnect"}
 
 
 ALERT = {**WEBHOOK, "username": "Alertmanager", "text": ""}

@@ -34,7 +34,7 @@ from slack_bolt.response import BoltResponse
 from bridge.ends.failures import failure
 from bridge.engine.addressing import Addressing
 from bridge.engine.finished_turns import action_name
-from bridge.errors import NotAllowed, SlackError, StoreUnavailable
+from bridge.errors import NotAllowed, ProjectError, SlackError, StoreUnavailable
 from bridge.features.registry import features
 from bridge.inbound import SLACK_ITSELF, Inbound, Interaction, Notice, to_json
 from bridge.json_reader import Json
@@ -61,11 +61,11 @@ class NotStored(Exception):
 
 @asynccontextmanager
 async def in_time(kind: str, metrics: Metrics) -> AsyncIterator[None]:
-    """Cancel the block while Slack still waits. Raises `NotStored` then, and if Redis or Slack is unavailable."""
+    """Cancel the block while Slack still waits. Raises `NotStored` then, and if what's needed is unavailable."""
     try:
         async with asyncio.timeout(IN_TIME.total_seconds()):
             yield
-    except (StoreUnavailable, SlackError, TimeoutError) as exc:
+    except (StoreUnavailable, SlackError, ProjectError, TimeoutError) as exc:
         denied = {"denied": exc.denied} if isinstance(exc, StoreUnavailable) and exc.denied else {}
         log.warning("event not accepted", extra={"kind": kind, "why": type(exc).__name__, **denied})
         metrics.event(kind, "not stored")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from bridge.ends import notices
 from bridge.ends.decisions import Received
 from bridge.ends.messages import Reason
-from bridge.errors import ProjectError, SlackUnreachable
 from bridge.features.channels.settings import AppRule, Channels
 from bridge.features.conversations.earlier import KNOWN, YOUNG, received, was_settled
 from bridge.features.conversations.sessions import Sessions
@@ -50,11 +49,9 @@ class AppPosts:
         """Return *message* with its sender and the key of its rule, and the rule; or why it's ignored.
 
         Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
+        Raises `ProjectError` if the service doesn't say which agents and workflows ``bridge.toml`` names.
         """
-        try:
-            settings = (await self.channels.get(message.team, message.channel)).of(message.project)
-        except ProjectError as exc:  # Slack sends it again
-            raise SlackUnreachable("bridge.toml's names can't be looked up yet") from exc
+        settings = (await self.channels.get(message.team, message.channel)).of(message.project)
         rules = settings.apps
         app = "" if message.app.startswith("B") else message.app
         sender = Sender(app, message.bot or ("" if app else message.app), message.app_name)
