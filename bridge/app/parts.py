@@ -63,9 +63,9 @@ from bridge.recovery.catch_up import CatchUp
 from bridge.settings import Settings
 from bridge.slack.api import Identity
 from bridge.slack.blockkit import kit
+from bridge.slack.directory import Directory
 from bridge.slack.files import Files
 from bridge.slack.indicators import Indicators, QueuedReactions
-from bridge.slack.people import Directory
 from bridge.slack.post import Poster
 from bridge.slack.scopes import missing, required_by
 from bridge.slack.user_groups import UserGroups
@@ -219,7 +219,7 @@ def build(
     intake, stopping = Intake(inbox, deps.policy, wires.metrics, addressing), Stopping(inbox, deps.policy)
     messages = MessageListeners(receiver, inbox, identity, wires.metrics)
     if settings.catch_up == "on":
-        inbox.refusals.on_unread = namespace.notice_outage
+        inbox.refused_messages.on_unread = namespace.notice_outage
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
     listen = partial(
         slack_app,

@@ -18,7 +18,7 @@ from bridge.ends.failures import checked
 from bridge.errors import ProjectError, SlackError
 from bridge.project import ProjectClient
 from bridge.settings import environment, well_formed
-from bridge.slack.people import Directory
+from bridge.slack.directory import Directory
 
 T = TypeVar("T")
 _SECONDS: Final = 5.0

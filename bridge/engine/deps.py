@@ -20,9 +20,9 @@ from bridge.queue.inbox import Inbox
 from bridge.queue.scripting import Scripts
 from bridge.queue.writes import Write
 from bridge.slack.blockkit.reply import Reply
+from bridge.slack.directory import Directory
 from bridge.slack.indicators import Indicators
 from bridge.slack.parts import MessageTag
-from bridge.slack.people import Directory
 from bridge.slack.post import ExistingParts, Poster
 
 log = logging.getLogger(__name__)

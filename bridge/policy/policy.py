@@ -25,7 +25,7 @@ from bridge.project import Catalog
 from bridge.project.connection import DEFAULT
 from bridge.project.models import Agent, Workflow
 from bridge.queue.quotas import Quota
-from bridge.slack.people import Directory
+from bridge.slack.directory import Directory
 
 log = logging.getLogger(__name__)
 

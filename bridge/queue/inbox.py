@@ -10,7 +10,7 @@ processes are claimed once their lease expires.
 Slack retries refused messages, so they may arrive out of order. A late message goes before newer ones that no worker
 has started on. A message that didn't become a turn, because it was deleted or edited, may leave a mark (`voids` in
 ``scripts/prelude.lua``). A message that depends on a refused one is refused too, or its thread is read from
-Slack's history (``early``, ``deferred``); see `bridge.queue.deliveries`.
+Slack's history (``early``, ``deferred``); see `bridge.queue.refused_messages`.
 
 If this process has a free worker, `put` and the following take are one step (`hand_to`). If Redis's answer to such a
 put is lost, this process has the lane and doesn't know it. So the lease isn't renewed, and the lane is taken over when
@@ -34,12 +34,13 @@ from redis.exceptions import ResponseError
 from bridge.errors import StoreUnavailable, StoreWiped
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId, new_turn_id, own_lane, thread_lane
 from bridge.inbound import WAITING_LIMIT, Inbound, InboundMessage, Interaction, Job, Notice, to_json
-from bridge.queue.deliveries import PassedOver, Refusals, passed_over
 from bridge.queue.drafts import Drafts
 from bridge.queue.keys import GROUP, MARKED, RESENT_WITHIN, SEEN, TRACE, milliseconds
+from bridge.queue.passed_over import PassedOver, passed_over
 from bridge.queue.put import Put, Queued, not_queued
 from bridge.queue.quotas import Quota, as_arguments
 from bridge.queue.records import Head, Held, Offer, read_head
+from bridge.queue.refused_messages import RefusedMessages
 from bridge.queue.scripting import Scripts, epoch_ms
 from bridge.queue.stops import Stops
 from bridge.queue.turn_log import Delivery
@@ -119,7 +120,7 @@ class Inbox:
         self._free_worker: Callable[[], Offer | None] | None = None  # no worker here yet
         self.stops = Stops(scripts, now=now)
         self.drafts = Drafts(scripts, now)
-        self.refusals = Refusals(scripts, now)
+        self.refused_messages = RefusedMessages(scripts, now)
 
     def hand_to(self, free_worker: Callable[[], Offer | None]) -> None:
         """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from bridge.ids import Lane, MessageKey, ThreadKey, TurnId
-from bridge.queue.deliveries import passed_over
+from bridge.queue.passed_over import passed_over
 from bridge.queue.records import Step, end_of
 from bridge.queue.scripting import Scripts, from_epoch_ms
 from bridge.queue.turn_log import Delivery, OutcomeFacts, outcome_facts, read_log

@@ -3,9 +3,9 @@
 Slack retries a delivery at once, after one and after five minutes, then gives up
 (https://docs.slack.dev/apis/events-api#retries). After a longer outage, one process reads everything, the most recent
 threads and channels first. After a shorter one, it reads where messages were refused, so that they needn't wait for
-Slack's retries, which are duplicates then (`bridge.queue.deliveries`). Messages go through the same parser, receiver
-and deduplication as live ones, with their current text. Messages that are too old are offered in their thread, not sent
-(`bridge.engine.processor`); late commands aren't run.
+Slack's retries, which are duplicates then (`bridge.queue.refused_messages`). Messages go through the same parser,
+receiver and deduplication as live ones, with their current text. Messages that are too old are offered in their thread,
+not sent (`bridge.engine.processor`); late commands aren't run.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ from bridge.playground.emulator.sample import (
     SHARED,
     TEAM,
 )
-from bridge.queue.deliveries import passed_over
 from bridge.queue.lease import LEASE
 from bridge.queue.outages import Outages, PastOutage, Unit
+from bridge.queue.passed_over import passed_over
 from bridge.recovery.catch_up import CatchUp
 from support.harness import NOT_NOW, READ, Harness, kill_task
 from support.waiting import wait_until

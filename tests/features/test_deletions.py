@@ -248,8 +248,8 @@ async def test_a_deletion_while_redis_is_away_counts_later(harness: Harness) -> 
     work = await asked(harness)
     inbox = harness.store.process().inbox
 
-    inbox.refusals.deleted(MessageKey(TEAM, GENERAL, root))
-    await inbox.refusals.write()
+    inbox.refused_messages.deleted(MessageKey(TEAM, GENERAL, root))
+    await inbox.refused_messages.write()
     await work
 
     assert await left_behind(harness) == []

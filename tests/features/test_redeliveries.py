@@ -728,7 +728,7 @@ async def begun(harness: Harness, *replies: dict[str, Any]) -> None:
 async def caught_up(harness: Harness) -> None:
     """Write the refusals, read what they marked, and let the agents answer."""
     parts = harness.parts()
-    await parts.turns.deps.inbox.refusals.write()
+    await parts.turns.deps.inbox.refused_messages.write()
     await parts.catch_up.catch_up()
     await harness.work()
 

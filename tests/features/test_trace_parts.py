@@ -11,8 +11,8 @@ from redis.asyncio import Redis
 
 from bridge.cli.audit import REFUSALS
 from bridge.cli.trace import TraceStep, address_of, for_programs, table
-from bridge.queue.deliveries import PassedOver
 from bridge.queue.keys import PASSED_IN_A_DAY
+from bridge.queue.passed_over import PassedOver
 from bridge.queue.trace import MessageTrace, Owner, owner_of, trace_of
 from bridge.queue.turn_log import Delivery
 from bridge.slack.blockkit.kit import permalink

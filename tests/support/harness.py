@@ -474,7 +474,7 @@ class Harness:
         for one in self._connected.values():
             await one.client.__aexit__(None, None, None)
         inboxes = [parts.turns.deps.inbox for parts in self._parts.values()]
-        writers = [task for inbox in inboxes for task in (inbox.refusals.writer, inbox._passed._writer) if task]
+        writers = [task for inbox in inboxes for task in (inbox.refused_messages.writer, inbox._passed._writer) if task]
         for writer in writers:
             writer.cancel()
         await asyncio.gather(*writers, return_exceptions=True)

@@ -8,7 +8,7 @@ from bridge.cli.names import DisplayNames
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import Hang
 from bridge.slack.api import Identity, SlackWeb
-from bridge.slack.people import Directory
+from bridge.slack.directory import Directory
 from support.slack_fixtures import answers, methods, refused
 
 HOME = Identity(team="T1", enterprise="", bot_user="UBOT", bot_id="B1")

@@ -24,7 +24,7 @@ from bridge.project.connection import DEFAULT
 from bridge.project.models import Workflow
 from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
-from bridge.slack.people import Directory, Person
+from bridge.slack.directory import Directory, Person
 
 AREA: Final = "Access"
 RULES: Final = ("BRIDGE_ALLOWED_CHANNELS", "BRIDGE_ALLOWED_USERS", "BRIDGE_RUNNERS")

@@ -178,7 +178,10 @@ def _seen_channel(message: Mapping[str, Any]) -> str:
 
 
 class MessageReceiver(Protocol):
-    """Decides about messages, and queues those for an agent. Methods may raise `StoreUnavailable` and `SlackError`."""
+    """Decides about messages, and queues those for an agent.
+
+    Methods may raise `StoreUnavailable`, `SlackError` and `ProjectError`.
+    """
 
     async def receive(self, message: InboundMessage) -> Received:
         """Decide about a message."""
@@ -217,14 +220,15 @@ class MessageListeners:
 
     async def on_message(self, body: Json) -> None:
         """Handle a live event. Raises `NotStored`."""
-        event, parsed, refusals = mapping(body.get("event")), parse(body, self.identity), self.inbox.refusals
+        event, parsed = mapping(body.get("event")), parse(body, self.identity)
+        refused = self.inbox.refused_messages
         kind = text(event, "type")
         try:
             async with in_time(kind, self.metrics):
                 message = parsed.message if isinstance(parsed, Edited) else parsed
                 is_of_app = isinstance(message, InboundMessage) and message.app != "" and not message.may_be_a_persons
-                if refusals.writer and not (is_of_app or isinstance(parsed, Ignored)):
-                    await refusals.write()  # the decision may depend on them
+                if refused.writer and not (is_of_app or isinstance(parsed, Ignored)):
+                    await refused.write()  # the decision may depend on them
                 match parsed:
                     case InboundMessage():
                         received = await self.receiver.receive(parsed)
@@ -239,11 +243,11 @@ class MessageListeners:
         except NotStored:
             match parsed:
                 case InboundMessage() as message:
-                    refusals.message(message)
+                    refused.message(message)
                 case Edited(message) if message.edited_ts:
-                    refusals.edited(message)
+                    refused.edited(message)
                 case Deleted(key):
-                    refusals.deleted(key)
+                    refused.deleted(key)
             raise
         channel, ts = text(event, "channel"), timestamp(event, "ts")
         log.debug(
@@ -262,7 +266,7 @@ class MessageListeners:
     async def found(self, message: Json, channel: str) -> str:
         """Handle a message from *channel*'s history, and return the decision.
 
-        Raises `StoreUnavailable` and `SlackError`.
+        Raises `StoreUnavailable`, `SlackError` and `ProjectError`.
         """
         body: Json = {"type": "event_callback", "event": {"type": "message", **message, "channel": channel}}
         parsed = parse(body, self.identity)

@@ -23,7 +23,7 @@ from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.markdown import harmless_title
 from bridge.slack.blockkit.reply import Speaker
-from bridge.slack.people import Directory
+from bridge.slack.directory import Directory
 from bridge.slack.post import Authorship
 
 FACES: Final = (

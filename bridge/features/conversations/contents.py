@@ -22,9 +22,9 @@ from bridge.inbound import Alert, LeftOut, MessageFile, MessagePart, Quotation, 
 from bridge.slack.blockkit import content_words
 from bridge.slack.blockkit.content_words import FILE, Passage
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
+from bridge.slack.directory import Directory
 from bridge.slack.files import SIGN_IN, SNIFFED, FileContent, Files
 from bridge.slack.pace import Sleep
-from bridge.slack.people import Directory
 
 log = logging.getLogger(__name__)
 

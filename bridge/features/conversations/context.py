@@ -21,9 +21,9 @@ from bridge.inbound import InboundMessage
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.mrkdwn import mentions_in, message_text
 from bridge.slack.blockkit.quotation import FIRST, MESSAGE, NEWEST, SOME, Quoted, looking_at, spoken, with_quotation
+from bridge.slack.directory import Directory
 from bridge.slack.history import ThreadMessage, ThreadRead
 from bridge.slack.parts import Place
-from bridge.slack.people import Directory
 from bridge.slack.post import Poster
 
 log = logging.getLogger(__name__)

@@ -88,7 +88,8 @@ class Receiver:
     async def receive(self, message: InboundMessage, *, agent: int | None = None) -> Received:
         """Decide about *message*, and queue it if it's for the bot. *agent* was mentioned by its handle.
 
-        Raises `StoreUnavailable`, and `SlackError` if the person can't be checked; Slack then retries.
+        Raises `StoreUnavailable`, and `SlackError` if the person can't be checked, or `ProjectError` if an app's rule
+        can't; Slack then retries.
         """
         message = await self._by_its_author(message)
         if message.app:

@@ -10,8 +10,8 @@ from typing import Final
 from bridge.errors import SlackError
 from bridge.ids import ThreadKey
 from bridge.slack import contents
+from bridge.slack.directory import FetchCache
 from bridge.slack.parts import Place
-from bridge.slack.people import FetchCache
 from bridge.slack.post import Poster
 
 log = logging.getLogger(__name__)

@@ -198,7 +198,7 @@ async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, why: Explan
 async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explanation:
     """Explain a message of which nothing is recorded: it didn't arrive, is too old, or wasn't for an agent.
 
-    The last isn't always recorded (`bridge.queue.deliveries`).
+    The last isn't always recorded (`bridge.queue.passed_over`).
     """
     is_direct, written = message.channel.startswith("D"), datetime.fromtimestamp(float(message.ts), UTC)
     if not is_direct and not await deps.directory.is_member(message.channel):

@@ -1,90 +1,33 @@
-"""Records about deliveries: how a message arrived, why it was or wasn't queued, and which messages were refused.
+"""Which messages, edits and deletions were refused while Redis was down, for all processes to see.
 
-A turn's record has a line per delivery, written by the script that queues the turn. Deliveries that didn't become a
-turn are recorded in one bounded list per channel and day, for the trace and for catching up. That happens in the
-background, so that messages that aren't for the bot are acknowledged at once, even while Redis is down; a process that
-ends loses lines it hasn't written.
-
-Refusals while Redis is down matter later: Slack retries a refused event at once, after a minute and after five, and
-related ones may arrive in between, such as a reply to a refused message, or its deletion. So refusals are recorded:
-when (by Slack's clock, from the first ``ts`` to the last), where, which messages were deleted, and which have a newer
-text; never the text itself. They are written, for all processes to see, as soon as Redis is back, before or shortly
-after this process accepts the next message; the places are then read from Slack's history (`bridge.queue.outages`). A
-process that dies loses those it hasn't written; ``tests/proof/model/recovery_model.py`` says what remains.
+They matter later: Slack retries a refused event at once, after a minute and after five, and related ones may arrive in
+between, such as a reply to a refused message, or its deletion. So it's recorded when events were refused (by Slack's
+clock, from the first ``ts`` to the last), where, which messages were deleted, and which have a newer text; never the
+text itself. It's written as soon as Redis is back, before or shortly after this process accepts the next message; the
+places are then read from Slack's history (`bridge.queue.outages`). A process that dies loses what it hasn't written;
+``tests/proof/model/recovery_model.py`` says what remains.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from bridge.errors import StoreUnavailable
 from bridge.ids import MessageKey
 from bridge.inbound import InboundMessage
-from bridge.queue.keys import MARKED, PASSED_IN_A_DAY, REFUSING_LENGTH, RESENT_WITHIN, TRACE, milliseconds
+from bridge.queue.keys import MARKED, REFUSING_LENGTH, RESENT_WITHIN, milliseconds
 from bridge.queue.scripting import Scripts, epoch_ms
-from bridge.queue.turn_log import Delivery
 
-_GATHER: Final = 0.05  # seconds; deliveries within this time share a round trip
-_MOST_WAITING: Final = 1000
-_DAY: Final = 86_400  # seconds
 _PAUSE: Final = 0.1  # seconds between attempts
 _MOST_CHANGED: Final = 1000  # edits and deletions
 _MOST_UNREAD: Final = 1000  # messages; Slack's retries deliver the others
 
 
-def _key(scripts: Scripts, message: MessageKey) -> str:
-    """Return the key of the list for *message*, which is that of its channel and day."""
-    return scripts.keys.passed(message.team, message.channel, int(message.ts.partition(".")[0]) // _DAY)
-
-
-class PassedOver:
-    """Records the deliveries that didn't become a turn, shortly afterwards, many per round trip."""
-
-    def __init__(self, scripts: Scripts, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
-        self._scripts = scripts
-        self._sleep = sleep
-        self._waiting: deque[tuple[MessageKey, Delivery]] = deque(maxlen=_MOST_WAITING)
-        self._writer: asyncio.Task[None] | None = None
-
-    def add(self, message: MessageKey, delivery: Delivery) -> None:
-        """Record *delivery* soon; it's lost if Redis is down."""
-        self._waiting.append((message, delivery))
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write_soon())
-
-    async def _write_soon(self) -> None:
-        try:
-            while self._waiting:
-                await self._sleep(_GATHER)
-                batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
-                by_key: dict[str, list[str]] = {}
-                for message, delivery in batch:
-                    by_key.setdefault(_key(self._scripts, message), []).append(f"{message.ts} {delivery.to_line()}")
-                with suppress(StoreUnavailable):  # without these lines, catch-up decides again
-                    async with self._scripts.redis.pipeline(transaction=True) as pipe:
-                        for key, lines in by_key.items():
-                            pipe.rpush(key, *lines)
-                            pipe.ltrim(key, -PASSED_IN_A_DAY, -1)
-                            pipe.pexpire(key, milliseconds(TRACE))
-                        await pipe.execute()
-        finally:
-            self._writer = None
-
-
-async def passed_over(scripts: Scripts, message: MessageKey) -> list[Delivery]:
-    """Read the deliveries of *message* that didn't become a turn. Raises `StoreUnavailable`."""
-    stored: Any = await scripts.redis.lrange(_key(scripts, message), 0, -1)
-    lines = [line.removeprefix(f"{message.ts} ") for line in stored if line.startswith(f"{message.ts} ")]
-    return [delivery for line in lines if (delivery := Delivery.from_line(line))]
-
-
-class Refusals:
-    """Collects and records refusals.
+class RefusedMessages:
+    """Collects and records what was refused.
 
     *on_unread* is called if a place has to be read from Slack's history; None: none is. A message is read with its
     thread, or with its channel if it starts one.
@@ -133,7 +76,7 @@ class Refusals:
         self._write_later()
 
     async def write(self) -> None:
-        """Write the refusals that aren't in Redis yet. Raises `StoreUnavailable`."""
+        """Write what isn't in Redis yet. Raises `StoreUnavailable`."""
         if not self._is_pending:
             return
         stretch, changed, unread = self._stretch, {**self._changed}, {**self._unread}

@@ -11,7 +11,7 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused
 from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.slack.api import Identity, SlackWeb
 from bridge.slack.blockkit.mrkdwn import mentions_in
-from bridge.slack.people import Directory, FetchCache
+from bridge.slack.directory import Directory, FetchCache
 from support.clocks import Clock
 from support.slack_fixtures import answers, asked, methods, refused
 from support.tables import each
