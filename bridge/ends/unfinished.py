@@ -41,7 +41,8 @@ def unfinished(
         did = kind_in_words(kind) if issubclass(KINDS.get(kind, InboundMessage), Job) else "your last action"
         what = "this message" if is_message else command or did
         text, small = (GIVEN_UP["menu"] if error else DEATHS[why]).said, ""
-        left = "it wasn't sent to the agent" if is_message else "nothing was done"
+        it = "your message" if error else "it"
+        left = f"{it} wasn't sent to the agent" if is_message else "nothing was done"
         text = f"{text.format(what=what, refused=why_not_posted(error))}, so {left}."
     again = [kit.button(notices.SEND_IT_AGAIN if is_message else "Try again", notices.SEND_AGAIN, turn)]
     return kit.ask(f"⚠️ {text}", *(again if is_readable else []), small=small, audience=audience)

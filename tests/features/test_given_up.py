@@ -211,7 +211,7 @@ async def test_a_refused_menu_says_that_nothing_was_sent(harness: Harness) -> No
 
     (told,) = harness.seen.messages
     assert told.place == Place(DM_ALICE)
-    assert "the channel is archived, so it wasn't sent to the agent" in told.words
+    assert "the channel is archived, so your message wasn't sent to the agent" in told.words
     assert AGAIN in str(told.blocks)
 
 
