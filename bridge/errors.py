@@ -130,36 +130,36 @@ class ConnectionLost(ProjectError):
 class NotUnderstood(ProjectError):
     """The project service's response isn't as documented.
 
-    *problem* describes the difference and its field, without the content. *said* is the service's own error message in
-    it, shortened and cleaned, or ``""``.
+    *problem* describes the difference and its field, without the content. *message* is the service's own error message
+    in it, shortened and cleaned, or ``""``.
     """
 
     may_have_happened = True
     has_answered = True
 
-    def __init__(self, operation: str, status: int, problem: str, said: str = "") -> None:
+    def __init__(self, operation: str, status: int, problem: str, message: str = "") -> None:
         super().__init__(operation, f"{status}, {problem}")
         self.status = status
         self.problem = problem
-        self.said = said
+        self.message = message
 
     @property
     def _what_happened(self) -> str:
-        return f"{self.status}, unusable ({self.problem}){_quoted(self.said)}"
+        return f"{self.status}, unusable ({self.problem}){_quoted(self.message)}"
 
 
 class ServiceRefused(ProjectError):
     """The project service returned a status other than 2xx. After 3xx or 4xx, nothing was done; else that's unknown.
 
-    *said* is the service's own message, shortened and cleaned, or ``""``.
+    *message* is the service's own message, shortened and cleaned, or ``""``.
     """
 
     has_answered = True
 
-    def __init__(self, operation: str, status: int, said: str = "") -> None:
+    def __init__(self, operation: str, status: int, message: str = "") -> None:
         super().__init__(operation, str(status))
         self.status = status
-        self.said = said
+        self.message = message
         self.may_have_happened = not HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR
 
     @property
@@ -169,7 +169,7 @@ class ServiceRefused(ProjectError):
 
     @property
     def _what_happened(self) -> str:
-        return f"{self.status}{_quoted(self.said)}"
+        return f"{self.status}{_quoted(self.message)}"
 
 
 class Forbidden(ServiceRefused):
@@ -183,9 +183,9 @@ class NotFound(ServiceRefused):
     """
 
     def __init__(
-        self, operation: str, status: int, said: str = "", *, is_page: bool = False, has_item: bool = False
+        self, operation: str, status: int, message: str = "", *, is_page: bool = False, has_item: bool = False
     ) -> None:
-        super().__init__(operation, status, said)
+        super().__init__(operation, status, message)
         self.is_page = is_page
         self.has_item = has_item
 
@@ -193,8 +193,8 @@ class NotFound(ServiceRefused):
 class Moved(ServiceRefused):
     """The project service's address redirects; the key is never sent along. *to* is the address to set, if known."""
 
-    def __init__(self, operation: str, status: int, said: str = "", to: str = "") -> None:
-        super().__init__(operation, status, said)
+    def __init__(self, operation: str, status: int, message: str = "", to: str = "") -> None:
+        super().__init__(operation, status, message)
         self.to = to
 
     @property
@@ -205,8 +205,8 @@ class Moved(ServiceRefused):
 class Busy(ServiceRefused):
     """The project service returned 429, or 503 with Retry-After: nothing was done."""
 
-    def __init__(self, operation: str, status: int, said: str = "", retry_after: timedelta | None = None) -> None:
-        super().__init__(operation, status, said)
+    def __init__(self, operation: str, status: int, message: str = "", retry_after: timedelta | None = None) -> None:
+        super().__init__(operation, status, message)
         self.retry_after = retry_after
         self.may_have_happened = False
 
@@ -224,8 +224,8 @@ class NotSignedIn(Outage):
     """The project service rejects the key: it returns 401 or 403 whatever it's asked. Nothing was done."""
 
 
-def _quoted(said: str) -> str:
-    return f", “{said}”" if said else ""
+def _quoted(message: str) -> str:
+    return f", “{message}”" if message else ""
 
 
 DID_NOT_ARRIVE = (CannotConnect, CircuitOpen, Busy, NotSignedIn)
@@ -518,13 +518,13 @@ class NotAllowed(BridgeError):
     ``schedule`` (of questions and runs), ``alert``, ``not_yours`` (a report), ``not_your_schedule``,
     ``not_your_alert``, ``not_your_own`` (anything else that's set up), ``approve``, ``own_approval``,
     ``not_your_request``, ``key`` (of the project), ``rule`` (of the operator's file), ``unknown`` if Slack doesn't
-    say enough about the person, and ``unanswered`` if it doesn't answer right now. What a rule has *said* follows
+    say enough about the person, and ``unanswered`` if it doesn't answer right now. A rule's *explanation* follows
     after a colon.
     """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason, _, self.said = reason.partition(":")
+        self.reason, _, self.explanation = reason.partition(":")
 
 
 class TooOften(BridgeError):

@@ -112,8 +112,8 @@ def _lost(error: errors.ConnectionLost) -> str:
 
 
 def _not_understood(error: errors.NotUnderstood) -> str:
-    if error.said:
-        return f"The project service reported a problem{_said(error)} Try again in a moment, or ask your admin."
+    if error.message:
+        return f"The project service reported a problem{_message(error)} Try again in a moment, or ask your admin."
     size = f" {error.problem}, which" if error.problem.startswith("larger") else ""
     sent = f"The project service sent a response{size} I couldn't read"
     return f"{sent}. Try again, and tell your admin if it keeps happening."
@@ -126,22 +126,22 @@ def _moved(error: errors.Moved) -> str:
 
 
 def _not_found(error: errors.NotFound) -> str:
-    said, item = _said(error), _ITEMS.get(error.operation)
+    message, item = _message(error), _ITEMS.get(error.operation)
     if error.is_page:
         return f"The project service's address shows a web page ({error.status}). Ask your admin to check the address."
     if error.has_item:
-        but = f"but answered “not found”{said or f' ({error.status}).'}"
+        but = f"but answered “not found”{message or f' ({error.status}).'}"
         return f"The project service has this {item}, {but} Let your admin know."
     if item:
-        return f"The project service no longer has this {item}{said or '.'} Pick another one."
+        return f"The project service no longer has this {item}{message or '.'} Pick another one."
     what = _LISTS.get(error.operation, "data")
-    return f"The project service has no {what} ({error.status}){said or '.'} Let your admin know."
+    return f"The project service has no {what} ({error.status}){message or '.'} Let your admin know."
 
 
 def _refused(error: errors.ServiceRefused) -> str:
     """Say why the service refused what was sent, and what helps if that may be the cause."""
     what, cure = _CHANGES.get(error.operation, ("this", "Let your admin know."))
-    status, why = error.status, _said(error) or f" (status {error.status})."
+    status, why = error.status, _message(error) or f" (status {error.status})."
     if status in _NOT_OFFERED:
         return f"The project service doesn't offer this{why} Ask your admin to check its address and version."
     if status in _NOT_NOW:
@@ -149,14 +149,14 @@ def _refused(error: errors.ServiceRefused) -> str:
     if not 400 <= status < 600:  # noqa: PLR2004 - HTTP's own borders
         return f"The project service sent an unexpected answer{why} Let your admin know."
     if status >= 500:  # noqa: PLR2004
-        return f"The project service had an internal problem{_said(error) or '.'} Try again in a moment."
+        return f"The project service had an internal problem{_message(error) or '.'} Try again in a moment."
     return f"The project service rejected {what}{why} {cure if status in _BY_CONTENT else 'Ask your admin.'}"
 
 
-def _said(error: errors.ServiceRefused | errors.NotUnderstood) -> str:
+def _message(error: errors.ServiceRefused | errors.NotUnderstood) -> str:
     """Quote the service's own message after a colon, without a second period."""
-    said = kit.one_line(error.said).rstrip(". ")
-    return f": {kit.quoted(said, 300)}." if said else ""
+    message = kit.one_line(error.message).rstrip(". ")
+    return f": {kit.quoted(message, 300)}." if message else ""
 
 
 def _soon(wait: timedelta | None) -> str:
@@ -215,7 +215,7 @@ FAILURES: Final[Mapping[str, End]] = {
     "Busy": End(
         "The project service was busy{cause}.", AGAIN, word="the service is busy", checked=_UNAVAILABLE,
         says=lambda error: (
-            f"The project service is busy{_said(error) or '.'} Try again {_soon(error.retry_after)}."
+            f"The project service is busy{_message(error) or '.'} Try again {_soon(error.retry_after)}."
         ),
     ),
     "Outage": _DOWN.called(
@@ -280,7 +280,7 @@ FAILURES: Final[Mapping[str, End]] = {
     ),
     **typed.FAILURES,
     "NotAllowed": replace(
-        NOT_ALLOWED, says=lambda error: error.said or (PERMISSIONS.get(error.reason) or NOT_ALLOWED).told
+        NOT_ALLOWED, says=lambda error: error.explanation or (PERMISSIONS.get(error.reason) or NOT_ALLOWED).told
     ),
     "TooOften": replace(TOO_FAST, says=_too_often),
     "TooManyRequests": End(
@@ -327,7 +327,7 @@ def checked(error: errors.ProjectError | errors.SlackError) -> tuple[str, str]:
             detail, mend = "the response didn't come from Slack ({detail})", NOT_SLACK
     message = str(error)
     if isinstance(error, errors.ServiceRefused):  # the service's message, which the client has cut and cleaned
-        message = f"{error.status}: “{error.said}”" if error.said else str(error.status)
+        message = f"{error.status}: “{error.message}”" if error.message else str(error.status)
     facts = {
         "message": message, "detail": error.detail, "why": _NO_CONNECTION.get(error.detail, error.detail),
         "status": getattr(error, "status", ""),
@@ -360,8 +360,8 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
     buttons = [*error.buttons] if isinstance(error, errors.NotSure | errors.ProjectNotChosen) else []
     if isinstance(error, errors.CommandError) and error.form is not None:
         buttons.append(error.form)
-    said = kit.with_code(text, *codes) if codes else text
-    return card(said, usages, buttons=map(dict, buttons), audience=audience)
+    shown = kit.with_code(text, *codes) if codes else text
+    return card(shown, usages, buttons=map(dict, buttons), audience=audience)
 
 
 def what_happened(error: errors.ProjectError | None, who: str) -> str:
@@ -373,8 +373,8 @@ def what_happened(error: errors.ProjectError | None, who: str) -> str:
             return f"{who} answered with an unexpected status ({status})"
         case errors.ServiceRefused():
             return f"{who} answered with an error ({error.status})"
-        case errors.NotUnderstood(said=said) if said:
-            return f"{who} reported a problem ({kit.quoted(said, 100)})"
+        case errors.NotUnderstood(message=message) if message:
+            return f"{who} reported a problem ({kit.quoted(message, 100)})"
         case errors.NotUnderstood():
             return f"{who} sent an answer I couldn't read"
         case errors.TimedOut():

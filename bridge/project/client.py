@@ -263,7 +263,7 @@ class ProjectClient:
             try:
                 await self._attempt("probe", path, None, self._read_timeout)
             except Forbidden as exc:
-                error = NotSignedIn("probe", exc.status, exc.said)
+                error = NotSignedIn("probe", exc.status, exc.message)
                 continue
             except ProjectError as exc:
                 error = exc
@@ -320,7 +320,7 @@ class ProjectClient:
                     break
                 except ProjectError as exc:
                     if isinstance(exc, Forbidden) and await self._is_key_rejected():
-                        raise NotSignedIn(operation, exc.status, exc.said) from None
+                        raise NotSignedIn(operation, exc.status, exc.message) from None
                     attempts += 1
                     timeouts += isinstance(exc, TimedOut)
                     wait = wait_before_retry(

@@ -166,8 +166,8 @@ class _Reader:
         if len(self.problems) < MOST_PROBLEMS and problem not in self.problems:
             self.problems.append(problem)
 
-    def fail(self, problem: str, said: str = "") -> NotUnderstood:
-        return NotUnderstood(self.operation, self.received.status, problem, said)
+    def fail(self, problem: str, message: str = "") -> NotUnderstood:
+        return NotUnderstood(self.operation, self.received.status, problem, message)
 
     # Text
 
@@ -406,18 +406,18 @@ def has_more(value: Any, received: ServiceResponse, count: int) -> bool:
 def _says_more(value: Any, count: int, depth: int = 4) -> bool:
     if not isinstance(value, dict) or not depth:
         return False
-    said = {re.sub(r"[_@-]", "", name).lower(): fact for name, fact in value.items()}
-    flags = [fact for name, fact in said.items() if name in _MORE and isinstance(fact, bool)]
-    numbers = {name: int(fact) for name, fact in said.items() if _is_number(fact)}
+    facts = {re.sub(r"[_@-]", "", name).lower(): fact for name, fact in value.items()}
+    flags = [fact for name, fact in facts.items() if name in _MORE and isinstance(fact, bool)]
+    numbers = {name: int(fact) for name, fact in facts.items() if _is_number(fact)}
     at = max(1, numbers.get("page", 0), numbers.get("currentpage", 0))
-    has_next = any(fact for name, fact in said.items() if name in _NEXT) and False not in flags
+    has_next = any(fact for name, fact in facts.items() if name in _NEXT) and False not in flags
     return (
         True in flags
         or has_next
         or any(number > count for name, number in numbers.items() if name in _TOTAL)
         or any(number > at for name, number in numbers.items() if name in _PAGES)
         or any(
-            _says_more(fact, count, depth - 1) for name, fact in said.items() if name in _AROUND or name in _WRAPPERS
+            _says_more(fact, count, depth - 1) for name, fact in facts.items() if name in _AROUND or name in _WRAPPERS
         )
     )
 

@@ -213,7 +213,7 @@ def test_a_page_is_no_answer_whatever_its_scripts_contain() -> None:
 def test_a_failure_in_place_of_an_answer_is_quoted() -> None:
     with pytest.raises(NotUnderstood) as caught:
         chat('{"error": {"message": "model overloaded"}}')
-    assert caught.value.said == "model overloaded"
+    assert caught.value.message == "model overloaded"
 
 
 # Fields
@@ -592,12 +592,12 @@ def test_retry_after_is_seconds_or_a_date_within_bounds(headers: dict[str, str],
     ],
 )
 def test_the_services_error_message_is_found_and_cleaned(body: Any, said: str) -> None:
-    assert refused(400, body).said == said
+    assert refused(400, body).message == said
 
 
 def test_plain_text_is_the_services_error_message() -> None:
-    assert refused(400, b"too\nmany", Content_Type="text/plain; charset=utf-8").said == "too many"
-    assert refused(502, b"Bad Gateway", Content_Type="text/html").said == ""
+    assert refused(400, b"too\nmany", Content_Type="text/plain; charset=utf-8").message == "too many"
+    assert refused(502, b"Bad Gateway", Content_Type="text/html").message == ""
 
 
 @each(
@@ -635,7 +635,7 @@ def test_a_page_is_not_the_services_own_answer(body: bytes, content_type: str, *
 
 
 def test_a_compressed_error_is_read() -> None:
-    assert refused(400, gzip.compress(b'{"error": "no"}'), Content_Encoding="gzip").said == "no"
+    assert refused(400, gzip.compress(b'{"error": "no"}'), Content_Encoding="gzip").message == "no"
 
 
 ROWS: list[Any] = [{"id": number, "name": "W"} for number in range(2)]

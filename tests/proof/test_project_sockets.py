@@ -518,7 +518,7 @@ async def test_a_revoked_key_is_reported_and_the_client_still_works() -> None:
             await project.get_agents()
         await project.wait_until_up()
         await project.get_agents()
-    assert caught.value.said == "bad key ***"
+    assert caught.value.message == "bad key ***"
 
 
 async def test_a_redirect_is_refused_and_the_key_stays_with_its_host() -> None:
