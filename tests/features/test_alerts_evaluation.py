@@ -77,7 +77,7 @@ def test_statistics_are_compared_with_their_past(condition: str, *, holds: bool 
 
     found = evaluate(condition, now, *past)
 
-    assert (found.holds, found.said.casefold()) == (holds, said.casefold())
+    assert (found.holds, found.detail.casefold()) == (holds, said.casefold())
 
 
 def test_statistics_that_cannot_be_read_change_nothing() -> None:
@@ -124,7 +124,7 @@ def test_a_number_is_compared_with_the_usual(runs: int, condition: str, *, holds
     found = evaluate(condition, snapshot(NOON, past[-1].numbers["runs"] + runs), *past)
 
     assert found.holds is holds
-    assert found.said.endswith(f"{runs} runs in the last hour, usually 10 ± 0")
+    assert found.detail.endswith(f"{runs} runs in the last hour, usually 10 ± 0")
 
 
 def test_nothing_is_usual_before_two_weeks() -> None:
@@ -133,7 +133,7 @@ def test_nothing_is_usual_before_two_weeks() -> None:
     found = evaluate("runs > 3x usual", snapshot(NOON, 9000), *past)
 
     assert found.holds is None
-    assert found.said == "what's usual isn't known yet: runs need two weeks of numbers since 2026-11-06"
+    assert found.detail == "what's usual isn't known yet: runs need two weeks of numbers since 2026-11-06"
 
 
 @each(
@@ -176,7 +176,7 @@ def test_a_total_that_fell_is_no_negative_number_of_runs(condition: str, *, hold
 
     found = evaluate(condition, snapshot(NOON, 1500), *past)
 
-    assert (found.holds, found.said) == (holds, said)
+    assert (found.holds, found.detail) == (holds, said)
 
 
 def test_usual_leaves_out_hours_in_which_a_total_fell() -> None:
@@ -185,7 +185,7 @@ def test_usual_leaves_out_hours_in_which_a_total_fell() -> None:
 
     found = evaluate("runs > 3x usual", snapshot(NOON, 10_010), *past)
 
-    assert (found.holds, found.said) == (False, "20 runs in the last hour, usually 10 ± 0")
+    assert (found.holds, found.detail) == (False, "20 runs in the last hour, usually 10 ± 0")
 
 
 @each(
@@ -270,7 +270,7 @@ def test_the_bridges_own_facts_are_compared(condition: str, *, holds: bool | Non
 
     found = evaluate(condition, None, own=own, down_since=NOON - timedelta(minutes=5))
 
-    assert (found.holds, found.said) == (holds, said)
+    assert (found.holds, found.detail) == (holds, said)
 
 
 def test_nothing_waits_and_nothing_is_down() -> None:

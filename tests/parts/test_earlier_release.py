@@ -10,10 +10,12 @@ import pytest
 from bridge.engine.results import After, NewThread, Outcome
 from bridge.features.approvals.records import ApproverAsked, RequestPosted
 from bridge.features.conversations.records import AnswerShown, QueuedAgain
+from bridge.features.incidents.records import IncidentChange
 from bridge.features.registry import features
 from bridge.features.schedules.records import PostedReport
 from bridge.features.standing.records import PostedThing
 from bridge.ids import TurnId
+from bridge.inbound import from_json, to_json
 from bridge.queue.journal import TurnChanged
 from bridge.queue.records import Taken
 from bridge.queue.stops import StopResult
@@ -175,3 +177,13 @@ def test_what_is_left_to_do_is_told_apart_by_its_fields() -> None:
     fields = [frozenset(kind.model_fields) for kind in kinds if "kind" in kind.model_fields]
 
     assert len(fields) == len(set(fields)) > 10
+
+
+def test_the_detail_of_an_episodes_change_is_stored_as_it_reads_it() -> None:
+    change = IncidentChange(
+        team="T1", channel="C1", user="", incident="dead", does="begins", at=START, since=START, detail="2 dead letters"
+    )
+    stored = to_json(change)
+
+    assert json.loads(stored)["said"] == "2 dead letters"
+    assert from_json(stored) == change

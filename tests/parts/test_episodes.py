@@ -26,7 +26,7 @@ from support.tables import each
 MINUTE = timedelta(minutes=1)
 NOW = START + timedelta(hours=2)
 FOUND = Finding("dead", START, "1 dead letter", "1")
-MORE = FOUND._replace(said="2 dead letters", sign="2")
+MORE = FOUND._replace(detail="2 dead letters", sign="2")
 PAST = Finding("store", START, "full", ended=START + MINUTE)
 HOLDS = Finding("alert", NOW)
 UNPOSTED = StoredAlert.unposted

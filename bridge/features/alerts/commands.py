@@ -130,7 +130,7 @@ async def _preview(
     value = json.dumps(facts | ({_EDITS: editing} if editing else {}), ensure_ascii=False)
     is_known, is_new = verdict.may_hold, not editing
     warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
-    reply = layout.previewed(spec, value, would_have, verdict.said, is_known=is_known, is_new=is_new, warning=warning)
+    reply = layout.previewed(spec, value, would_have, verdict.detail, is_known=is_known, is_new=is_new, warning=warning)
     return shown(reply, "alert previewed")
 
 
@@ -148,7 +148,7 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         return stored
     _readings, verdict = await look(deps, turn.project, stored.spec)
     warning = await before_each_run(deps, turn, stored.spec.run, stored.spec.channel, by="alert")
-    reply = layout.set_up(stored, verdict.said, is_known=verdict.may_hold, is_new=not editing, warning=warning)
+    reply = layout.set_up(stored, verdict.detail, is_known=verdict.may_hold, is_new=not editing, warning=warning)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
     return shown(reply, "alert changed" if editing else "alert set up", named("alert", stored.id, stored.called))
 
@@ -198,15 +198,15 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         return Done("its owner has access again")
     about_it = named("alert", stored.id, stored.called)
     if reached.is_unknown:
-        reply = layout.unknown(stored, reached.said)
+        reply = layout.unknown(stored, reached.detail)
         return Outcome(what="alert unknown", reply=reply, mark=MARK, concerns=about_it)
     if reached.ended is not None:
-        facts = (stored, reached.said, reached.since, reached.ended)
+        facts = (stored, reached.detail, reached.since, reached.ended)
         over, recovered = layout.over(*facts), layout.recovered(*facts)
         return await tell(deps, turn, reached, over, recovered, what="recovered", mark=MARK, about=about_it)
     name = await deps.directory.user_name(stored.spec.owner)
-    reply = layout.begun(stored, reached.said, reached.facts, reached.since, name, project=turn.project_name)
-    text = layout.alert_text(stored.called, reached.said, reached.facts)
+    reply = layout.begun(stored, reached.detail, reached.facts, reached.since, name, project=turn.project_name)
+    text = layout.alert_text(stored.called, reached.detail, reached.facts)
     posted = PostedAlert(alert=stored.id, called=layout.typed_words(stored.spec), since=reached.since, text=text)
     return Outcome(what="alert", reply=reply, mark=MARK, after=(posted,), concerns=about_it)
 

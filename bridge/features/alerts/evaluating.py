@@ -74,7 +74,7 @@ async def _evaluate(deps: Deps, project: ProjectConnection, alerts: Sequence[Sto
         since = (alert.unknown if is_unknown else alert.since) or now
         body = AlertEdge(
             team=spec.team, channel=spec.channel, user=spec.owner, project=spec.project, alert=alert.id,
-            since=since, ended=now if does == "ends" else None, said=verdict.said, facts=in_words(readings),
+            since=since, ended=now if does == "ends" else None, detail=verdict.detail, facts=in_words(readings),
             thread_ts=alert.post if alert.since else "", is_unknown=is_unknown,
         )  # fmt: skip
         why = "it can't be evaluated" if is_unknown else "its condition was evaluated"

@@ -34,26 +34,26 @@ _MOST_POINTS: Final = 20
 NAME: Final = 160
 
 
-def alert_text(condition: str, said: str, facts: str) -> str:
+def alert_text(condition: str, detail: str, facts: str) -> str:
     """Return an alert in words, for an agent or a workflow."""
-    return " ".join(filter(None, [f"Alert: {condition}: {said}.", facts]))
+    return " ".join(filter(None, [f"Alert: {condition}: {detail}.", facts]))
 
 
-def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: str, *, project: str = "") -> Reply:
+def begun(stored: StoredAlert, detail: str, facts: str, since: datetime, owner: str, *, project: str = "") -> Reply:
     """Show that a condition holds, and what to do next; *project* is its project's name if there are several."""
     called = kit.one_line(stored.called, NAME)
     of = f"{kit.named(project, 80)} · " if project else ""
     by = f"{of}Set up by {kit.named(owner, 80)} · Not posted again while it lasts."
     runs = [kit.context(f"Runs {kit.named(stored.spec.run_name, 80)}.")] if stored.spec.run is not None else []
     buttons = [
-        kit.button("Ask an agent about this", ASK_ABOUT, kit.cut(alert_text(called, said, facts), kit.BUTTON_VALUE)),
+        kit.button("Ask an agent about this", ASK_ABOUT, kit.cut(alert_text(called, detail, facts), kit.BUTTON_VALUE)),
         run_button(),
         kit.button("Show statistics", STATISTICS, "-"),
         _snooze_menu(stored.id),
     ]
     return kit.reply(
-        f"⚠️ {called}: {said}.",
-        kit.rich(kit.paragraph("⚠️ ", kit.words(called, bold=True), f": {kit.one_line(said, 500)}.")),
+        f"⚠️ {called}: {detail}.",
+        kit.rich(kit.paragraph("⚠️ ", kit.words(called, bold=True), f": {kit.one_line(detail, 500)}.")),
         kit.trusted_context("Since {since}", since=since),
         *runs,
         kit.context(by),
@@ -62,29 +62,29 @@ def begun(stored: StoredAlert, said: str, facts: str, since: datetime, owner: st
     )
 
 
-def over(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Reply:
+def over(stored: StoredAlert, detail: str, since: datetime, ended: datetime) -> Reply:
     """Replace the message about a condition that no longer holds."""
     called, length = kit.one_line(stored.called, NAME), kit.spoken(ended - since)
     ending = f" is over. It lasted {length}."
     return kit.reply(
         f"✅ {called}{ending}",
         kit.rich(kit.paragraph("✅ ", kit.words(called, bold=True), ending)),
-        kit.context(f"Now: {said}"),
+        kit.context(f"Now: {detail}"),
         kit.trusted_context("From {since} to {ended}", since=since, ended=ended),
         kit.actions(kit.button("Show statistics", STATISTICS, "-"), NOUN.lists),
         audience=Audience.CHANNEL,
     )
 
 
-def recovered(stored: StoredAlert, said: str, since: datetime, ended: datetime) -> Reply:
+def recovered(stored: StoredAlert, detail: str, since: datetime, ended: datetime) -> Reply:
     """Say in its thread that a condition no longer holds."""
-    text = f"✅ Recovered after {kit.spoken(ended - since)}: {kit.one_line(said, 500)}."
+    text = f"✅ Recovered after {kit.spoken(ended - since)}: {kit.one_line(detail, 500)}."
     return kit.reply(text, kit.section(text), kit.context(stored.called), audience=Audience.CHANNEL)
 
 
-def unknown(stored: StoredAlert, said: str) -> Reply:
-    """Say that for a day it has been unknown whether a condition holds, and why: *said*."""
-    called, why = kit.one_line(stored.called, NAME), kit.one_line(said, 500)
+def unknown(stored: StoredAlert, detail: str) -> Reply:
+    """Say that for a day it has been unknown whether a condition holds, and why."""
+    called, why = kit.one_line(stored.called, NAME), kit.one_line(detail, 500)
     small = (
         "It counts as still on, and is checked every minute." if stored.since else "It's still checked every minute."
     )
@@ -189,8 +189,8 @@ def row(shown: ShownThing[StoredAlert], value: str, now: datetime) -> ListRow:
     runs = f" · runs {kit.named(stored.spec.run_name, 80)}" if stored.spec.run is not None else ""
     ending = "".join([runs, *(f" · {kit.named(name, 80)}" for name in (shown.project, shown.owner) if name)])
     until, is_snoozed = stored.snoozed_until, stored.is_snoozed(now)
-    said = kit.capitalized(paused_because(stored.paused) if stored.paused else status(stored, now))
-    state, in_home = kit.context(said), kit.paragraph(said)
+    text = kit.capitalized(paused_because(stored.paused) if stored.paused else status(stored, now))
+    state, in_home = kit.context(text), kit.paragraph(text)
     if not stored.paused and stored.since:
         state = kit.trusted_context("On since {since}", since=stored.since)
         in_home = kit.paragraph("On since ", kit.date(stored.since))
@@ -224,5 +224,5 @@ def snoozed(stored: StoredAlert, until: datetime | None, choice: str) -> Reply:
         return kit.reply(f"No longer snoozed: {called}.")
     if until is None:
         return kit.reply(f"Snoozed until it recovers: {called}.")
-    said = f"Snoozed: {called}."
-    return kit.reply(said, kit.section(said), kit.trusted_context("Until {until} (your time)", until=until))
+    text = f"Snoozed: {called}."
+    return kit.reply(text, kit.section(text), kit.trusted_context("Until {until} (your time)", until=until))

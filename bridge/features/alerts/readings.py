@@ -49,13 +49,13 @@ class OwnFacts:
 
 
 class Evaluation(NamedTuple):
-    """Whether a condition *holds* (None: that's unknown), what's *said* about it, and the *number* it depends on.
+    """Whether a condition *holds* (None: that's unknown), the *detail* that's shown, and the *number* it depends on.
 
     It *is_quiet* if that's unknown only because nothing has happened.
     """
 
     holds: bool | None
-    said: str
+    detail: str
     number: float | None = None
     is_quiet: bool = False
 
@@ -93,8 +93,8 @@ class Readings:
                 return Evaluation(False, "the service answers", 0)
             case "down":
                 length = self.now - (self.down_since or self.now)
-                said = f"the service has been down for {kit.spoken(length)}"
-                return Evaluation(length.total_seconds() >= condition.value, said, length.total_seconds())
+                detail = f"the service has been down for {kit.spoken(length)}"
+                return Evaluation(length.total_seconds() >= condition.value, detail, length.total_seconds())
             case "failed work":
                 count = self.own.dead_letters
                 noun = "message or command" if count == 1 else "messages or commands"
@@ -105,8 +105,8 @@ class Readings:
                 return Evaluation(condition.holds_for(0), "no message is waiting", 0)
             case "oldest":
                 age = max(self.now - (self.own.oldest or self.now), timedelta(0))
-                said = f"the oldest message has been waiting for {kit.spoken(age)}"
-                return Evaluation(condition.holds_for(age.total_seconds()), said, age.total_seconds())
+                detail = f"the oldest message has been waiting for {kit.spoken(age)}"
+                return Evaluation(condition.holds_for(age.total_seconds()), detail, age.total_seconds())
             case "time" | "fails" | "failed runs":
                 return self._of_turns(condition, target)
         if self.current is None:
@@ -116,8 +116,8 @@ class Readings:
                 return Evaluation(None, "the service doesn't say when its statistics were updated")
             case "stale":
                 age = max(self.now - (self.current.updated or self.now), timedelta(0))
-                said = f"last updated {kit.spoken(age)} ago"
-                return Evaluation(age.total_seconds() >= condition.value, said, age.total_seconds())
+                detail = f"last updated {kit.spoken(age)} ago"
+                return Evaluation(age.total_seconds() >= condition.value, detail, age.total_seconds())
             case "count":
                 return self._count(condition, self.current)
             case "names":
@@ -143,8 +143,8 @@ class Readings:
                 what = "answers" if condition.of == "agent" else "runs"
                 return Evaluation(None, f"there were no {what} {lately}", is_quiet=True)
             name = "median" if condition.percentile == 50 else "p95"  # noqa: PLR2004
-            said = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
-            return Evaluation(condition.holds_for(took), said, took)
+            detail = f"{name} of {kit.spoken(timedelta(seconds=took))} {lately}"
+            return Evaluation(condition.holds_for(took), detail, took)
         kind, noun = ("agent", "answer") if condition.of == "agent" else ("workflow", "run")
         ends = self._once(
             ("ends", of, span),
@@ -183,8 +183,8 @@ class Readings:
         if not condition.is_share:
             return Evaluation(condition.holds_for(count), f"{called}: {number_shown(count)}", count)
         share = 100 * count / total
-        said = f"{called}: {number_shown(share)}% ({number_shown(count)} of {number_shown(total)})"
-        return Evaluation(condition.holds_for(share), said, share)
+        detail = f"{called}: {number_shown(share)}% ({number_shown(count)} of {number_shown(total)})"
+        return Evaluation(condition.holds_for(share), detail, share)
 
     def _names(self, condition: AlertCondition, current: Snapshot) -> Evaluation:
         span = condition.span or timedelta(hours=1)
@@ -200,8 +200,8 @@ class Readings:
             if names
         ]
         lately = _lately(span)
-        said = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
-        return Evaluation(bool(parts), said, len(new) + len(gone))
+        detail = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
+        return Evaluation(bool(parts), detail, len(new) + len(gone))
 
     def _number(self, condition: AlertCondition, current: Snapshot, zone: ZoneInfo) -> Evaluation:
         number, span = _TITLES[condition.of], condition.span
@@ -219,8 +219,8 @@ class Readings:
         if condition.sign in {"falls", "rises"}:
             moved = total < before if condition.sign == "falls" else total > before
             changed = f"{total - before:+,}" if total > before else "no change" if total == before else ""
-            said = f"{number_shown(total)} {number.noun(total)} ({changed or f'down from {before:,}'} {lately})"
-            return Evaluation(moved, said, total - before)
+            detail = f"{number_shown(total)} {number.noun(total)} ({changed or f'down from {before:,}'} {lately})"
+            return Evaluation(moved, detail, total - before)
         begin, first = then.at, float(before)
         if condition.sign in {">", ">="}:  # no more than the span, if there may be too much
             between = self.past.total(condition.of, self.now - span, current)
@@ -240,8 +240,8 @@ class Readings:
         at_least = added.least > condition.value if condition.sign == "=" else holds(added.least) is is_over
         if not at_least:  # more of them may change that
             return Evaluation(None, f"it's unknown how many {condition.of} there were {lately}: their total fell")
-        said = f"at least {number_shown(added.least)} {noun} {lately} (their total fell meanwhile)"
-        return Evaluation(is_over, said, added.least)
+        detail = f"at least {number_shown(added.least)} {noun} {lately} (their total fell meanwhile)"
+        return Evaluation(is_over, detail, added.least)
 
     def _unusual(
         self, condition: AlertCondition, current: Snapshot, total: int, span: timedelta, zone: ZoneInfo
@@ -268,9 +268,9 @@ class Readings:
         if not added.is_known:
             return self._after_a_fall(condition, added, lambda growth: is_unusual(growth, usual, condition))
         growth = added.least
-        said = f"{number_shown(growth)} {noun(round(growth))} {_lately(span)}"
-        said = f"{said}, usually {number_shown(usual.median)} ± {number_shown(usual.spread)}"
-        return Evaluation(is_unusual(growth, usual, condition), said, growth)
+        detail = f"{number_shown(growth)} {noun(round(growth))} {_lately(span)}"
+        detail = f"{detail}, usually {number_shown(usual.median)} ± {number_shown(usual.spread)}"
+        return Evaluation(is_unusual(growth, usual, condition), detail, growth)
 
     def _not_recorded(self, span: timedelta) -> Evaluation:
         return Evaluation(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")

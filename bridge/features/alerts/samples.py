@@ -26,8 +26,8 @@ _OFFERS = {kinds.PAUSE, kinds.RESUME, kinds.EDIT, kinds.DELETE, layout.SNOOZES_I
 
 def samples(text: str, many: int) -> Iterator[Sample]:
     """Yield samples of alerts."""
-    said = text[:300]  # a person's words, which a condition has at most
-    spec = AlertSpec(condition=f"tag {said} > 5", run=3, run_name=said, channel=CHANNEL, owner=USER, zone=ZONE)
+    words = text[:300]  # a person's words, which a condition has at most
+    spec = AlertSpec(condition=f"tag {words} > 5", run=3, run_name=words, channel=CHANNEL, owner=USER, zone=ZONE)
     stored, alone = StoredAlert("0123456789abcdef", spec), spec.model_copy(update={"run": None, "run_name": ""})
     in_private = replace(stored, spec=alone.model_copy(update={"channel": DIRECT}))
     states = [
@@ -42,8 +42,8 @@ def samples(text: str, many: int) -> Iterator[Sample]:
         yield sample(layout.unknown, state, text)
     for is_new in (True, False):
         for shown in (_PREVIEW, Preview(NOON - DAY, [], [(NOON, 1)]), Preview(None, is_possible=False)):
-            yield sample(layout.previewed, spec, said, shown, text, is_known=True, is_new=is_new, warning=text)
-        yield sample(layout.previewed, alone, said, _PREVIEW, text, is_known=False, is_new=is_new)
+            yield sample(layout.previewed, spec, words, shown, text, is_known=True, is_new=is_new, warning=text)
+        yield sample(layout.previewed, alone, words, _PREVIEW, text, is_known=False, is_new=is_new)
         yield sample(layout.set_up, stored, text, is_known=True, is_new=is_new, warning=text)
         yield sample(layout.set_up, in_private, text, is_known=False, is_new=is_new)
     for choice, until in (("1h", NOON), (UNTIL_IT_RECOVERS, None), (layout.UNSNOOZE, None)):
@@ -55,13 +55,13 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     yield sample(forms.in_words, ORIGIN)
     shown_alerts = [
         ShownThing(
-            record=replace(states[number % 6], id=f"{number:x}"), called=said, owner=text, project=text, offers=_OFFERS
+            record=replace(states[number % 6], id=f"{number:x}"), called=words, owner=text, project=text, offers=_OFFERS
         )
         for number in range(min(many * 3, standing.A_PAGE))
     ]
     rows = [(shown, layout.row(shown, f"0:{shown.record.id}", NOON)) for shown in shown_alerts]
     heading = Heading("Alerts", "Nothing is watched yet.", [layout.form_button()])
-    above, count = kit.reply(said, kit.section(said)), max(many, 12) if many else 0
+    above, count = kit.reply(words, kit.section(words)), max(many, 12) if many else 0
     yield sample(standing.listed, ALERTS, heading, rows, 1, count, above=above)
     yield sample(standing.home_section, ALERTS, rows[: standing.MOST_IN_HOME], many)
     yield sample(standing.gone, ALERTS)

@@ -33,12 +33,12 @@ Does = Literal["begins", "changes", "again", "ends", "unknown"]
 class Finding(NamedTuple):
     """Something that's there *since* then, or was until *ended*: a *kind*, in a *project* (its ID) if that matters.
 
-    *said* is shown. A new *sign* is a change that's worth a reply. *project_name* is set if there are several projects.
+    *detail* is shown. A new *sign* is a change worth a reply. *project_name* is set if there are several projects.
     """
 
     kind: str
     since: datetime
-    said: str = ""
+    detail: str = ""
     sign: str = ""
     project: str = ""
     project_name: str = ""

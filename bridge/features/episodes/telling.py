@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar, Final
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from bridge.engine.results import Outcome
 from bridge.engine.turn import Turn
@@ -30,15 +30,16 @@ _STATE: Final = (
 """The fields that every change depends on."""
 
 
-class EpisodeChange(Job):
+class EpisodeChange(Job, validate_by_name=True, serialize_by_alias=True):
     """What changes an episode that began at *since*: a message, queued by the bridge itself.
 
-    *said* is what was found. All but its beginning is posted in the thread *thread_ts* of the message about that.
+    *detail* is what was found (``said`` in what's stored, so that two releases can share one Redis). All but its
+    beginning is posted in the thread *thread_ts* of the message about that.
     """
 
     is_of_owner: ClassVar[bool] = True
     since: AwareDatetime
-    said: str = ""
+    detail: str = Field(default="", alias="said")
     thread_ts: str = ""
 
 
@@ -57,9 +58,9 @@ def unless_posted(key: str, since: datetime, *writes: Write) -> tuple[Write, ...
 
 
 async def tell(
-    deps: Deps, turn: Turn, change: EpisodeChange, shown: Reply, said: Reply, *, what: str, mark: str, about: str = ""
+    deps: Deps, turn: Turn, change: EpisodeChange, shown: Reply, reply: Reply, *, what: str, mark: str, about: str = ""
 ) -> Outcome:
-    """Edit an episode's message to what's *shown*, and say in its thread what has changed."""
+    """Edit an episode's message to what's *shown*, and *reply* in its thread with what has changed."""
     tag = MessageTag(mark, side_id(turn.id, "edit"), project=turn.project_key)  # not its own, which is looked for
     await deps.edit(change.channel, change.thread_ts, shown, tag)
-    return Outcome(what=what, reply=said, mark=mark, concerns=about)
+    return Outcome(what=what, reply=reply, mark=mark, concerns=about)

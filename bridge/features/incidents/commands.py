@@ -35,7 +35,7 @@ async def changed(deps: Deps, turn: Turn, change: IncidentChange) -> Result:
     incident = await IncidentStore(deps.scripts).get(change.incident)
     if incident is None or incident.since is None:
         return Done("the incident is over")
-    what, facts = f"incident {change.does}", (incident.kind, incident.said, incident.since)
+    what, facts = f"incident {change.does}", (incident.kind, incident.detail, incident.since)
     reply = layout.on(*facts, incident.project_name)
     if incident.ended is not None:
         reply = layout.over(*facts, incident.ended, incident.project_name)

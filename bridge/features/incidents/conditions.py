@@ -30,9 +30,9 @@ class Service:
     rejects_key: bool = False
     unusable: Sequence[str] | None = None
 
-    def finding(self, kind: str, since: datetime, said: str = "") -> Finding:
+    def finding(self, kind: str, since: datetime, detail: str = "") -> Finding:
         """Return what's found about it."""
-        return Finding(kind, since, said, said, self.project, self.name)
+        return Finding(kind, since, detail, detail, self.project, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class Facts:
     oldest: datetime | None = None
     services: Sequence[Service] = ()
 
-    def finding(self, kind: str, said: str) -> Finding:
+    def finding(self, kind: str, detail: str) -> Finding:
         """Return what's found now."""
-        return Finding(kind, self.now, said, said)
+        return Finding(kind, self.now, detail, detail)
 
     @property
     def unknown(self) -> set[str]:
@@ -120,8 +120,8 @@ def _oldest(facts: Facts) -> Iterator[Finding]:
 def _down(facts: Facts) -> Iterator[Finding]:
     for service in facts.services:
         if service.down_since is not None and facts.now - service.down_since >= _DOWN_FOR:
-            said = "it rejects the bridge's key (401 or 403)" if service.rejects_key else ""
-            yield service.finding("down", service.down_since, said)
+            detail = "it rejects the bridge's key (401 or 403)" if service.rejects_key else ""
+            yield service.finding("down", service.down_since, detail)
 
 
 def _rows(facts: Facts) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ class StoredIncident(Episode):
     """An incident in Redis, posted in a *channel*; there's one of a *name* at a time."""
 
     id: str
-    said: str = ""
+    detail: str = ""
     project_name: str = ""
     channel: str = ""
 
@@ -64,7 +64,7 @@ class Troubles:
         there, before = self._look(), self._there
         self._over += [finding._replace(ended=now) for kind, finding in before.items() if kind not in there]
         since = {kind: before[kind].since if kind in before else now for kind in there}
-        self._there = {kind: Finding(kind, since[kind], said, said) for kind, said in there.items()}
+        self._there = {kind: Finding(kind, since[kind], detail, detail) for kind, detail in there.items()}
         self._over = [over for over in self._over if now - (over.ended or now) < PAST_FOR and over.kind not in there]
         return [*self._there.values(), *self._over]
 
@@ -73,7 +73,7 @@ def to_text(findings: Iterable[Finding]) -> str:
     """Return the stored form of what a process reports."""
     return json.dumps(
         [
-            [finding.kind, epoch_ms(finding.since), finding.said, epoch_ms(finding.ended) if finding.ended else 0]
+            [finding.kind, epoch_ms(finding.since), finding.detail, epoch_ms(finding.ended) if finding.ended else 0]
             for finding in findings
         ]
     )
@@ -84,9 +84,9 @@ def from_text(text: str | None) -> list[Finding]:
     try:
         return [
             Finding(
-                str(kind), from_epoch_ms(since), str(said), str(said), ended=from_epoch_ms(ended) if ended else None
+                str(kind), from_epoch_ms(since), str(detail), str(detail), ended=from_epoch_ms(ended) if ended else None
             )
-            for kind, since, said, ended in json.loads(text or "[]")
+            for kind, since, detail, ended in json.loads(text or "[]")
         ]
     except (ValueError, TypeError):
         return []

@@ -20,8 +20,9 @@ def samples(text: str, _many: int) -> Iterator[Sample]:
         yield sample(layout.over, kind, text, NOON - DAY, NOON, text)
         yield sample(layout.over, kind, "", NOON - DAY, NOON)
     for does in get_args(Does):
-        for said in (text, ""):
+        for detail in (text, ""):
             change = IncidentChange(
-                team="T1", channel=CHANNEL, user="", incident="down", does=does, at=NOON, since=NOON - DAY, said=said
-            )
+                team="T1", channel=CHANNEL, user="", incident="down", does=does, at=NOON, since=NOON - DAY,
+                detail=detail,
+            )  # fmt: skip
             yield sample(layout.news, change)

@@ -62,10 +62,10 @@ class IncidentStore(RecordStore[StoredIncident]):
 
     @classmethod
     def parse(cls, id_: str, fields: Mapping[str, str]) -> StoredIncident:
-        """Parse the ``incident:`` hash. Raises `RecordNotUnderstood`, also if it's long over."""
-        texts: Any = {text: fields.get(text, "") for text in ("said", "project_name", "channel")}
+        """Parse the ``incident:`` hash; ``said`` is its detail. Raises `RecordNotUnderstood` if it's long over, too."""
+        texts: Any = {text: fields.get(text, "") for text in ("project_name", "channel")}
         try:
-            incident = StoredIncident(id=id_, **StoredIncident.read(fields), **texts)
+            incident = StoredIncident(id=id_, detail=fields.get("said", ""), **StoredIncident.read(fields), **texts)
         except ValueError as exc:
             raise RecordNotUnderstood("incident") from exc
         if incident.since is None:
@@ -95,7 +95,7 @@ async def _settle(
     """Make a change, with its *finding*, and queue its message in the same step."""
     keys, name, does, fields = deps.scripts.keys, before.id, changes.does, {**changes.fields}
     if finding is not None and (finding.ended is None or does in {"begins", "again"}):  # an end shows what it was
-        fields |= {"said": finding.said, "sign": finding.sign, "project_name": finding.project_name}
+        fields |= {"said": finding.detail, "sign": finding.sign, "project_name": finding.project_name}
         fields["changed"] = str(epoch_ms(now))
     if does == "begins":
         fields["channel"] = deps.ops_channel
@@ -109,7 +109,7 @@ async def _settle(
     at = after.ended if does == "ends" and after.ended else now
     body = IncidentChange(
         team=deps.team, channel=after.channel, user="", incident=name, does=does, at=at, since=since,
-        said=after.said, thread_ts="" if does == "begins" else after.post,
+        detail=after.detail, thread_ts="" if does == "begins" else after.post,
     )  # fmt: skip
     event = f"incident:{name}:{epoch_ms(now)}:{does}"
     end = await deps.queue(body, event=event, why="the bridge looked for incidents", writes=writes)
