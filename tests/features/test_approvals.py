@@ -770,7 +770,7 @@ async def test_a_review_wants_a_reason_to_deny(asked: Harness) -> None:
     assert (await stored(asked)).state == "waiting"
 
     await decide(asked, view, BOB, "deny", "Too much.")
-    assert (await stored(asked)).said == "Too much."
+    assert (await stored(asked)).reason == "Too much."
 
 
 async def test_an_approver_outside_of_a_private_channel_decides_in_the_notice(harness: Harness) -> None:

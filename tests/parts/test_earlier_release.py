@@ -9,6 +9,7 @@ import pytest
 
 from bridge.engine.results import After, NewThread, Outcome
 from bridge.features.approvals.records import ApproverAsked, RequestPosted
+from bridge.features.approvals.request import Request
 from bridge.features.conversations.records import AnswerShown, QueuedAgain
 from bridge.features.incidents.records import IncidentChange
 from bridge.features.registry import features
@@ -187,3 +188,14 @@ def test_the_detail_of_an_episodes_change_is_stored_as_it_reads_it() -> None:
 
     assert json.loads(stored)["said"] == "2 dead letters"
     assert from_json(stored) == change
+
+
+def test_the_message_of_a_request_for_approval_is_stored_as_it_reads_it() -> None:
+    request = Request(
+        team="T1", channel="C1", asker="U1", workflow=3, name="Refund", digest="0f", terms="-", asked_at=START,
+        until=START, message_ts=ROOT,
+    )  # fmt: skip
+    stored = request.model_dump_json()
+
+    assert json.loads(stored)["said"] == ROOT
+    assert Request.model_validate_json(stored) == request

@@ -210,7 +210,7 @@ async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> tuple
 
 
 async def _decide(
-    deps: Deps, turn: Turn, stored: StoredRequest, what: What, said: str = "", *, of_card: str = ""
+    deps: Deps, turn: Turn, stored: StoredRequest, what: What, reason: str = "", *, of_card: str = ""
 ) -> Result:
     """Decide about a request as the person who pressed a button, and show it on the card, perhaps by a response_url.
 
@@ -234,7 +234,7 @@ async def _decide(
         ends: tuple[Write, ...] = (await _run(deps, stored, rule),) if what == "approve" else ()
         if what == "deny":
             denied_by = await deps.directory.user_name(turn.user)
-            ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, said)
+            ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, reason)
         redraws = await deps.approvals.redraws(deps, request)
         changed = (*await deps.approvals.changes(deps, stored, lost), *redraws)
         answer = await store.decide(
@@ -243,7 +243,7 @@ async def _decide(
             what,
             now=deps.now(),
             terms=terms,
-            said=said,
+            reason=reason,
             only=only,
             ends=(*ends, *redraws),
             changed=changed,

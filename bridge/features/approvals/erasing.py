@@ -49,7 +49,7 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
         seen = {name: fields.get(name, "") for name in (*_CHANGED, "state")}
         lines = "\n".join(f"{epoch_ms(made.at)} {made.user} {made.what} {made.turn}" for made in left.decisions)
         body = left.request.model_dump_json()
-        now = {"body": body, "decisions": lines, "said": left.said, "lost": left.lost}
+        now = {"body": body, "decisions": lines, "said": left.reason, "lost": left.lost}
         changes: list[Write] = [("field", key, 0, name, now[name]) for name in _CHANGED if now[name] != seen[name]]
         writes = only_if(key, seen, *changes, *_tells(scripts, stored, left))
         answers = await scripts.run("write", writes, confirmed=True)

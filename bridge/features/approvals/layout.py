@@ -258,8 +258,8 @@ def _facts(shown: Shown) -> list[Block]:
     ]
     if request.why:
         facts.append(kit.section(f"Why: {kit.quoted(request.why, _REASON)}"))
-    if stored.said and stored.state == DENIED:
-        facts.append(kit.section(f"Reason: {kit.quoted(stored.said, _REASON)}"))
+    if stored.reason and stored.state == DENIED:
+        facts.append(kit.section(f"Reason: {kit.quoted(stored.reason, _REASON)}"))
     return facts
 
 
@@ -407,22 +407,22 @@ def too_few(stored: StoredRequest) -> Reply:
 
 
 class Ended(NamedTuple):
-    """How a request ended: in which *state*, perhaps *by* someone (a name), and what was *said*, or why."""
+    """How a request ended: in which *state*, perhaps *by* someone (a name), and the *reason*."""
 
     state: str
     by: str = ""
-    said: str = ""
+    reason: str = ""
 
 
 def ended(stored: StoredRequest, how: Ended, *, is_asker: bool = True) -> Reply:
     """Tell the asker that their request ended without a run, or an approver that what they approved didn't start."""
-    (state, by, said), beginning = how, _beginning(stored)
+    (state, by, reason), beginning = how, _beginning(stored)
     what = kit.named(stored.request.name, 80) if stored.request.name else "your workflow"
-    cure = NEW_REQUEST if by or said in {"", "unknown"} else ASK
-    because = f": {kit.quoted(said, _REASON)}" if said else ""
+    cure = NEW_REQUEST if by or reason in {"", "unknown"} else ASK
+    because = f": {kit.quoted(reason, _REASON)}" if reason else ""
     which, cure = (what, f" {cure}") if is_asker else (f"{what}, which you approved,", "")
     text = {
         DENIED: f"🚫 {kit.named(by, 80)} denied your request to run {what}{because or '.'}",
-        CHANGED: f"⚠️ {which} wasn't started, because {_because(said, by)}.{cure}",
+        CHANGED: f"⚠️ {which} wasn't started, because {_because(reason, by)}.{cure}",
     }.get(state, f"⌛ Your request to run {what} wasn't approved in time. Ask again if it's still needed.")
     return card(text, kit.context(beginning) if beginning else None, audience=Audience.CHANNEL)

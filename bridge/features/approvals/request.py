@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Self
 
-from pydantic import AwareDatetime, BaseModel, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
 from bridge import ids
 from bridge.errors import RecordNotUnderstood
@@ -51,13 +51,12 @@ class Needed(BaseModel, frozen=True):
     by_asker: bool = False
 
 
-class Request(Needed, frozen=True):
+class Request(Needed, frozen=True, validate_by_name=True, serialize_by_alias=True):
     """What *asker* wants to run, and which approvals that takes: its own, and those that it takes *also*.
 
     *workflow*, *name*, *trigger*, *category* and *is_active* are the workflow's. *rule* names the rule that asks for
     approval, and *terms* is a fingerprint of what it takes. *started_by* is what started it if its asker didn't, or
-    what they started by hand. Its card is posted by the turn *posted_by*, for the message *said* (a ``ts``), if it was
-    a message.
+    what they started by hand. Its card is posted by the turn *posted_by*, for the message *message_ts*, if it was one.
     """
 
     team: str
@@ -79,7 +78,7 @@ class Request(Needed, frozen=True):
     until: AwareDatetime
     started_by: ScheduledRun | TriggeredRun | None = None
     posted_by: str = ""
-    said: str = ""
+    message_ts: str = Field(default="", alias="said")  # stored by the name that the release before reads
 
     @property
     def needs(self) -> tuple[Needed, ...]:
@@ -136,8 +135,8 @@ class ApproverDecision(NamedTuple):
 class StoredRequest:
     """A request as it's stored: its *state*, its *card* (a ``ts``) once that's posted, and who has decided what.
 
-    *input* is the canonical JSON. *said* is why it was denied, *started* the turn that started the run.
-    *lost* is why it's `CHANGED`: a reason (`bridge.errors.NotAllowed`) and whose, or ``workflow`` and what has
+    *input* is the canonical JSON. *reason* is why it was denied (stored as ``said``), *started* the turn that started
+    the run. *lost* is why it's `CHANGED`: a reason (`bridge.errors.NotAllowed`) and whose, or ``workflow`` and what has
     changed about it, in words; ``""`` if the rules changed.
     """
 
@@ -147,7 +146,7 @@ class StoredRequest:
     state: str
     card: str = ""
     decisions: tuple[ApproverDecision, ...] = ()
-    said: str = ""
+    reason: str = ""
     started: str = ""
     revision: str = ""
     lost: str = ""
@@ -186,7 +185,7 @@ class StoredRequest:
                 update={"by": _without(user, self.request.by), "also": also, "started_by": begun}
             ),
             decisions=decisions,
-            said="" if any(decision.user == user for decision in self.decisions) else self.said,
+            reason="" if any(decision.user == user for decision in self.decisions) else self.reason,
             lost=f"{reason} {ids.ERASED_PERSON}" if whose == user else self.lost,
         )
 

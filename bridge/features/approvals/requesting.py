@@ -86,8 +86,8 @@ class Approvals:
 
         Raises `TooManyRequests`.
         """
-        store, said = ApprovalStore(deps.scripts), turn.body.ts if isinstance(turn.body, InboundMessage) else ""
-        request = request.model_copy(update={"posted_by": turn.id, "said": said})
+        store, ts = ApprovalStore(deps.scripts), turn.body.ts if isinstance(turn.body, InboundMessage) else ""
+        request = request.model_copy(update={"posted_by": turn.id, "message_ts": ts})
         await store.claim(turn, id_, request.asker, deps.now())
         turn.stage(*store.add(id_, request, written, after=after), *await self.redraws(deps, request))
         stored = StoredRequest(id_, request, written, "waiting")
@@ -160,7 +160,7 @@ class Approvals:
             request, shown = stored.request, stored.revision
             reply = mark_reply(layout.request_card(await self.shown(deps, stored)), request.project)
             # The card stays the one of its turn, which may not have finished: a successor looks for it.
-            tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.said, request.project)
+            tag = MessageTag(MARK, TurnId(request.posted_by), None, None, request.message_ts, request.project)
             if not await deps.edit(request.channel, stored.card, reply, tag, response_url=response_url):
                 break
         return stored
@@ -244,11 +244,11 @@ class Approvals:
         return (ApprovalStore(deps.scripts).loses(stored.id, lost), *notices)
 
     def tells_asker(
-        self, deps: EngineDeps, stored: StoredRequest, state: str, by: str = "", said: str = ""
+        self, deps: EngineDeps, stored: StoredRequest, state: str, by: str = "", reason: str = ""
     ) -> tuple[Write, ...]:
         """Return the writes that notify the asker of a request that it ended without a run; the file has no asker."""
         asker = stored.request.asker
-        return (self._tells(deps, stored, asker, layout.Ended(state, by, said)),) if asker else ()
+        return (self._tells(deps, stored, asker, layout.Ended(state, by, reason)),) if asker else ()
 
     def _tells(self, deps: EngineDeps, stored: StoredRequest, user: str, how: layout.Ended) -> Write:
         reply = layout.ended(stored, how, is_asker=user == stored.request.asker)

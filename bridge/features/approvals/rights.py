@@ -130,13 +130,13 @@ def _holds(verdict: Verdict, request: Request) -> bool:
 
 def _changes(before: Request, now: Request) -> str:
     """Say what has changed about a workflow, as part of a sentence; ``""`` if nothing has."""
-    said = {
+    clauses = {
         "name": f"the workflow is now called {kit.quoted(now.name, 80)}",
         "is_active": f"the workflow is {'active' if now.is_active else 'inactive'} now",
         "trigger": f"its trigger is now {kit.quoted(now.trigger, 40)}" if now.trigger else "it has no trigger now",
         "category": f"its category is now {kit.quoted(now.category, 40)}" if now.category else "it has no category now",
     }
-    return kit.joined([words for fact, words in said.items() if getattr(before, fact) != getattr(now, fact)])
+    return kit.joined([words for fact, words in clauses.items() if getattr(before, fact) != getattr(now, fact)])
 
 
 async def refusal_of_approver(deps: EngineDeps, request: Request, terms: ApprovalTerms, user: str) -> str | None:

@@ -39,8 +39,8 @@ def samples(text: str, many: int) -> Iterator[Sample]:
         waiting,
         replace(waiting, request=request.model_copy(update={"started_by": scheduled, "why": "", "count": 1})),
         replace(waiting, input=compact({text: [text]}), decisions=tuple(decisions[:1])),
-        replace(waiting, state=APPROVED, decisions=tuple(decisions[:1]), said=text),
-        replace(waiting, state=DENIED, decisions=tuple(decisions), said=text),
+        replace(waiting, state=APPROVED, decisions=tuple(decisions[:1]), reason=text),
+        replace(waiting, state=DENIED, decisions=tuple(decisions), reason=text),
         replace(waiting, state=WITHDRAWN, decisions=tuple(decisions[1:])),
         replace(waiting, state=EXPIRED),
         *(
@@ -73,7 +73,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     yield sample(layout.too_few, waiting)
     for how in (
         Ended(DENIED, text, text), Ended(DENIED, text), Ended(CHANGED, text, "user"), Ended(CHANGED, text, "workflow"),
-        Ended(CHANGED), Ended(CHANGED, said="user"), Ended(EXPIRED),
+        Ended(CHANGED), Ended(CHANGED, reason="user"), Ended(EXPIRED),
     ):  # fmt: skip
         yield sample(layout.ended, waiting, how)
         yield sample(layout.ended, waiting, how, is_asker=False)

@@ -144,7 +144,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
         *,
         now: datetime,
         terms: str = "",
-        said: str = "",
+        reason: str = "",
         only: int = 0,
         ends: tuple[Write, ...] = (),
         changed: tuple[Write, ...] = (),
@@ -159,9 +159,9 @@ class ApprovalStore(RecordStore[StoredRequest]):
         request = stored.request
         decision = {
             "approval": stored.id, "what": what, "user": turn.user, "digest": request.digest, "terms": terms,
-            "counts": [needed.count for needed in request.needs], "only": only, "said": said, "now": str(epoch_ms(now)),
-            "deadline": self._scripts.redis_time(request.until - now), "lives_ms": milliseconds(APPROVAL),
-            "ends": list(ends), "changed": list(changed),
+            "counts": [needed.count for needed in request.needs], "only": only, "said": reason,
+            "now": str(epoch_ms(now)), "deadline": self._scripts.redis_time(request.until - now),
+            "lives_ms": milliseconds(APPROVAL), "ends": list(ends), "changed": list(changed),
         }  # fmt: skip
         answer = await turn.run("features.approvals.decide", decision)
         decided: Decided = answer[0]
