@@ -49,10 +49,11 @@ class Conversation:
     """A thread's binding: the *agent* once it's chosen, the *session* after the first answer.
 
     *is_several*: more than one person has written to the agent. *heard* is the ``ts`` of the newest answered message.
-    *is_muted*: nothing is sent to the agent. *said*: who has written, and whether the agent gets it (`with_said` in the
-    scripts' prelude). *names_agent*: answers name their agent; another one answered before, or the default does.
-    *project* is the one that the agent and the session belong to (``""``: the default one); None if it isn't bound.
-    *root* is what the app's post at its root says, with Slack's escapes, if that was edited since the agent got it.
+    *is_muted*: nothing is sent to the agent. *writers*: who has written, and whether the agent gets it (stored as
+    ``said``, see `with_said` in the scripts' prelude). *names_agent*: answers name their agent; another one answered
+    before, or the default does. *project* is the one that the agent and the session belong to (``""``: the default
+    one); None if it isn't bound. *root* is what the app's post at its root says, with Slack's escapes, if that was
+    edited since the agent got it.
     """
 
     agent: int | None = None
@@ -60,14 +61,14 @@ class Conversation:
     is_muted: bool = False
     is_several: bool = False
     heard: str = ""
-    said: str = field(default="", compare=False)
+    writers: str = field(default="", compare=False)
     names_agent: bool = field(default=False, compare=False)
     project: str | None = field(default=None, compare=False)
     root: str = field(default="", compare=False)
 
     def has_unsent(self, after: str, before: str) -> bool:
         """Whether people have written something between two ``ts`` that the agent doesn't get."""
-        for line in reversed(self.said.splitlines()):  # by time
+        for line in reversed(self.writers.splitlines()):  # by time
             ts, _person, sent = line.split()
             if float(ts) <= float(after or 0):
                 break
@@ -78,7 +79,7 @@ class Conversation:
     def is_with(self, person: str, at: str) -> bool:
         """Whether the agent was talking with *person* at a ``ts``, as ``put.lua`` decides it."""
         partner, is_alone = person, True
-        for ts, author, sent in (line.split() for line in self.said.splitlines()):
+        for ts, author, sent in (line.split() for line in self.writers.splitlines()):
             if float(ts) >= float(at):
                 break
             if sent == "1":
@@ -97,7 +98,7 @@ class Conversation:
             is_muted="muted" in fields,
             is_several="several" in fields,
             heard=fields.get("heard", ""),
-            said=fields.get("said", ""),
+            writers=fields.get("said", ""),
             names_agent="named" in fields,
             project=fields.get("project", "" if "v" in fields else None),
             root=fields.get("root", ""),

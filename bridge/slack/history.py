@@ -51,7 +51,7 @@ class ThreadRead:
 
     The *root*, by anyone, and the *newest* replies, oldest first; *left_out* counts the other replies (None: unknown).
     If reading was *cut_short* by an error, only the beginning was read; if it *stops_early*, the last replies are
-    missing. *said* is who has written there (`bridge.queue.records.Conversation`).
+    missing. *writers* is who has written there (`bridge.queue.records.Conversation`).
     """
 
     recalled: Recalled | None = None
@@ -60,7 +60,7 @@ class ThreadRead:
     left_out: int | None = 0
     cut_short: SlackUnreachable | None = None
     stops_early: bool = False
-    said: str = ""
+    writers: str = ""
 
     @property
     def all(self) -> tuple[ThreadMessage, ...]:
@@ -221,8 +221,8 @@ class History:
             left_out: int | None = count - len(newest)
         else:  # all replies but the one to be answered
             left_out = max(replies - len(newest) - bool(before), 1) if replies and not after else None
-        said = "\n".join(f"{ts} {user} {int(ts in answered)}" for ts, user in list(authors.items())[-NEWEST:])
-        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early, said)
+        writers = "\n".join(f"{ts} {user} {int(ts in answered)}" for ts, user in list(authors.items())[-NEWEST:])
+        return ThreadRead(recalled, root, tuple(newest), left_out, cut_short, stops_early, writers)
 
     async def newest(
         self, place: Place, *wanted: Callable[[Mapping[str, Any]], bool], oldest: str = "", latest: str = ""

@@ -338,11 +338,11 @@ async def _recover(deps: Deps, turn: Turn, message: InboundMessage) -> tuple[Con
     log.info("recovered a lost session from its thread", extra={"session": lost.session})
     replies = (await deps.channels.get(turn.team, turn.channel, with_ids=False)).replies or deps.channels.replies
     is_auto = turn.record.searches and replies == "auto"
-    counts = not is_auto or Conversation(said=read.said).is_with(message.user, message.ts)
+    counts = not is_auto or Conversation(writers=read.writers).is_with(message.user, message.ts)
     line = f"{message.ts} {message.user} "
-    said = read.said.replace(f"{line}0", f"{line}1") if counts else read.said
+    writers = read.writers.replace(f"{line}0", f"{line}1") if counts else read.writers
     await deps.sessions.rebind(
-        message.thread, project=lost.project, expected=None, session=lost.session, agent=lost.agent, said=said
+        message.thread, project=lost.project, expected=None, session=lost.session, agent=lost.agent, writers=writers
     )
     if not counts:
         return Done("others are writing in its thread, so it needs a mention")

@@ -72,12 +72,12 @@ class Sessions:
         expected: int | None,
         session: int | None,
         agent: int | None = None,
-        said: str = "",
+        writers: str = "",
     ) -> bool:
         """Replace the session (None: none) if it's still *expected*, and the agent if one is given.
 
-        Both are of *project*. *said* is who has written in the thread (`Conversation.said`), for a thread that was
-        found again.
+        Both are of *project*. *writers* is who has written in the thread (`Conversation.writers`), for a thread that
+        was found again.
         """
         facts = {
             "expected": "" if expected is None else str(expected),
@@ -85,7 +85,7 @@ class Sessions:
             "session": "" if session is None else str(session),
             "bound": str(InProject(project, session or 0)),
             "project": project,
-            "said": said,
+            "said": writers,
             "session_ms": self._session_ms,
         }
         answer = await self._scripts.run("features.conversations.rebind", str(thread), facts)

@@ -102,7 +102,7 @@ async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> _Found | Non
     if found is not None or asked.is_root:
         return found
     conversation = await deps.sessions.thread(asked.thread)  # without the permission to read the thread
-    lines = [line.split() for line in conversation.said.splitlines()] if conversation else []
+    lines = [line.split() for line in conversation.writers.splitlines()] if conversation else []
     own = [ts for ts, user, _ in lines if user == asked.user and float(ts) < float(asked.ts)]
     return _Found(asked.model_copy(update={"ts": own[-1], "text": "", "parts": ()})) if own else None
 
