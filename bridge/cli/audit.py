@@ -108,9 +108,9 @@ def _subject(about: str, names: DisplayNames | None) -> str:
 def for_programs(entry: FinishedTurn) -> str:
     """Format *entry* as JSON: *outcome* is a stable word, *result* is for people."""
     kind, id_, name = (*entry.about.split(" ", 2), "", "", "")[:3]
-    said = {field: value for field, value in with_known_project(entry).items() if field in _SHOWN}
+    fields = {field: value for field, value in with_known_project(entry).items() if field in _SHOWN}
     about = {"about": f"{kind} {id_}".rstrip(), "name": name}
-    return to_json({**said, **about, "outcome": word(entry), "result": result(entry)})
+    return to_json({**fields, **about, "outcome": word(entry), "result": result(entry)})
 
 
 def result(entry: FinishedTurn) -> str:
@@ -119,10 +119,10 @@ def result(entry: FinishedTurn) -> str:
         why = "; ".join(filter(None, (entry.outcome.removeprefix(_DEAD), entry.cause)))
         return f"couldn't be finished ({why})"
     known = RESULTS if entry.is_allowed else {**RESULTS, **REFUSALS}
-    said = known.get(entry.outcome, entry.outcome)
+    text = known.get(entry.outcome, entry.outcome)
     if entry.sha256:
-        said = ", ".join(filter(None, [said, entry.rule, f"SHA-256 {entry.sha256[:12]}"]))
-    return f"{said} ({entry.cause})" if entry.cause else said
+        text = ", ".join(filter(None, [text, entry.rule, f"SHA-256 {entry.sha256[:12]}"]))
+    return f"{text} ({entry.cause})" if entry.cause else text
 
 
 def word(entry: FinishedTurn) -> str:

@@ -130,7 +130,7 @@ def table(letters: Sequence[DeadLetter], owner: Owner | None, names: DisplayName
             "why": letter.reason,
             "retry": _effect_of_retry(letter),
         }
-        paragraphs.append("\n".join([letter.id, *(f"  {name:<6} {printable(said)}" for name, said in rows.items())]))
+        paragraphs.append("\n".join([letter.id, *(f"  {name:<6} {printable(text)}" for name, text in rows.items())]))
     return "\n\n".join(paragraphs)
 
 

@@ -100,8 +100,8 @@ def address_of(text: str) -> tuple[str, str] | None:
 
 def for_programs(channel: str, ts: str, known: MessageTrace) -> str:
     """Format the trace as JSON."""
-    said = {"channel": channel, "ts": ts, "turns": [turn.id for turn in known.turns], "summary": summary_of(known)}
-    return to_json({**said, "steps": steps_of(known)}, indent=2)
+    facts = {"channel": channel, "ts": ts, "turns": [turn.id for turn in known.turns], "summary": summary_of(known)}
+    return to_json({**facts, "steps": steps_of(known)}, indent=2)
 
 
 def summary_of(known: MessageTrace) -> str:
@@ -160,18 +160,18 @@ def _queued(turn: TurnTrace) -> Iterator[TraceStep]:
 
 def _reason(why: str) -> str:
     """Say why a message was refused; the stored reason ends with a word for it, such as ``refused: stranger``."""
-    said, _, word = why.partition(": ")
+    text, _, word = why.partition(": ")
     name, _, facts = word.partition(":")
     words = REFUSALS.get(name)
     if words and facts and name == "rule":
         words = f"{words} ({facts})"
-    return f"{said}: {words}" if words else why
+    return f"{text}: {words}" if words else why
 
 
 def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
     if turn.repeated_at:
-        said = "no answer came back; its agent only reads, so it's asked once more"
-        yield TraceStep(turn.repeated_at, "queued", said, turn.process_at(turn.repeated_at))
+        detail = "no answer came back; its agent only reads, so it's asked once more"
+        yield TraceStep(turn.repeated_at, "queued", detail, turn.process_at(turn.repeated_at))
     if turn.sent_at:
         tries = f"{counted(turn.unsent, 'request')} that didn't arrive"
         after = f", after {tries}" if turn.unsent else ""
@@ -189,9 +189,9 @@ def _sent_and_answered(turn: TurnTrace) -> Iterator[TraceStep]:
         waits = "; not posted yet" if turn.step == "posting" else ""
         cause = f" ({turn.cause})" if turn.cause and what not in {"answered", "ran"} else ""  # of an earlier attempt
         is_refused = turn.kind == "notice" and what in REFUSALS
-        said = f"refused: {REFUSALS[what]}" if is_refused else _OUTCOMES.get(what) or RESULTS.get(what, what)
+        detail = f"refused: {REFUSALS[what]}" if is_refused else _OUTCOMES.get(what) or RESULTS.get(what, what)
         word = "unknown" if what == "unknown" else "answered"
-        yield TraceStep(turn.answered_at, word, said + cause + waits, turn.process_at(turn.answered_at))
+        yield TraceStep(turn.answered_at, word, detail + cause + waits, turn.process_at(turn.answered_at))
 
 
 def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
@@ -212,8 +212,8 @@ def _ended(turn: TurnTrace) -> Iterator[TraceStep]:
             detail = f"Slack ts {turn.posted}" if turn.posted else "visible to one person only, so without a ts"
             yield TraceStep(turn.ended_at, "posted", detail, process)
         ended = turn.what if turn.what in _NOT_SHOWN or not turn.answered_at else ""
-        said = (ended, f"sent again as ID {turn.again}" if turn.again else "")
-        yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, said)), process)
+        details = (ended, f"sent again as ID {turn.again}" if turn.again else "")
+        yield TraceStep(turn.ended_at, "done", "; ".join(filter(None, details)), process)
 
 
 def _arrival(delivery: Delivery) -> str:

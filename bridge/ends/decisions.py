@@ -199,7 +199,7 @@ def _ended(turn: TurnTrace) -> Explanation:
     if what.startswith("refused: "):
         return _refused(what.partition(": ")[2], turn)
     if what == NotAllowed.__name__ and turn.cause:
-        return _refused(f"rule:{_said(turn)}", turn)
+        return _refused(f"rule:{_reason_given(turn)}", turn)
     if what == TooOften.__name__ and turn.cause:
         return Explanation(USED_UP, _cause(turn), turn=turn)
     line = _unknown(turn) if what == "unknown" else ENDS.get(what) or ENDS.get(what.partition(":")[0])  # or a reply
@@ -217,15 +217,15 @@ def _unknown(turn: TurnTrace) -> End:
     return MessageState.RUN_UNKNOWN.value if is_run else UNKNOWN
 
 
-def _said(turn: TurnTrace) -> str:
+def _reason_given(turn: TurnTrace) -> str:
     """Return why a call of the service failed, or what refused it: a status or cause, and its own words."""
     cause = turn.cause.removeprefix(f"{turn.concerns}: ").rpartition(", after ")
-    said = cause[0] or cause[2]
-    name, _, rest = said.partition(": ")
-    return rest if name in FAILURES else said
+    words = cause[0] or cause[2]
+    name, _, rest = words.partition(": ")
+    return rest if name in FAILURES else words
 
 
 def _cause(turn: TurnTrace) -> dict[str, str]:
     """Return that as a part of a sentence."""
-    said = kit.one_line(_said(turn), 300)
-    return {"cause": f" ({said})" if said else ""}
+    words = kit.one_line(_reason_given(turn), 300)
+    return {"cause": f" ({words})" if words else ""}

@@ -103,10 +103,10 @@ class Reason(StrEnum):
 
     meaning: End
 
-    def __new__(cls, said: str, meaning: End) -> Self:
+    def __new__(cls, text: str, meaning: End) -> Self:
         """Make a reason, which is the text."""
-        reason = str.__new__(cls, said)
-        reason._value_, reason.meaning = said, meaning
+        reason = str.__new__(cls, text)
+        reason._value_, reason.meaning = text, meaning
         return reason
 
     ABOUT_SOMETHING = "a message about something", _NOT_A_MESSAGE
@@ -210,11 +210,11 @@ class Reason(StrEnum):
         return self.value.replace("{}", str(fact))
 
     @classmethod
-    def of(cls, said: str) -> Reason | None:
+    def of(cls, text: str) -> Reason | None:
         """Return the reason that was stored, perhaps with a fact; None for one from another version."""
         for reason in cls:
             begins, has_fact, _ = reason.partition("{}")
-            if said == reason or (has_fact and said.startswith(begins)):
+            if text == reason or (has_fact and text.startswith(begins)):
                 return reason
         return None
 

@@ -43,7 +43,7 @@ _BAD_SCHEDULE: Final = {
     "no_time": "Add a time to {typed}, such as 09:00.",
     "times": "A {task} can have only one time of day. Schedule another {task} for {typed}.",
     "question": "Add the question in quotation marks, such as “What changed since yesterday?”.",
-    "input": "This input isn't valid JSON, so nothing was scheduled. {said}",
+    "input": "This input isn't valid JSON, so nothing was scheduled. {where}",
     "unclosed": "{typed} has no end: add the closing quotation mark or bracket.",
 }
 
@@ -127,7 +127,7 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
     typed = kit.quoted(error.typed, 80)
     near = f"Did you mean {kit.joined(error.choices, 'or')}?" if error.choices else ""
     if part in _BAD_SCHEDULE:
-        return _BAD_SCHEDULE[part].format(typed=typed, said=error.typed, task=error.of)
+        return _BAD_SCHEDULE[part].format(typed=typed, where=error.typed, task=error.of)
     if part == "option":
         return f"I don't recognize the option {typed}. {near}"
     if part == "options":
@@ -150,16 +150,16 @@ def _bad_schedule(error: errors.BadSchedule) -> str:
 
 
 def _bad_alert(error: errors.BadAlert) -> str:
-    said, near = _BAD_ALERT.get(error.part, _BAD_ALERT["condition"]), kit.one_line(error.near, 160) or NEAR
-    if not error.typed and "{typed}" in said:
+    sentence, near = _BAD_ALERT.get(error.part, _BAD_ALERT["condition"]), kit.one_line(error.near, 160) or NEAR
+    if not error.typed and "{typed}" in sentence:
         return f"Add a condition, such as {near}."
-    return said.format(typed=kit.quoted(error.typed, 80), near=near)
+    return sentence.format(typed=kit.quoted(error.typed, 80), near=near)
 
 
 def _cannot_set_up(error: errors.CannotSetUp) -> str:
     typed = kit.quoted(error.typed, 80) if error.typed else "this channel"
-    said = _CANNOT_SET_UP.get(error.part, _CANNOT_SET_UP["channel"])
-    return said.format(typed=typed, limit=error.typed, plural=error.plural)
+    sentence = _CANNOT_SET_UP.get(error.part, _CANNOT_SET_UP["channel"])
+    return sentence.format(typed=typed, limit=error.typed, plural=error.plural)
 
 
 def where_json_breaks(error: errors.BadInput) -> str:

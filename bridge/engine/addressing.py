@@ -56,8 +56,8 @@ def named_first(
 
     After a command in *bare*, a name alone counts, too. None if it names none.
     """
-    mentions, said = addressed(text, bot_user) if bot_user else ("", text)
-    folded = fold(said, _MOST_TYPED)
+    mentions, rest = addressed(text, bot_user) if bot_user else ("", text)
+    folded = fold(rest, _MOST_TYPED)
     command = _COMMAND.match(folded.text)
     begin = command.end() if command else 0
     at = _AT.match(folded.text, begin)
@@ -78,8 +78,8 @@ def named_first(
 
 def misspelled_first(text: str, projects: ServedProjects, *, bot_user: str) -> NamedProject | None:
     """Return the project whose ID or name *text* seems to misspell where a message may name one (`named_first`)."""
-    mentions, said = addressed(text, bot_user)
-    folded = fold(said, _MOST_TYPED)
+    mentions, rest = addressed(text, bot_user)
+    folded = fold(rest, _MOST_TYPED)
     at = _AT.match(folded.text)
     if at is None or at["label"]:
         return None
@@ -168,6 +168,6 @@ class Addressing:
         line = self.commands.line_of(message.model_copy(update={"text": meant.rest}), self.bot_user)
         if line is None:
             return {"meant": meant.project.id}
-        mentions, said = addressed(message.text, self.bot_user)
+        mentions, rest = addressed(message.text, self.bot_user)
         command, _, words = line[1:].partition(" ")
-        return {"text": f"{mentions}!{command} {said.split()[0]} {words}".rstrip()}
+        return {"text": f"{mentions}!{command} {rest.split()[0]} {words}".rstrip()}

@@ -208,13 +208,13 @@ class CommandLine:
         match = self._match(unshared) if options else None
         is_shared = match is not None and match[0].is_read_only
         if not is_shared:
-            said = _words(typed)
-            if said == [HELP]:
+            words = _words(typed)
+            if words == [HELP]:
                 is_direct = getattr(turn.body, "channel", "").startswith("D")
                 return self._overview(
                     start, may_run=await deps.policy.may(turn.asked("run", ANY_WORKFLOW)), is_direct=is_direct
                 )
-            if said[1:2] == [HELP] and (known := self._named(said[0])):
+            if words[1:2] == [HELP] and (known := self._named(words[0])):
                 note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
                 return help_lines(_first_word(known[0], start), _explained(known, start), note)
             match = self._match(typed)
@@ -223,7 +223,7 @@ class CommandLine:
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
-            raise self._not_understood(typed, start)
+            raise self._not_path(typed, start)
         try:
             return await self._values(*match, turn, start, item=item, is_shared=is_shared)
         except NotSure as exc:
@@ -310,13 +310,13 @@ class CommandLine:
         """
         if message.is_text:
             return None
-        mentions, said = addressed(message.text, bot_user)
+        mentions, rest = addressed(message.text, bot_user)
         alone = mention_of(bot_user).sub(" ", message.text)
         line = None
-        if may_have(said, "!"):
-            line = STOP if bang(alone) == ("stop", "") else self.bang_line(said)
+        if may_have(rest, "!"):
+            line = STOP if bang(alone) == ("stop", "") else self.bang_line(rest)
         if line is None and (mentions or message.is_direct):
-            line = self._slash_line(said)
+            line = self._slash_line(rest)
         if line is None and message.is_mention and not message.parts and len(message.text) <= LONGEST_BANG:
             # A mention alone, or with one of two words
             word = name_key(alone).strip("!?.,:;-*_~` ")
@@ -372,21 +372,21 @@ class CommandLine:
 
     def _match(self, typed: str) -> tuple[Command, str] | None:
         """Return the command that a line starts with, and the text after the command's words."""
-        said = tuple(_words(typed))
+        words = tuple(_words(typed))
         for command in self._longest_first:
             count = len(command.path)
-            if said[:count] == command.path:
+            if words[:count] == command.path:
                 rest = _after_words(typed, count)
                 if command.parameters or not rest:
                     return command, rest
-        if len(said) == 1:
-            return next(((command, "") for command in self._named(said[0]) if command.is_default), None)
+        if len(words) == 1:
+            return next(((command, "") for command in self._named(words[0]) if command.is_default), None)
         return None
 
     async def _item(self, typed: str, turn: Turn) -> tuple[Command, str] | None:
         """Return the command that shows the workflow or agent named right after ``/workflows`` or ``/agents``."""
-        said, rest = _words(typed), _after_words(typed, 1)
-        named = self._named(said[0] if said else "")
+        words, rest = _words(typed), _after_words(typed, 1)
+        named = self._named(words[0] if words else "")
         show = next((command for command in named if command.path[1:] == ("show",)), None)
         if show is None or not rest:
             return None
@@ -396,7 +396,7 @@ class CommandLine:
         except SeveralFit:
             return show, rest  # which says so
         except NoSuch as exc:
-            wrong = self._not_understood(typed, "/")
+            wrong = self._not_path(typed, "/")
             is_name = exc.nearest and isinstance(wrong, UnknownCommand) and not wrong.nearest
             return (show, rest) if is_name else None
         except ProjectError:
@@ -423,10 +423,10 @@ class CommandLine:
         buttons = kit.actions(*(command.form for command in offered if command.form)) if offered else None
         return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
 
-    def _not_understood(self, line: str, start: str) -> UnknownCommand | BadUsage:
+    def _not_path(self, line: str, start: str) -> UnknownCommand | BadUsage:
         """Return the error for a line that matches no command: with similar commands or, if there are none, help."""
-        said, as_typed = _words(line), [original for _folded, original in split(line, _MOST_TYPED)]
-        known = self._named(said[0]) if said else []
+        words, as_typed = _words(line), [original for _folded, original in split(line, _MOST_TYPED)]
+        known = self._named(words[0]) if words else []
         if not known:
             names = list(dict.fromkeys(f"{start}{command.path[0]}" for command in self.commands))
             typed = f"{start}{''.join(as_typed[:1]).lstrip('/!')}"
@@ -434,17 +434,17 @@ class CommandLine:
             ordered = sorted(self.commands, key=lambda command: command.is_for_threads)
             first = _explained([command for command in ordered if command.is_for_threads or start != "!"], start)
             return UnknownCommand(typed, near, () if near else first)
-        depth = max(_common_prefix(command.path, said) for command in known)
-        fitting = [command for command in known if _common_prefix(command.path, said) == depth]
+        depth = max(_common_prefix(command.path, words) for command in known)
+        fitting = [command for command in known if _common_prefix(command.path, words) == depth]
         exact = [command for command in fitting if len(command.path) == depth]
         if exact and len(fitting) == 1:  # too many words
             return _with_form(exact[0].usage_error(start, " ".join(as_typed[depth:])), exact[0])
-        words = [_first_word(fitting[0], start), *said[1:depth]]
+        path = [_first_word(fitting[0], start), *words[1:depth]]
         following = {command.path[depth]: command for command in fitting if len(command.path) > depth}
-        near = nearest(said[depth], following, most=2) if len(said) > depth else []
-        typed = " ".join([*words, *as_typed[depth : depth + 1]])
+        near = nearest(words[depth], following, most=2) if len(words) > depth else []
+        typed = " ".join([*path, *as_typed[depth : depth + 1]])
         if near:
-            return _with_form(UnknownCommand(typed, [" ".join([*words, word]) for word in near]), following[near[0]])
+            return _with_form(UnknownCommand(typed, [" ".join([*path, word]) for word in near]), following[near[0]])
         return UnknownCommand(typed, help=_explained(fitting, start))
 
 
@@ -473,9 +473,9 @@ def _first_word(command: Command, start: str) -> str:
     return command.shown(start).split(" ")[0]
 
 
-def _common_prefix(path: Sequence[str], said: Sequence[str]) -> int:
+def _common_prefix(path: Sequence[str], words: Sequence[str]) -> int:
     """Return how many words at the start are equal."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, said, strict=False)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, words, strict=False)))
 
 
 def _words(typed: str) -> list[str]:

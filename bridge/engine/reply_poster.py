@@ -118,8 +118,8 @@ class ReplyPoster:
         if side := {MENU_MARK: "menu", NOTICE_MARK: "doubt"}.get(outcome.mark):
             mark = MessageTag(outcome.mark, side_id(turn.id, side))
         else:
-            said = body.ts if isinstance(body, InboundMessage) else ""
-            mark = MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, said, outcome.project or "")
+            ts = body.ts if isinstance(body, InboundMessage) else ""
+            mark = MessageTag(outcome.mark, turn.id, outcome.agent, outcome.session, ts, outcome.project or "")
         # A run's card becomes its result. A menu shown before the answer stays a separate message.
         card = to.edits or (turn.card if outcome.mark == RUN_MARK else "")
         looks = to.is_public and not is_notice and (may_be_posted or turn.is_card_in_doubt)

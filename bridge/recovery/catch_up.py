@@ -371,8 +371,8 @@ class CatchUp:
         handled_until = 0.0
         for ts, message in messages.items():
             if not self.identity.wrote(message):
-                said = addressed(str(message.get("text") or ""), self.identity.bot_user)[1]
-                is_stop = bang(said) == ("stop", "") and _seconds(ts) < known_from
+                rest = addressed(str(message.get("text") or ""), self.identity.bot_user)[1]
+                is_stop = bang(rest) == ("stop", "") and _seconds(ts) < known_from
                 if is_stop and (
                     not (message.get("bot_id") or message.get("app_id"))
                     or await self.is_human(str(message.get("user")))

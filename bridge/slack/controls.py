@@ -93,8 +93,8 @@ def _chosen(element: Mapping[str, Any]) -> set[str]:
 
 
 def _option(option: Mapping[str, Any]) -> str:
-    said = (_label(option.get("text")) or escape_once(text(option, "text")), _label(option.get("description")))
-    return ": ".join(filter(None, said))
+    texts = (_label(option.get("text")) or escape_once(text(option, "text")), _label(option.get("description")))
+    return ": ".join(filter(None, texts))
 
 
 def _initial(element: Mapping[str, Any]) -> str:

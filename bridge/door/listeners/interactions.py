@@ -117,15 +117,16 @@ def parse_submission(body: Json, identity: Identity) -> Submission:
 def parse_shortcut(body: Json, identity: Identity) -> Shortcut:
     """Parse a ``shortcut`` or ``message_action`` payload."""
     message = mapping(body.get("message"))
-    message_ts, said = text(body, "message_ts") or text(message, "ts"), contents.read(message)
+    message_ts = text(body, "message_ts") or text(message, "ts")
+    words, parts = contents.read(message)
     return Shortcut(
         team=identity.team,
         channel=text(mapping(body.get("channel")), "id"),
         user=text(mapping(body.get("user")), "id"),
         **_home_of(body),
         name=text(body, "callback_id"),
-        text=said.text,
-        parts=said.parts,
+        text=words,
+        parts=parts,
         not_written=not_written(message) or "",
         author=identity.bot_user if identity.wrote(message) else text(message, "user"),
         message_ts=message_ts,

@@ -129,8 +129,8 @@ def _parse_message(
         return Ignored(reason)
     if not (channel and ts):
         return Ignored(Reason.OF_NOBODY)
-    said = contents.read(message)
-    whole = f"{said.text} {text(message, 'text')}" if said.parts else said.text  # a mention may be below a table
+    words, parts = contents.read(message)
+    whole = f"{words} {text(message, 'text')}" if parts else words  # a mention may be below a table
     is_mentioned = "<@" in whole and mention_of(identity.bot_user).search(whole) is not None
     return InboundMessage(
         team=identity.team,
@@ -141,14 +141,14 @@ def _parse_message(
         or text(message, "team")
         or text(mapping(message.get("bot_profile")), "team_id"),
         is_shared=body.get("is_ext_shared_channel") is not False,  # if Slack doesn't say, it may be
-        text=said.text,
+        text=words,
         ts=ts,
         thread_ts=timestamp(message, "thread_ts"),
         event_id=text(body, "event_id"),
         retry=body.get(RETRY, 0),
         is_mention=event.get("type") == "app_mention" or is_mentioned,
         is_direct=event.get("channel_type") == "im" or channel.startswith("D"),
-        parts=said.parts,
+        parts=parts,
         edited_ts=timestamp(mapping(message.get("edited")), "ts"),
         is_typed=bool(message.get("client_msg_id")),
         source="app" if app else "typed",

@@ -438,9 +438,9 @@ async def change_settings(
 
 
 async def _changes(
-    deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings, said: str = ""
+    deps: Deps, turn: Turn, before: ChannelSettings, after: ChannelSettings, note: str = ""
 ) -> list[SettingChange]:
-    """Return the differences, with names instead of IDs; what is *said* about an app follows."""
+    """Return the differences, with names instead of IDs; a *note* about an app follows."""
     changes = []
     if after.project != before.project and after.project is not None:
         name = deps.projects.name_of(after.project)
@@ -461,10 +461,10 @@ async def _changes(
             name = await workflow_name(turn, rule.workflow)
             warning = await before_each_run(deps, turn, rule.workflow, turn.channel, by="app", app=sender_id(app))
             also = layout.ALSO_ON_EDITS if rule.edits else ""
-            warning = " ".join(filter(None, (also, said or layout.not_told_apart(app), warning)))
+            warning = " ".join(filter(None, (also, note or layout.not_told_apart(app), warning)))
             changes.append(SettingChange("app", "workflow", name, app, rule.name, warning))
         elif rule is not None and rule.agent is not None and rule != was:
-            name, warning = await agent_name(turn, rule.agent), said or layout.not_told_apart(app)
+            name, warning = await agent_name(turn, rule.agent), note or layout.not_told_apart(app)
             changes.append(SettingChange("app", "agent", name, app, rule.name, warning))
     return changes
 

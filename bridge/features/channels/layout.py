@@ -80,8 +80,8 @@ class SettingChange(NamedTuple):
             case "app", "agent":
                 return f"{name} now answers posts from {of} in {where}. {self.warning}".rstrip()
             case "app", "workflow":
-                said = f"Posts from {of} now run the workflow {kit.quoted(self.name, 60)} in {where}."
-                return f"{said} {self.warning}".rstrip()
+                text = f"Posts from {of} now run the workflow {kit.quoted(self.name, 60)} in {where}."
+                return f"{text} {self.warning}".rstrip()
             case "app", _:
                 return f"I now ignore posts from {of} in {where}."
         return f"The settings of {where} were changed."

@@ -251,16 +251,16 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
         return notices.MENTION_WITHOUT_TEXT
     agent, name, title, names_agent = conversation.agent, "", "", conversation.names_agent
     if agent is None or turn.record.starts:
-        to, said = addressed(message.text, deps.bot_user)  # it may mention other people, too
-        said = await deps.parts.text(said)
+        to, rest = addressed(message.text, deps.bot_user)  # it may mention other people, too
+        rest = await deps.parts.text(rest)
         settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
-        agents = await _candidates(turn, said, str(settings.agent or ""), turn.project.default_agent)
-        named = agent_named_first(said, agents)
+        agents = await _candidates(turn, rest, str(settings.agent or ""), turn.project.default_agent)
+        named = agent_named_first(rest, agents)
         wanted = named[0] if named else default_of(turn, settings.agent, agents)
         if agent is None and wanted is None:
             if not agents:
                 return notices.NO_AGENTS
-            return await _ask_which(deps, turn, said, agents)
+            return await _ask_which(deps, turn, rest, agents)
         names_agent = names_agent or (agent is None and named is None and len(agents) > 1)  # the default answers
         agent = wanted.id if agent is None and wanted else agent
         assert agent is not None  # noqa: S101 - for mypy: one of the two is set
@@ -318,13 +318,13 @@ async def _candidates(turn: Turn, *named: str) -> Listing[Agent]:
     return agents
 
 
-async def _ask_which(deps: Deps, turn: Turn, said: str, agents: Listing[Agent]) -> Wait:
+async def _ask_which(deps: Deps, turn: Turn, text: str, agents: Listing[Agent]) -> Wait:
     """Ask which of the agents that the person may talk to should answer. Raises `NotAllowed` if there's none."""
     offered = await deps.policy.offered(turn.asked("ask"), agents)
     if not offered:
         await deps.policy.require(turn.asked("ask", ANY_AGENT))
     agents = agents.only(agent for agent in agents if agent.id in offered)
-    meant, may_set_default = addressee(said, agents), await may_set(deps, turn, turn.channel)
+    meant, may_set_default = addressee(text, agents), await may_set(deps, turn, turn.channel)
     faces = deps.faces.of(turn.project, agents)
     return Wait(menu.agent_menu(agents, meant, faces=faces, may_set_default=may_set_default))
 

@@ -100,19 +100,19 @@ async def _check_may_send(deps: Deps, turn: Turn, draft: Draft | None) -> None:
     """
     if draft is None:
         return
-    said = draft.body
-    if said.user == turn.user:
-        await _check_sees(deps, turn, said.channel)
+    body = draft.body
+    if body.user == turn.user:
+        await _check_sees(deps, turn, body.channel)
         return
-    if said.channel != turn.channel:
-        wanted = turn.asked("ask", ANY_AGENT, channel=said.channel)
-        reason = await deps.refusal_now(turn.user, said.channel, wanted)
-        if reason or said.channel.startswith("D"):
+    if body.channel != turn.channel:
+        wanted = turn.asked("ask", ANY_AGENT, channel=body.channel)
+        reason = await deps.refusal_now(turn.user, body.channel, wanted)
+        if reason or body.channel.startswith("D"):
             raise NotAllowed(reason or "left")
-    if isinstance(said, InboundMessage):
-        await check_may_ask(deps, turn, said.thread)
-    elif isinstance(said, TriggeredRun):
-        await deps.policy.require(turn.asked("run", await workflow_by_id(turn, said.workflow), channel=said.channel))
+    if isinstance(body, InboundMessage):
+        await check_may_ask(deps, turn, body.thread)
+    elif isinstance(body, TriggeredRun):
+        await deps.policy.require(turn.asked("run", await workflow_by_id(turn, body.workflow), channel=body.channel))
 
 
 async def _check_sees(deps: Deps, turn: Turn, channel: str) -> None:

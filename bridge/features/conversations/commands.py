@@ -117,9 +117,9 @@ async def answer_is_shown(deps: Deps, turn: Turn, about: AnswerShown, ts: str) -
 @conversations.button(notices.STOP, label="button: Stop")
 async def stop_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
     """Stop the message that the button is about."""
-    root, _, said = click.value.partition(" ")
+    root, _, only = click.value.partition(" ")
     at = f"{turn.record.accepted_at.timestamp():.6f}"
-    outcome = await stopped(deps, turn, ThreadKey(turn.team, turn.channel, root), at, only=said)
+    outcome = await stopped(deps, turn, ThreadKey(turn.team, turn.channel, root), at, only=only)
     private = {"audience": Audience.PRIVATE, "replaces_original": True}
     return outcome.model_copy(update={"reply": outcome.reply.model_copy(update=private)})
 

@@ -277,11 +277,11 @@ class PartReader:
 
 def transcript(vtt: str) -> str:
     """Return the words of a WebVTT file, which Slack makes for each clip: https://www.w3.org/TR/webvtt1/."""
-    said: list[str] = []
+    lines: list[str] = []
     for block in re.split(r"\n[ \t]*\n", "\n".join(vtt.splitlines())):  # cues; other blocks have no time
         _, arrow, cue = block.partition("-->")
-        said += [_TAG.sub("", line).strip().removeprefix("- ") for line in cue.split("\n")[1:]] if arrow else []
-    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), " ".join(filter(None, said)))
+        lines += [_TAG.sub("", line).strip().removeprefix("- ") for line in cue.split("\n")[1:]] if arrow else []
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), " ".join(filter(None, lines)))
 
 
 def _missing(file: MessageFile, why: str) -> NotRead:

@@ -68,7 +68,7 @@ class Context:
                 if read is not None and not after
                 else await self._read(message.thread, after, message.ts, with_own=session is None)
             )
-        others = history is not None and any(said.user != message.user and not said.is_own for said in history.all)
+        others = history is not None and any(other.user != message.user and not other.is_own for other in history.all)
         if turn.conversation.is_several or others:
             text = spoken(message.app_name or await self.directory.user_name(message.user), text)
         if self.is_on and message.looks_at:
@@ -81,11 +81,12 @@ class Context:
         return await self._quote(text, history, is_since=False) if history.all else text
 
     async def _quote(self, text: str, history: ThreadRead, *, is_since: bool) -> str:
-        mentioned = mentions_in("\n".join(kit.cut(said.text, _MOST_READ) for said in history.all), but=self.bot_user)
-        authors = (said.user for said in history.all if said.user)
+        texts = (kit.cut(message.text, _MOST_READ) for message in history.all)
+        mentioned = mentions_in("\n".join(texts), but=self.bot_user)
+        authors = (message.user for message in history.all if message.user)
         names = await self.directory.names(mentioned._replace(users=tuple(dict.fromkeys((*authors, *mentioned.users)))))
         root = self._quoted(history.root, names) if history.root else None
-        newest = [self._quoted(said, names) for said in history.newest]
+        newest = [self._quoted(message, names) for message in history.newest]
         called = FIRST if history.cut_short else SOME if history.stops_early else NEWEST
         return with_quotation(text, root, newest, left_out=history.left_out, is_since=is_since, called=called)
 

@@ -330,16 +330,16 @@ class Receiver:
 
     async def _choice(self, message: InboundMessage, menu_ts: str) -> Click | None:
         """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
-        said = addressed(message.text, self.bot_user)[1].strip()
-        if not said or len(said) > _LONGEST_NAME or "\n" in said:
+        name = addressed(message.text, self.bot_user)[1].strip()
+        if not name or len(name) > _LONGEST_NAME or "\n" in name:
             return None
         try:
             bound = await self.sessions.thread(message.thread)
             project = self.addressing.projects.get((bound and bound.project) or "")
-            agents = await project.catalog.candidates("agent", said) if project else ()
+            agents = await project.catalog.candidates("agent", name) if project else ()
         except ProjectError:
             return None
-        wanted = name_key(plain_command_text(said)).rstrip(":").rstrip()
+        wanted = name_key(plain_command_text(name)).rstrip(":").rstrip()
         named = [agent for agent in agents if is_called(wanted, agent)]
         if len(named) != 1:
             return None

@@ -117,9 +117,9 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         if conversation.agent is not None
     }
     words = {}
-    for thread, said in (await deps.first_words.of(threads)).items():
-        begins = _GROUP.match(said)
-        text_ = await deps.parts.text(said[begins.end() :] if begins else said)
+    for thread, first in (await deps.first_words.of(threads)).items():
+        begins = _GROUP.match(first)
+        text_ = await deps.parts.text(first[begins.end() :] if begins else first)
         name = agent_of.get(thread, "")
         is_named = bool(name) and text_.casefold().startswith(f"{name.casefold()}:")
         words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)

@@ -166,11 +166,11 @@ def _choice(home: Home, conversation: RecentConversation) -> Need:
 def _open(home: Home, work: Unsettled) -> Need:
     """Return a message or command that the person may repeat, and what's known about it."""
     url = kit.permalink(home.workspace, work.channel, work.thread or work.ts)
-    said = kit.quoted(work.text, _ABOUT) if work.text else kit.one_line(work.name, _ABOUT) or "your message"
-    text, notice = f"⚠️ I couldn't finish {said}", ""
+    called = kit.quoted(work.text, _ABOUT) if work.text else kit.one_line(work.name, _ABOUT) or "your message"
+    text, notice = f"⚠️ I couldn't finish {called}", ""
     if work.what == "unknown":
         text, notice = (
-            f"⚠️ No answer came back to {said}, which may have arrived",
+            f"⚠️ No answer came back to {called}, which may have arrived",
             f":{work.channel}:{work.ts}:{work.thread}",
         )
     label = "Try again" if work.name else notices.SEND_IT_AGAIN

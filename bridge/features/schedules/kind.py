@@ -123,11 +123,11 @@ class Schedules(TimedKind[StoredTask]):
         for task, target in zip(records, targets, strict=True):
             spec, (step, what) = task.spec, answers.get(task.id, ("", ""))
             may = isinstance(spec, ReportSpec) or await lookups.may_read(deps, turn.user, spec.owner, spec.channel)
-            said = layout.words_of(task) if may else ""
+            words = layout.words_of(task) if may else ""
             continues = isinstance(spec, QuestionSpec) and spec.continues and task.thread_ts
             link = kit.permalink(deps.workspace, spec.channel, task.ts)
             thread = kit.permalink(deps.workspace, spec.channel, task.thread_ts) if continues else ""
-            called = layout.titled(task, target, said)
+            called = layout.titled(task, target, words)
             found.append(
                 ShownTask(
                     record=task,
@@ -136,7 +136,7 @@ class Schedules(TimedKind[StoredTask]):
                     step=step,
                     what=what,
                     link=link,
-                    said=said,
+                    words=words,
                     thread_link=thread,
                 )
             )

@@ -56,7 +56,7 @@ _QUESTION: Final = 3000
 class ShownTask(ShownThing[StoredTask]):
     """A task with the name of its agent or workflow, the *target*.
 
-    *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message. *said*
+    *step* and *what* are those of what it started last (`TaskStore.answers`); *link* leads to its last message. *words*
     is from `words_of`, for a reader who may read that, and *thread_link* leads to the thread that a question continues.
     """
 
@@ -65,7 +65,7 @@ class ShownTask(ShownThing[StoredTask]):
     step: str = ""
     what: str = ""
     link: str = ""
-    said: str = ""
+    words: str = ""
     thread_link: str = ""
 
 
@@ -75,16 +75,16 @@ def words_of(task: StoredTask) -> str:
         case QuestionSpec(text=text):
             return kit.quoted(title_of(text), TITLE)
         case RunSpec(input=given):
-            return f"input {kit.quoted(said, TITLE)}" if (said := title_of_input(given)) else ""
+            return f"input {kit.quoted(words, TITLE)}" if (words := title_of_input(given)) else ""
     return _options(task)
 
 
-def titled(task: StoredTask, target: str, said: str = "") -> str:
+def titled(task: StoredTask, target: str, words: str = "") -> str:
     """Return what a task does, and when: ``ask Analyst every Monday at 09:00 (Europe/Berlin)``.
 
-    For those who may read it, *said* is from `words_of`.
+    For those who may read it, *words* is from `words_of`.
     """
-    return f"{_does(task, target)}{task.called}{f': {said}' if said else ''}"
+    return f"{_does(task, target)}{task.called}{f': {words}' if words else ''}"
 
 
 def small_print(report: StoredTask, asked_by: str = "") -> list[Block]:
@@ -217,8 +217,8 @@ def row(one: ShownTask, value: str) -> ListRow:
         does = [kit.words(verb, bold=True)]
     by = "".join(f" · {kit.named(name, 80)}" for name in (one.project, one.owner) if name)
     lines = [kit.paragraph(*does, f" {task.when} ({task.spec.zone}) in ", kit.place(task.spec.channel), by)]
-    if one.said and not isinstance(task.spec, ReportSpec):
-        lines.append(kit.paragraph(kit.capitalized(one.said)))
+    if one.words and not isinstance(task.spec, ReportSpec):
+        lines.append(kit.paragraph(kit.capitalized(one.words)))
     if options := _options(task):
         thread: list[Block | str] = [" · ", kit.link(one.thread_link, "open the thread")] if one.thread_link else []
         lines.append(kit.paragraph(options, *thread))

@@ -73,7 +73,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     shown_tasks = [
         ShownTask(
             record=replace(tasks[number], id=f"{number:x}"), called=words, owner=text, project=text, offers=_OFFERS,
-            target=text, step=("", "sent")[number % 2], what=(text, "answered")[number % 2], link=LINK, said=words,
+            target=text, step=("", "sent")[number % 2], what=(text, "answered")[number % 2], link=LINK, words=words,
             thread_link=LINK,
         )
         for number in range(min(many * 5, standing.A_PAGE))

@@ -75,8 +75,8 @@ async def pressed(kind: Kind[R], deps: Deps, turn: Turn, click: Click) -> Result
         await require_start(deps, turn, record.spec, *await kind.rights(deps, record.spec, user=turn.user, by=by))
     match verb:
         case kinds.NOW:
-            said = await kind.now(deps, turn, record)
-            return HomeChanged() if click.view else shown(said, "requested", about)
+            reply = await kind.now(deps, turn, record)
+            return HomeChanged() if click.view else shown(reply, "requested", about)
         case kinds.PAUSE:
             notices, what = await tells_owner(deps, turn, kind, record, did="paused"), "paused"
             await deps.inbox.write(*store.pause(id_, ASKED, *notices))

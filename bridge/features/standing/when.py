@@ -71,12 +71,12 @@ def _read(typed: str, takes: Mapping[str, bool]) -> When:
     while found := _PIECE.match(folded.text, at):
         at = found.end()
         begin, end = found.span(found.lastgroup or 0)
-        said = folded.between(begin, end)
+        piece = folded.between(begin, end)
         match found.lastgroup:
             case "quoted" | "bare" | "bare_cron":
                 if cron:
                     raise BadSchedule("cron", folded.between(*found.span()))
-                cron = read_cron(said)
+                cron = read_cron(piece)
             case "value":
                 name = found["option"]
                 if name not in takes:
@@ -88,9 +88,9 @@ def _read(typed: str, takes: Mapping[str, bool]) -> When:
                 options[name] = folded.between(begin, end) if takes[name] else ""
                 at = at if takes[name] else found.end("option")
             case "channel":
-                channel = without_end(said, ".:!")
+                channel = without_end(piece, ".:!")
             case "word":
-                words.append(said)
+                words.append(piece)
         if len(words) > _MOST_WORDS:
             raise BadSchedule("often", " ".join(words))
     if cron:

@@ -141,15 +141,15 @@ def stats_card(
     end = _small_print(stats, changes, note)
     lines = [*names_changed, *(listing.line() for listing in [*groups, *trends])]
     notes = [note.text] if note else []
-    said = _spoken_numbers(numbers, changes)
+    spoken = _spoken_numbers(numbers, changes)
     if not is_report:
         forms = [(*top, *fields, *news_below, *form, *end) for form in (pictured, tabled, written)]
-        return _in_forms("\n".join([*said, *lines, *notes]), forms).model_copy(update={"audience": audience})
+        return _in_forms("\n".join([*spoken, *lines, *notes]), forms).model_copy(update={"audience": audience})
     headline = _headline(numbers, groups, changes, usual, failed)
     forms = [(*news_below, *form) for form in (pictured, tabled, written)]
     below = (_in_forms("\n".join(lines), forms),) if lines else ()
     head = kit.reply(
-        "\n".join([headline, *said, *notes]), *top, kit.section(headline), *fields, *end, audience=audience
+        "\n".join([headline, *spoken, *notes]), *top, kit.section(headline), *fields, *end, audience=audience
     )
     return head.model_copy(update={"replies": below})
 
@@ -236,11 +236,11 @@ def home_line(stats: Stats, past: Sequence[Snapshot], now: datetime) -> list[Blo
     if yesterday and abs(now - yesterday[0] - _A_DAY) <= _A_DAY / 2:
         since = Difference.over([*(count for at, count in points if at >= yesterday[0]), value])
         changed = f" ({change(since)} since yesterday)"
-    said = [f"{value:,} {leading.noun(value)}{changed}"]
-    said += [f"{count:,} {number.noun(count)}" for number, count in known[1:]]
+    numbers = [f"{value:,} {leading.noun(value)}{changed}"]
+    numbers += [f"{count:,} {number.noun(count)}" for number, count in known[1:]]
     days = {at.date(): count for at, count in points} | {now.date(): value}
     drawn = charts.sparkline(list(days.values()))
-    return [kit.context(f"📊 {' · '.join(said)}", *([f"{leading.title} in the last week {drawn}"] if drawn else []))]
+    return [kit.context(f"📊 {' · '.join(numbers)}", *([f"{leading.title} in the last week {drawn}"] if drawn else []))]
 
 
 def nearest_note(wanted: datetime, nearest: datetime) -> Note | None:
@@ -274,8 +274,8 @@ def change(difference: Difference) -> str:
     if not difference.by:
         return "no change"
     share = difference.by / difference.then if difference.then > 0 else 0
-    said = f"{difference.by:+,}"
-    return said if abs(share) < _LEAST_SHARE else f"{said}, {per_cent(share)}"
+    written = f"{difference.by:+,}"
+    return written if abs(share) < _LEAST_SHARE else f"{written}, {per_cent(share)}"
 
 
 def name_change(changes: NamesChanged, name: str) -> str:
@@ -313,11 +313,11 @@ def _number(number: Number, value: int, changes: Sequence[Changes]) -> str:
 
 def _spoken_numbers(numbers: Sequence[tuple[Number, int]], changes: Sequence[Changes]) -> list[str]:
     """Return the numbers as lines, for notifications, screen readers, and places without blocks."""
-    said = []
+    written = []
     for number, value in numbers:
         changed = [f" ({by})" for by, _since in _changed(number, changes[:1])]
-        said.append(f"{value:,} {number.noun(value)}{''.join(changed)}")
-    first = f"{STATISTICS}: {', '.join(said)}" if said else STATISTICS
+        written.append(f"{value:,} {number.noun(value)}{''.join(changed)}")
+    first = f"{STATISTICS}: {', '.join(written)}" if written else STATISTICS
     return [first, *(f"Compared with {_then(change)}." for change in changes[:1])]
 
 

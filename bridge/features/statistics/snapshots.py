@@ -199,12 +199,12 @@ def parse_moment(text: str, now: datetime) -> datetime | None:
 
     None for anything else, for the future, and for moments too long ago.
     """
-    said = name_key(text).removesuffix(" ago")
-    if (length := _NAMED.get(said, read_duration(said))) is not None:
+    typed = name_key(text).removesuffix(" ago")
+    if (length := _NAMED.get(typed, read_duration(typed))) is not None:
         moment = now - length
     else:
         try:
-            day = datetime.fromisoformat(said.upper())
+            day = datetime.fromisoformat(typed.upper())
         except ValueError:
             return None
         moment = day.replace(tzinfo=UTC) if day.tzinfo is None else day.astimezone(UTC)

@@ -66,11 +66,11 @@ async def why_no_answer(deps: Deps, turn: Turn, shortcut: Shortcut) -> Result:
 async def why_here(deps: Deps, turn: Turn, *, link: str = "") -> Result:
     """Say why a message got no answer: your last one here, or the one you link to."""
     await deps.policy.require(turn.asked("trace"))
-    said = turn.body
+    asked = turn.body
     linked = LinkedMessage.parse(link)
-    if not isinstance(said, InboundMessage) or (link and linked is None):
+    if not isinstance(asked, InboundMessage) or (link and linked is None):
         return _shown(deps, MessageState.NOT_FOUND.value)
-    found = await _linked(deps, turn, linked) if linked else await _latest(deps, turn, said)
+    found = await _linked(deps, turn, linked) if linked else await _latest(deps, turn, asked)
     return await _explained(deps, turn, *found) if found else _shown(deps, MessageState.NOT_FOUND.value)
 
 
@@ -88,11 +88,12 @@ async def _latest(deps: Deps, turn: Turn, asked: InboundMessage) -> _Found | Non
     """
     place = Place(asked.channel, "" if asked.is_root else asked.thread.root)
 
-    def is_meant(said: Mapping[str, Any], *, is_theirs: bool, is_command: bool) -> bool:
-        is_earlier = float(timestamp(said, "ts") or "inf") < float(asked.ts)
-        by = text(said, "user")
-        is_written = not_written(said) is None and (not said.get("bot_id") or by == asked.user) and by != deps.bot_user
-        typed = _COMMAND.match(fold(text(said, "text"), _LONGEST).text)
+    def is_meant(posted: Mapping[str, Any], *, is_theirs: bool, is_command: bool) -> bool:
+        is_earlier = float(timestamp(posted, "ts") or "inf") < float(asked.ts)
+        by = text(posted, "user")
+        is_of_app = bool(posted.get("bot_id")) and by != asked.user
+        is_written = not_written(posted) is None and not is_of_app and by != deps.bot_user
+        typed = _COMMAND.match(fold(text(posted, "text"), _LONGEST).text)
         is_other = typed is None or (is_command and typed["name"] != "why")
         return is_earlier and is_written and is_other and (not is_theirs or by == asked.user)
 
@@ -112,7 +113,7 @@ async def _linked(deps: Deps, turn: Turn, link: LinkedMessage) -> _Found | None:
     place = Place(link.channel, link.thread_ts or link.ts)
     at = float(link.ts)
     around = {"oldest": f"{at - 1e-6:.6f}", "latest": f"{at + 1e-6:.6f}"}
-    found = await _read(deps, turn, place, lambda said: timestamp(said, "ts") == link.ts, **around)
+    found = await _read(deps, turn, place, lambda posted: timestamp(posted, "ts") == link.ts, **around)
     if found is None and link.channel == turn.channel:  # it was deleted, or the bot may not read the channel
         unseen = InboundMessage(
             team=turn.team, channel=link.channel, user="", text="", ts=link.ts, source="typed",
@@ -139,13 +140,13 @@ async def _read(
         return None
     if posted is None:
         return None
-    said, ts, root = contents.read(posted), timestamp(posted, "ts"), timestamp(posted, "thread_ts")
+    (words, parts), ts, root = contents.read(posted), timestamp(posted, "ts"), timestamp(posted, "thread_ts")
     author = text(posted, "user")
     if text(posted, "bot_id") and author != turn.user and await deps.directory.is_bot(author):
         author = ""
     message = InboundMessage(
         team=turn.team, channel=place.channel, user=deps.bot_user if history.identity.wrote(posted) else author,
-        user_team=turn.body.user_team, text=said.text, parts=said.parts, ts=ts, source="typed",
+        user_team=turn.body.user_team, text=words, parts=parts, ts=ts, source="typed",
         thread_ts="" if root == ts else root,
     )  # fmt: skip
     return _Found(message, not_written(posted))

@@ -142,10 +142,10 @@ def why_failed(result: RunResult) -> tuple[str, str]:
     """Return a sentence on the node that failed, and the reason it gave; ``""`` if the run didn't fail."""
     if status_icon(result.status) != FAILED_SIGN:
         return "", ""
-    node, said = _failed_node(result.nodeResults)
-    said = legible(said or _error_in(result.model_extra) or _error_in(result.output))
+    node, reason = _failed_node(result.nodeResults)
+    reason = legible(reason or _error_in(result.model_extra) or _error_in(result.output))
     where = f"Failed at {kit.quoted(node, 80)}" if node else "Failed"
-    return f"{where}: {kit.quoted(said, _REASON)}" if said else f"{where}. The workflow gave no reason.", said
+    return f"{where}: {kit.quoted(reason, _REASON)}" if reason else f"{where}. The workflow gave no reason.", reason
 
 
 def were_skipped(since: datetime) -> Block:
@@ -278,9 +278,9 @@ def _card(
 
 
 def _started_by(run: Run) -> str:
-    said = begun_by(run.started_by, "Started", schedule=run.schedule, app=run.app, owner=run.owner)
-    said += f" · Approved by {run.approved_by}" if run.approved_by else ""
-    return kit.titled(said, run.project)
+    text = begun_by(run.started_by, "Started", schedule=run.schedule, app=run.app, owner=run.owner)
+    text += f" · Approved by {run.approved_by}" if run.approved_by else ""
+    return kit.titled(text, run.project)
 
 
 def _again(run: Run, asks: Block | None = None) -> Block:

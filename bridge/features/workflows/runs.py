@@ -179,8 +179,8 @@ def _for_schedule(turn: Turn, outcome: Outcome) -> Outcome:
     run = _started_by(turn)
     if not isinstance(run, ScheduledRun):
         return outcome
-    said = title_of_input(run.input)
-    called = f"run {outcome.ran}, {run.called}" + (f": input {kit.quoted(said, TITLE)}" if said else "")
+    title = title_of_input(run.input)
+    called = f"run {outcome.ran}, {run.called}" + (f": input {kit.quoted(title, TITLE)}" if title else "")
     ended = PostedTask(task=run.task, called=called, slot=run.slot, ended=outcome.ended, numbers=run.numbers)
     below = (run_card.were_skipped(run.skipped),) if run.skipped else ()
     reply = outcome.reply.model_copy(update={"blocks": (*outcome.reply.blocks, *below)})

@@ -184,8 +184,8 @@ def refusal_of(exc: BaseException) -> StoreUnavailable | None:
 
 def unexpected(exc: ResponseError) -> StoreUnavailable:
     """Return what any error means where the bridge can only show it: while it connects, and on the command line."""
-    said = " ".join(str(exc).partition(", with args")[0].split())[:_LONGEST]
-    return refusal_of(exc) or StoreUnavailable("refused", "", _UNKNOWN_CURE, f"it refused: {said}")
+    message = " ".join(str(exc).partition(", with args")[0].split())[:_LONGEST]
+    return refusal_of(exc) or StoreUnavailable("refused", "", _UNKNOWN_CURE, f"it refused: {message}")
 
 
 def _causes(exc: BaseException | None) -> Iterator[BaseException]:
