@@ -82,8 +82,8 @@ class PlaygroundSupervisor:
         return PartStatus("Redis", is_stand_in=True, is_up=is_up, detail=redis.trouble or detail)
 
     def _reported(self, name: str, key: str) -> PartStatus:
-        said = self._bridge.reach.get(key, "unknown while the bridge is down")
-        return PartStatus(name, is_stand_in=False, is_up=said == "up", detail=f"real: {said}")
+        reach = self._bridge.reach.get(key, "unknown while the bridge is down")
+        return PartStatus(name, is_stand_in=False, is_up=reach == "up", detail=f"real: {reach}")
 
     def _bridge_status(self) -> PartStatus:
         pid = self._bridge.pid

@@ -43,14 +43,14 @@ class OverSockets:
         envelope = envelope_of(delivery, self._new_id(""))
         try:
             async with asyncio.timeout(self._ack_seconds):
-                said = await connection.ask(envelope)
+                answer = await connection.ask(envelope)
         except TimeoutError:
             delivery.error = "timeout"
         except Gone:
             delivery.error = "connection_failed"
         else:
             delivery.status = _ACKED
-            delivery.body = json.dumps(said) if said and envelope["accepts_response_payload"] else ""
+            delivery.body = json.dumps(answer) if answer and envelope["accepts_response_payload"] else ""
 
 
 def envelope_of(delivery: AppDelivery, envelope_id: str) -> Json:

@@ -69,10 +69,10 @@ def _paragraphs(text: str) -> list[Json]:
     before = text[: long_quote.start()].removesuffix("\n") if long_quote else text
     elements: list[Json] = []
     for is_quoted, lines in groupby(before.split("\n"), lambda line: bool(_QUOTE.match(line))):
-        said = "\n".join(_QUOTE.sub("", line, count=1) if is_quoted else line for line in lines)
-        if said:
+        passage = "\n".join(_QUOTE.sub("", line, count=1) if is_quoted else line for line in lines)
+        if passage:
             kind = "rich_text_quote" if is_quoted else "rich_text_section"
-            elements.append({"type": kind, "elements": _styled(said, {})})
+            elements.append({"type": kind, "elements": _styled(passage, {})})
     if long_quote:
         elements.append({"type": "rich_text_quote", "elements": _styled(text[long_quote.end() :], {})})
     return elements

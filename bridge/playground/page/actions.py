@@ -222,8 +222,8 @@ async def _app_posts(
     if by == "bot" and OTHER_BOT not in members:
         raise ActionFailed("The other app's bot isn't in this channel. Use the incoming webhook instead.")
     if by == "token":
-        said = as_slack_writes(text, actor.names)
-        return {"ts": await people.say(actor.me, channel, said, via=OTHER_BOT, wait=False)}
+        written = as_slack_writes(text, actor.names)
+        return {"ts": await people.say(actor.me, channel, written, via=OTHER_BOT, wait=False)}
     webhook = _MONITORING if by == "webhook" else ""
     ts = await people.app_posts(channel, webhook=webhook, blocks=blocks, attachments=attachments, wait=False)
     return {"ts": ts}

@@ -117,9 +117,9 @@ def _file(file: Json, viewer: Viewer) -> Json:
     shown: Json = {"id": key, "name": name, "size": file.get("size", 0), "url": url, "alt": file.get("alt_txt", "")}
     if file.get("subtype") != "slack_audio":
         return shown
-    said = file.get("transcription", {})
-    clip = {"seconds": round(file.get("duration_ms", 0) / 1000), "status": said.get("status", "none")}
-    return shown | {"clip": clip | {"words": said.get("preview", {}).get("content", "")}}
+    transcription = file.get("transcription", {})
+    clip = {"seconds": round(file.get("duration_ms", 0) / 1000), "status": transcription.get("status", "none")}
+    return shown | {"clip": clip | {"words": transcription.get("preview", {}).get("content", "")}}
 
 
 def _reaction(name: str, users: list[str], names: Names) -> Json:

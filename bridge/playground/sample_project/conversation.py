@@ -39,7 +39,7 @@ class Talk:
 
     id: int
     agent: int
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     name: str = ""
     numbers: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)  # "favorite color": "blue"
@@ -122,7 +122,7 @@ def _learned(talk: Talk, message: str) -> str:
 
 def _small_talk(talk: Talk, message: str) -> str:
     name = f", {talk.name}" if talk.name else ""
-    return f"That was message {len(talk.said)} of our conversation{name}. You said: {_without_files(message)}"
+    return f"That was message {len(talk.messages)} of our conversation{name}. You said: {_without_files(message)}"
 
 
 def _numbers(talk: Talk) -> str:
@@ -143,11 +143,11 @@ def _everything(talk: Talk) -> str:
 
 def think(talk: Talk, message: str) -> AgentReply:
     """Answer slowly, with a reference to the first message."""
-    if len(talk.said) == 1:
+    if len(talk.messages) == 1:
         return AgentReply(f"I've thought about “{message}” for a while. Ask me more: I remember what we discussed.")
     return AgentReply(
-        f"I've thought about “{message}” for a while. This is your message number {len(talk.said)}; "
-        f"we started with “{talk.said[0]}”."
+        f"I've thought about “{message}” for a while. This is your message number {len(talk.messages)}; "
+        f"we started with “{talk.messages[0]}”."
     )
 
 
@@ -162,6 +162,6 @@ def scripted(text: str) -> Callable[[Talk, str], AgentReply]:
     """An agent that always says *text*, with ``{message}`` and ``{count}`` filled in."""
 
     def reply(talk: Talk, message: str) -> AgentReply:
-        return AgentReply(text.replace("{message}", message).replace("{count}", str(len(talk.said))))
+        return AgentReply(text.replace("{message}", message).replace("{count}", str(len(talk.messages))))
 
     return reply

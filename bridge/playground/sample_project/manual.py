@@ -35,8 +35,8 @@ _TIME: Final = re.compile(r"\b(?:time|when|now|today)\b", re.IGNORECASE)
 def look_up(talk: Talk, message: str) -> AgentReply:
     """Answer from the matching pages, with the tools used."""
     tools: list[Any] = ["search_docs"]
-    said = message.casefold()
-    parts = [page for words, page in _PAGES.items() if any(word in said for word in words)]
+    folded = message.casefold()
+    parts = [page for words, page in _PAGES.items() if any(word in folded for word in words)]
     if order := _ORDER.search(message):
         tools.append("order_status")
         parts.insert(0, f"Order {order[1]} {_STATES[int(order[1]) % len(_STATES)]}.")
@@ -58,5 +58,5 @@ def look_up(talk: Talk, message: str) -> AgentReply:
 def _put(parts: list[str], talk: Talk) -> str:
     if not parts:
         hint = "Ask me about shipping, returns, payment, opening hours, accounts, or an order: *cancel order 1042*"
-        return hint if len(talk.said) == 1 else f"I couldn't find anything about that. {hint}"
+        return hint if len(talk.messages) == 1 else f"I couldn't find anything about that. {hint}"
     return "\n\n".join(parts) + "\n\nRead more in the [manual](https://example.com/manual)."

@@ -93,7 +93,7 @@ class Operations:
         if not isinstance(body, dict) or not isinstance(body.get("message"), str) or not body["message"]:
             raise Refused(400, "message is required")
         talk = self._talk(agent, body.get("sessionId"))
-        talk.said.append(body["message"])
+        talk.messages.append(body["message"])
         await asyncio.sleep(agent.seconds)
         reply = agent.reply(talk, body["message"])
         if reply.status >= 400:  # noqa: PLR2004 - what HTTP calls an error
@@ -127,7 +127,7 @@ class Operations:
         }
 
     def _prompts(self) -> int:
-        return _PROMPTS_SO_FAR + sum(len(talk.said) for talk in self.talks.values())
+        return _PROMPTS_SO_FAR + sum(len(talk.messages) for talk in self.talks.values())
 
     def _talk(self, agent: SampleAgent, session: Any) -> Talk:
         if session is None:

@@ -41,7 +41,7 @@ def write(talk: Talk, message: str) -> AgentReply:
     return AgentReply(
         f"# About “{title}”\n\n"
         "Here is **what matters**, _in short_, with ~~nothing~~ little left out. "
-        f"This is message {len(talk.said)} of our conversation.\n\n"
+        f"This is message {len(talk.messages)} of our conversation.\n\n"
         f"## The facts\n\n{_TABLE}\n## What to do\n\n{_LIST}\n{_CODE}{_CODE_END}\n{_QUOTATION}\n{_LINK}\n"
         "Send just *table*, *code*, *list*, *file* or *long* to get only that."
     )

@@ -132,7 +132,7 @@ def forgotten_sessions(users: Users) -> Iterator[str]:
     talks = users.system.project.operations.talks.values()
     for thread in users.threads:
         words = set(thread.answered())
-        sessions = [talk.id for talk in talks if words & {*map(last_word, talk.said)}]
+        sessions = [talk.id for talk in talks if words & {*map(last_word, talk.messages)}]
         if len(sessions) > 1 and not thread.told():
             yield f"{thread.written[0].words} had the sessions {sessions}"
 

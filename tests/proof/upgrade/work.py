@@ -129,7 +129,8 @@ class Work:
             await wait_until(lambda: self.ends() == expected and self.users.is_settled(), "all has ended", PATIENCE)
         assert self.ends() == expected, self.ends()
         assert not [*self.users.faults()]
-        (session,) = (one.said for one in self.system.project.operations.talks.values() if "talk-one" in one.said)
+        talks = self.system.project.operations.talks.values()
+        (session,) = (talk.messages for talk in talks if "talk-one" in talk.messages)
         assert session == [one.words for one in self.talk.written]
         assert (await release.prints(self.system, "dead", "list"))["dead"] == []
         await self.check_lists(release)
