@@ -90,7 +90,7 @@ class MetricRow(Generic[C]):
         return last if last in {"seconds", "bytes"} else ""
 
     def collector(self, registry: CollectorRegistry | None) -> C:
-        """Make the collector."""
+        """Make prometheus_client's object for it, in a *registry* or, for one of several projects, in none."""
         made: C = self.kind(self.name, self.meaning, self.labels, registry=registry, **self._more)
         return made
 

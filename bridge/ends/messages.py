@@ -104,7 +104,7 @@ class Reason(StrEnum):
     meaning: End
 
     def __new__(cls, text: str, meaning: End) -> Self:
-        """Make a reason, which is the text."""
+        """Make the stored *text*, with what it means for people."""
         reason = str.__new__(cls, text)
         reason._value_, reason.meaning = text, meaning
         return reason
@@ -206,7 +206,7 @@ class Reason(StrEnum):
     )
 
     def about(self, fact: object) -> str:
-        """Return the reason with its fact."""
+        """Return what's stored: the text, with *fact* for its ``{}``."""
         return self.value.replace("{}", str(fact))
 
     @classmethod

@@ -32,7 +32,7 @@ class TriggeredRun(Job):
 
     @property
     def posted(self) -> InboundMessage:
-        """The message."""
+        """The post of an app or an alert that it's started by."""
         return self.message
 
     @property

@@ -47,7 +47,7 @@ ANY_AGENT: Final = Target("agent", is_any=True)
 
 
 def target_of(target: Workflow | Agent | Target | None) -> Target | None:
-    """Return a workflow or an agent as the rules see it."""
+    """Return what rules judge of a workflow or an agent; its category is a field that the service may add."""
     if target is None or isinstance(target, Target):
         return target
     category = (target.model_extra or {}).get("category")

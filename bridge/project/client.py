@@ -149,7 +149,7 @@ class ProjectClient:
     # The eight operations.
 
     async def get_workflows(self) -> Listing[models.Workflow]:
-        """List the project's workflows."""
+        """Read all workflows, or as many as the service lists at once (`Listing.is_part`)."""
         return await self._call("get_workflows", "workflows", read_rows, _WORKFLOWS)
 
     async def get_workflow(self, id: int) -> models.WorkflowDetail:  # noqa: A002 - the interface's own name for it
@@ -173,7 +173,7 @@ class ProjectClient:
         )
 
     async def get_agents(self) -> Listing[models.Agent]:
-        """List the project's agents."""
+        """Read all agents, or as many as the service lists at once (`Listing.is_part`)."""
         return await self._call("get_agents", "agents", read_rows, _AGENTS)
 
     async def get_agent(self, id: int) -> models.AgentDetail:  # noqa: A002 - the interface's own name for it

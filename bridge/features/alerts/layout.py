@@ -147,7 +147,7 @@ def previewed(
 
 
 def typed_words(spec: AlertSpec) -> str:
-    """Return an alert as it's typed."""
+    """Return the condition, and the workflow that it runs, as a person types them after ``alert``."""
     run = f' then run "{spec.run_name}"' if spec.run is not None else ""
     return spec.condition + run
 

@@ -120,7 +120,7 @@ def either(names: Sequence[str]) -> str:
 
 
 def asked_by(shown: Shown) -> str:
-    """Say who or what asks."""
+    """Say who asked for the run; or which schedule or app did, and whose that is."""
     by = shown.stored.request.started_by
     schedule = by.called if isinstance(by, ScheduledRun) else ""
     app = (by.message.app_name or "an app") if isinstance(by, TriggeredRun) else ""

@@ -123,7 +123,7 @@ class ApproverDecision(NamedTuple):
 
     @property
     def is_approval(self) -> bool:
-        """Whether it's an approval."""
+        """Whether it's an approval, of whichever kind."""
         return self.what.startswith("approve")
 
     def counts_for(self, number: int) -> bool:

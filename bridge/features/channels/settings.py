@@ -232,7 +232,7 @@ class Channels:
         return bool(answer)
 
     async def rules(self) -> list[AppRule]:
-        """Return the rules for apps of all channels."""
+        """Return the rules for apps, of all workspaces, paused ones too."""
         return [rule for settings in (await self._known.values()).values() for rule in settings.apps.values()]
 
 

@@ -106,7 +106,7 @@ class Episode:
         return from_epoch_ms(self.snoozed) if self.snoozed.isdecimal() else None
 
     def is_snoozed(self, now: datetime) -> bool:
-        """Whether it's snoozed."""
+        """Whether it may not begin *now*: until a moment, or until it recovers."""
         until = self.snoozed_until
         return self.snoozed == UNTIL_IT_RECOVERS or (until is not None and now < until)
 

@@ -63,7 +63,7 @@ class SeenHomes:
         return SeenHome(Origin.parse(str(origin or "")).channel, str(digest or ""))
 
     def store(self, person: PersonKey, project: ProjectConnection, view: View) -> tuple[Write, ...]:
-        """Return the writes that store what a person sees."""
+        """Return the writes for a *view* that was published; its digest counts only while they look at *project*."""
         looking, home = self._keys.looking(person), self._keys.home(person)
         return (
             ("set", home, milliseconds(RECENT), view["private_metadata"]),

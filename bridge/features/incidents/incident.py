@@ -29,7 +29,7 @@ class StoredIncident(Episode):
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """Its name in `bridge.features.incidents.kinds`; in its ID, its project may follow."""
         return self.id.partition(":")[0]
 
     def over(self, at: datetime) -> dict[str, str]:

@@ -227,7 +227,6 @@ class Kind(ABC, Generic[R]):
         return f"{self.nouns[0].word}s"
 
     def stored(self, deps: Deps) -> SetUpStore[R]:
-        """Return the store."""
         return self.store(deps.scripts)
 
     def action(self, verb: str) -> str:

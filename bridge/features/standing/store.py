@@ -123,7 +123,7 @@ class SetUpStore(RecordStore[R]):
         return ()
 
     def add(self, record: R, now: datetime) -> tuple[Write, ...]:
-        """Return the writes that store a record."""
+        """Return the writes that store a record and list it by when it was added, *now*."""
         return (
             ("field", self._key_of(record.id), 0, "v", "1"),
             *self.body(record),

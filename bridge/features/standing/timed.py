@@ -26,7 +26,7 @@ class TimedKind(Kind[D]):
     store: ClassVar[type[DueStore[Any]]]
 
     def stored(self, deps: Deps) -> DueStore[D]:
-        """Return the store."""
+        """Return the store, which knows what's due."""
         return self.store(deps.scripts)
 
     def standing(self, portable: Portable[Any]) -> Standing:
