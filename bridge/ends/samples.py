@@ -79,8 +79,8 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     for error in all_errors(text):
         yield sample(failure, error)
     yield sample(failure, errors.CircuitOpen("get_stats", DAY), audience=Audience.THREAD)
-    for what in ("again", "now", "new text", "send", ""):
-        yield sample(notices.buttons_of, what, text[:500])
+    for button in ("again", "now", "new text", "send", ""):
+        yield sample(notices.buttons_of, button, text[:500])
     for what in ("", text, f"edited:{TURN}"):
         yield sample(notices.of_earlier_release, what)
     for error_name in (text, "is_archived"):

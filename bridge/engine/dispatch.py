@@ -191,9 +191,9 @@ class Features:
         The writes they stage are made with DONE.
         """
         turn.staged.clear()
-        for what in outcome.after:
-            if type(what) in self._after:  # else only a refused post matters
-                await self._after[type(what)](deps, turn, what, ts)
+        for after in outcome.after:
+            if type(after) in self._after:  # else only a refused post matters
+                await self._after[type(after)](deps, turn, after, ts)
 
     async def refused(self, deps: EngineDeps, turn: Turn, outcome: Outcome, error: str) -> None:
         """Run the handlers for an *outcome* that Slack rejects for good, with *error*; perhaps twice.
@@ -201,9 +201,9 @@ class Features:
         The writes they stage are made in the step that gives the turn up.
         """
         turn.staged.clear()
-        for what in outcome.after:
-            if type(what) in self._refused:
-                await self._refused[type(what)](deps, turn, what, error)
+        for after in outcome.after:
+            if type(after) in self._refused:
+                await self._refused[type(after)](deps, turn, after, error)
 
     async def unknown(self, deps: EngineDeps, turn: Turn) -> Outcome:
         """Return the outcome that says that the result of *turn*'s request is unknown."""

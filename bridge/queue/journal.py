@@ -241,10 +241,10 @@ class Journal:
             "writes": writes,
         }
         answer = await self._step("sent", taken, facts, confirmed=True)
-        what, *numbers = str(answer).split(":")
-        if what in {"paused", "near"}:
+        result, *numbers = str(answer).split(":")
+        if result in {"paused", "near"}:
             quota, wait = limits[int(numbers[0]) - 1], timedelta(milliseconds=max(0.0, float(numbers[-1])))
-            if what == "paused":
+            if result == "paused":
                 raise TooOften(quota.called, wait, "" if quota.called else quota.words)
             return quota, int(float(numbers[1])), wait
         if answer == "stale":

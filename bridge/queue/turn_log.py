@@ -79,8 +79,8 @@ def _earlier(fields: Mapping[str, str]) -> Iterator[str]:
     for line in fields.get("process", "").split("\n"):
         yield f"{line} took"
     facts = {name: fields[name] for name in OutcomeFacts.__annotations__ if name in fields}
-    what = {"outcome": _LINES.encode(facts), "done": fields.get("what", "")}
-    for did, detail in what.items():
+    details = {"outcome": _LINES.encode(facts), "done": fields.get("what", "")}
+    for did, detail in details.items():
         yield f"{fields.get(f't_{did}', '')} - {did} {detail}"
     yield f"{fields.get('dropped', '')} - dropped"
     for line in fields.get("deaths", "").split("\n"):

@@ -86,13 +86,13 @@ class RecordStore(Generic[T]):
 
         For Home, they take two of its *reads*.
         """
-        ask, found = reads.ask if reads else partial(pipelined, self._redis), list[T]()
+        ask, records = reads.ask if reads else partial(pipelined, self._redis), list[T]()
         (ids,) = await ask(lambda pipe: pipe.zrange(self._listed, 0, -1))
-        records = await ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_ in ids]) if ids else []
-        for id_, fields in zip(ids, records, strict=True):
+        hashes = await ask(lambda pipe: [pipe.hgetall(self._key_of(str(id_))) for id_ in ids]) if ids else []
+        for id_, fields in zip(ids, hashes, strict=True):
             with suppress(RecordNotUnderstood):
-                found.append(self.parse(str(id_), fields))
-        return found
+                records.append(self.parse(str(id_), fields))
+        return records
 
 
 class SetUpStore(RecordStore[R]):
@@ -169,13 +169,13 @@ class SetUpStore(RecordStore[R]):
         ids: Any = await self._redis.zrange(self._listed, 0, -1, withscores=True)
         added = {str(id_): int(score) for id_, score in ids}
         hashes = await pipelined(self._redis, lambda pipe: [pipe.hgetall(self._key_of(id_)) for id_ in added])
-        found = []
+        records = []
         for id_, fields in zip(added, hashes, strict=True):
             with suppress(RecordNotUnderstood):
                 record = self.parse(id_, fields)
                 state = {name: fields[name] for name in sorted(fields.keys() - {"v", self.field_of(record.spec)})}
-                found.append((record, added[id_], state))
-        return found
+                records.append((record, added[id_], state))
+        return records
 
     @classmethod
     def record(cls, id_: str, spec: Spec, state: Mapping[str, str]) -> R:
@@ -204,8 +204,8 @@ class SetUpStore(RecordStore[R]):
 
     async def reasons(self, ids: Iterable[str]) -> list[str]:
         """Return why those of the records *ids* that are paused are."""
-        found = await pipelined(self._redis, lambda pipe: [pipe.hget(self._key_of(str(id_)), "paused") for id_ in ids])
-        return [str(reason) for reason in found if reason]
+        why = await pipelined(self._redis, lambda pipe: [pipe.hget(self._key_of(str(id_)), "paused") for id_ in ids])
+        return [str(reason) for reason in why if reason]
 
 
 async def erase_of(store: SetUpStore[R], scripts: Scripts, user: str) -> int:

@@ -111,8 +111,8 @@ class WorkStore:
         keys = list(mine)
         async with self._redis.pipeline(transaction=False) as pipe:
             for key in keys:
-                for what in ("people", "threads"):
-                    pipe.pfcount(*(self._keys.distinct(what, period, key) for period in periods))
+                for members in ("people", "threads"):
+                    pipe.pfcount(*(self._keys.distinct(members, period, key) for period in periods))
             numbers = iter(await pipe.execute() if keys else ())
         for key in keys:
             mine[key].people, mine[key].threads = next(numbers), next(numbers)
