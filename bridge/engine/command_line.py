@@ -223,7 +223,7 @@ class CommandLine:
         if unknown := self._unknown_option(unshared if is_shared else typed, match, start):
             raise unknown
         if match is None:
-            raise self._not_path(typed, start)
+            raise self._unknown_command(typed, start)
         try:
             return await self._values(*match, turn, start, item=item, is_shared=is_shared)
         except NotSure as exc:
@@ -396,7 +396,7 @@ class CommandLine:
         except SeveralFit:
             return show, rest  # which says so
         except NoSuch as exc:
-            wrong = self._not_path(typed, "/")
+            wrong = self._unknown_command(typed, "/")
             is_name = exc.nearest and isinstance(wrong, UnknownCommand) and not wrong.nearest
             return (show, rest) if is_name else None
         except ProjectError:
@@ -423,7 +423,7 @@ class CommandLine:
         buttons = kit.actions(*(command.form for command in offered if command.form)) if offered else None
         return help_card(_explained(own, start), others, buttons, is_direct=is_direct)
 
-    def _not_path(self, line: str, start: str) -> UnknownCommand | BadUsage:
+    def _unknown_command(self, line: str, start: str) -> UnknownCommand | BadUsage:
         """Return the error for a line that matches no command: with similar commands or, if there are none, help."""
         words, as_typed = _words(line), [original for _folded, original in split(line, _MOST_TYPED)]
         known = self._named(words[0]) if words else []
