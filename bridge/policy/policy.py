@@ -145,18 +145,19 @@ class Policy:
     async def holds(self, holders: Sequence[str], user: str, *, if_unknown: bool = False) -> bool:
         """Whether *user* is one of those people, or in one of those user groups, now. Raises `SlackError`.
 
-        If Slack refuses to say who is in a group, the answer is *if_unknown*.
+        If Slack refuses to say who is in a group, and they're in none of the others, the answer is *if_unknown*.
         """
-        for holder in holders:
+        if user in holders:
+            return True
+        is_known = True
+        for group in (holder for holder in holders if holder.startswith("S")):
             try:
-                if holder == user or (
-                    holder.startswith("S") and await self.directory.in_group(user, holder, at_most=_AT_ONCE)
-                ):
+                if await self.directory.in_group(user, group, at_most=_AT_ONCE):
                     return True
             except SlackRefused as exc:  # a retry would get the same answer
-                log.warning("Slack doesn't say who has a key", extra={"group": holder, "detail": exc.detail})
-                return if_unknown
-        return False
+                log.warning("Slack doesn't say who has a key", extra={"group": group, "detail": exc.detail})
+                is_known = False
+        return if_unknown and not is_known
 
     async def require(self, *asked: Asked) -> Verdict:
         """Return the verdict that all that's *asked*, about one thing, is allowed. Raises `NotAllowed`."""

@@ -14,6 +14,7 @@ from bridge.playground.emulator.faults import Error
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, CAROL, FINANCE, GENERAL, TEAM
 from support.harness import Harness
 from support.store import PREFIX
+from support.tables import each
 
 KEY = "finance-key"
 FILE = f'[projects.default]\nkeys = [{{who = ["{FINANCE}"], api_key_env = "FINANCE_KEY"}}]\n'
@@ -146,6 +147,16 @@ async def test_if_slack_does_not_say_who_is_in_the_group_nothing_is_sent(
 
     assert asked == []
     assert "access to the project" in harness.seen.ephemerals[-1].text
+
+
+@each("others", [f'"{ALICE}"', f'"{FINANCE}"'])
+async def test_a_group_that_slack_does_not_know_takes_nobody_elses_key(harness: Harness, others: str) -> None:
+    asked = harness.use_keys(FILE.replace(f'"{FINANCE}"', f'"S0GONE", {others}'), FINANCE_KEY=KEY)
+
+    await say(harness, ALICE, "hello from finance")
+    await say(harness, CAROL, "hello from elsewhere")
+
+    assert [key for key, _ in asked] == [KEY]
 
 
 @pytest.mark.usefixtures("asked")
