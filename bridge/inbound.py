@@ -1,4 +1,4 @@
-"""The inputs from Slack, parsed on arrival: a closed set of kinds. And `Job`, for what features queue themselves.
+"""What is queued: inputs from Slack, parsed on arrival; a `Notice`; and a `Job`, which a feature queues itself.
 
 The inbox stores inputs until they're handled, so each has a JSON form. From 1.0.0 on, a new field needs a default, so
 that inputs queued by an earlier version stay readable.
@@ -159,7 +159,7 @@ class _Inbound(BaseModel, frozen=True, defer_build=True):
         return self.named or str(getattr(self, "kind", ""))
 
     @property
-    def posted(self) -> InboundMessage | None:
+    def as_message(self) -> InboundMessage | None:
         """The message that it is or starts with. Slack may send it again, and it waits for the project service."""
         return None
 
@@ -257,7 +257,7 @@ class InboundMessage(_Inbound):
         return self.source != "typed"
 
     @property
-    def posted(self) -> InboundMessage:
+    def as_message(self) -> InboundMessage:
         """Itself."""
         return self
 

@@ -212,7 +212,7 @@ class Bridge:
             # Process the queue until the process drains.
             async with parts.queued_reactions.at_work(), asyncio.TaskGroup() as group:
                 background = [self._log_ready(), parts.clock.run(), parts.token_watch.run(), parts.catch_up.run()]
-                background += [parts.events.run(), self._look_at_gates(), self._reach_projects()]
+                background += [parts.finished_turns.run(), self._look_at_gates(), self._reach_projects()]
                 background += [self._reload_on_request(Reloads(self._scripts)), self._measure_lag()]
                 if self._guard is not None and self._settings.catch_up == "on":
                     background.append(self._note_refused(self._guard, parts.catch_up.outages))
@@ -221,7 +221,7 @@ class Bridge:
                 for task in tasks:
                     task.cancel()  # it may be waiting for Slack or the service
         with suppress(StoreUnavailable):
-            await parts.events.apply()  # of the turns that finished last
+            await parts.finished_turns.apply()  # of the turns that finished last
             await namespace.leave()
 
     async def reload(self, config: Config) -> tuple[str, ...]:

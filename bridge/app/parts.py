@@ -88,7 +88,7 @@ class Parts:
     turns: TurnProcessor
     queued_reactions: QueuedReactions
     clock: Clock
-    events: FinishedTurns
+    finished_turns: FinishedTurns
     gates: GateCheck
     use: Callable[[Config], None]
     token_watch: TokenWatch
@@ -279,10 +279,12 @@ def build(
     wires.metrics.queue_depth.set_function(lambda: worker.depth)
     wires.metrics.in_flight.set_function(lambda: settings.max_turns - turns.slots.free)
     clock = Clock(deps, features.clocks, features.jobs, patience)
-    events = FinishedTurns(deps, features.finished_turn_handlers, patience, has_audit=bool(settings.audit_lifetime))
+    handlers = features.finished_turn_handlers
+    finished_turns = FinishedTurns(deps, handlers, patience, has_audit=bool(settings.audit_lifetime))
     return Parts(
-        listen, receiver, stopping, worker, turns, queued_reactions, clock, events, gates, use, token_watch, catch_up
-    )
+        listen, receiver, stopping, worker, turns, queued_reactions, clock, finished_turns, gates, use, token_watch,
+        catch_up,
+    )  # fmt: skip
 
 
 def _troubles(settings: Settings, wires: Connections, identity: Identity, gates: GateCheck) -> dict[str, str]:

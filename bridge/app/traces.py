@@ -345,11 +345,11 @@ class _Traced:
 
 
 class _Inbox(_Traced, Inbox):
-    async def put_message(self, arrival: Arrival, **_: Any) -> Put:
+    async def put_arrival(self, arrival: Arrival, **_: Any) -> Put:
         take = _take.get()  # of the turn that queues it
         name, parent = f"accept {arrival.inbound.kind}", take.own if take else None
         own, began = self.spans.context(parent, name), _arrived.get() or time.time_ns()
-        put = await super().put_message(arrival, traceparent=str(own))
+        put = await super().put_arrival(arrival, traceparent=str(own))
         if own.is_sampled and isinstance(put, Queued):
             self.spans.end(Span(name, _SERVER, own.trace, own.span, parent, began, time.time_ns()))
         return put

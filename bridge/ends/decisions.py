@@ -51,7 +51,7 @@ def not_written(message: Mapping[str, Any]) -> Reason | None:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The decision about a message, in a word for metrics and logs.
+    """The decision about a message: what the caller acts on, and metrics and logs count.
 
     Its *reason* is a `Reason`, perhaps with a fact, or of a refusal the name of the notice about it.
     """

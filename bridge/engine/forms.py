@@ -98,7 +98,7 @@ class Text(Field):
 
 
 @dataclass(slots=True)
-class Choice(Field):
+class Select(Field):
     """A menu of *choices*: their labels by their values. With *takes_others*, another value can be filled in, too."""
 
     choices: Mapping[str, str]
@@ -118,14 +118,14 @@ class Choice(Field):
         return kit.select(self.name, self.placeholder, options, initial)
 
 
-class Radio(Choice):
+class Radio(Select):
     """Radio buttons for *choices*, of which none is chosen."""
 
     def _element(self, _filled_in: Any) -> Block:
         return {"type": "radio_buttons", "options": self._options}
 
 
-class Ticks(Choice):
+class Ticks(Select):
     """Checkboxes for *choices*. What's ticked is read as values with commas between."""
 
     def _element(self, filled_in: Any) -> Block:

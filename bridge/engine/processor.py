@@ -160,7 +160,7 @@ class TurnProcessor:
                         await turn.until_shown.aclose()
 
     async def _take(self, lease: Lease, *, begins: bool) -> Turn | None:
-        """Take the head of a lane; None if the lane is empty, or was released to other workers."""
+        """Take the head of a lane; None if the lane is empty, or was released, or its head buried."""
         head, lease.head = lease.head, None  # it came with the lane; after the first round, it's taken again
         if head is None and not self.deps.slack.token.accepted.is_set():
             await self.journal.release(lease.held)  # no turn may start now (`Worker`)
@@ -229,7 +229,7 @@ class TurnProcessor:
             except BridgeError as exc:
                 # Outages and rate limits pass, so the turn waits; other refusals and unreadable responses last.
                 is_lasting = isinstance(exc, ServiceRefused | NotUnderstood) and not isinstance(exc, Busy | Outage)
-                if isinstance(exc, ProjectError) and turn.body.posted and not is_lasting:
+                if isinstance(exc, ProjectError) and turn.body.as_message and not is_lasting:
                     await turn.until_shown.aclose()  # nobody is at work while it waits
                     await self._wait_for_service(turn, exc)
                     return None
@@ -307,7 +307,7 @@ class TurnProcessor:
         if isinstance(body, InboundMessage) and body.was_found and not record.is_again:
             since = min(since, datetime.fromtimestamp(float(body.ts), UTC))  # when it was written
         age = self.deps.now() - since
-        if age <= self.max_age or not body.posted:
+        if age <= self.max_age or not body.as_message:
             return None
         if not isinstance(body, InboundMessage) or not body.was_found or record.is_again:
             return Outcome(what="too old", reply=notices.too_old(turn.id, age), keeps_text=True)
@@ -326,7 +326,7 @@ class TurnProcessor:
         posted: str | NotPosted | None = None
         if not is_recorded:
             if turn.project_key:
-                outcome = _about(turn, outcome)
+                outcome = _in_project(turn, outcome)
             facts = OutcomeFacts()
             if outcome.cause:
                 about = outcome.concerns
@@ -426,7 +426,7 @@ class TurnProcessor:
         log.info("turn done", extra={"kind": turn.body.kind, "what": what, "seconds": seconds})
 
     async def _give_up(self, turn: Turn, why: NotPosted | None, outcome: Outcome | None = None) -> None:
-        """End a turn whose *outcome* can't be shown, or that can't be finished: it's a dead letter, with a notice.
+        """End a turn whose *outcome* can't be shown, or that can't be finished: mostly as a dead letter, with a notice.
 
         None: another version wrote its outcome, or the note on its request.
         """
@@ -504,7 +504,7 @@ class TurnProcessor:
         """Show the menu, once, and hold the lane; False if someone has already chosen."""
         menu = Outcome(what="menu", reply=wait.menu, mark=MENU_MARK)
         if turn.project_key:
-            menu = _about(turn, menu)
+            menu = _in_project(turn, menu)
         if not turn.record.card:
             to = Destination.of(turn.body, menu.reply)
             posted = await self.poster.post(turn, menu, to, may_be_posted=turn.record.takes > 1)
@@ -552,7 +552,7 @@ class TurnProcessor:
             if isinstance(body, InboundMessage) and not body.app and is_long:
                 reply = notices.waits_for_service(exc, next_try, turn.id, f"{body.thread.root} {body.ts}")
                 with suppress(SlackError):
-                    if await self.deps.said_once.may_say_that_it_works(turn.id):
+                    if await self.deps.said_once.claim_word_of_work(turn.id):
                         await self.deps.slack.whisper(turn.destination.recipient, reply)
             await self.patience.pause(wait, self.deps.projects.until_replaced(turn.project))
 
@@ -563,7 +563,7 @@ class TurnProcessor:
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""
         thread, notice = _thread(turn), side_id(turn.id, "notice")
-        if not await self.deps.said_once.may_notify(thread, turn.id):
+        if not await self.deps.said_once.claim_outage_notice(thread, turn.id):
             return
         place, since = turn.destination.place, turn.record.accepted_at - CLOCK_SKEW
         try:
@@ -581,7 +581,7 @@ class TurnProcessor:
         await self.deps.said_once.notified(thread)
 
 
-def _about(turn: Turn, outcome: Outcome) -> Outcome:
+def _in_project(turn: Turn, outcome: Outcome) -> Outcome:
     """Return *outcome* with the project that it and its buttons belong to: *turn*'s, unless it says another."""
     if outcome.project is not None:
         return outcome

@@ -10,7 +10,7 @@ from bridge.queue.scripting import Scripts
 
 
 class SaidOnce:
-    """Decides which turn says it: the first one that asks, and that one again if it's repeated.
+    """Decides which turn says it: the first one that claims it, and that one again if it's repeated.
 
     Methods may raise `StoreUnavailable`.
     """
@@ -19,27 +19,27 @@ class SaidOnce:
         self._redis = scripts.redis
         self._keys = scripts.keys
 
-    async def may_greet(self, team: str, user: str, turn: TurnId) -> bool:
-        """Whether *turn* should greet *user*: no other turn did or is about to."""
+    async def claim_greeting(self, team: str, user: str, turn: TurnId) -> bool:
+        """Whether *turn* is to greet *user*: no other turn did or is about to."""
         return await self._claim(self._keys.greeted(PersonKey(team, user)), turn, GREETING)
 
     async def greeted(self, team: str, user: str) -> None:
         """Record that *user* was greeted, only once the greeting is posted: a turn that fails leaves it to the next."""
         await self._mark(self._keys.greeted(PersonKey(team, user)), GREETED)
 
-    async def may_notify(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn* should post in *thread* that the service is down: no turn has since the last answer there."""
+    async def claim_outage_notice(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn* is to post in *thread* that the service is down: no turn has since the last answer there."""
         return await self._claim(self._keys.outage_notice(thread), turn, SEEN)
 
     async def notified(self, thread: ThreadKey) -> None:
         """Record that the outage notice was posted in *thread*."""
         await self._mark(self._keys.outage_notice(thread), SEEN)
 
-    async def may_note_late(self, thread: ThreadKey, turn: TurnId) -> bool:
-        """Whether *turn*'s answer should say that it's late after an outage: no other turn in *thread* does."""
+    async def claim_late_note(self, thread: ThreadKey, turn: TurnId) -> bool:
+        """Whether *turn*'s answer is to say that it's late after an outage: no other turn in *thread* does."""
         return await self._claim(self._keys.seen_event(f"late:{thread}"), turn, LATE)
 
-    async def may_say_that_it_works(self, turn: TurnId) -> bool:
+    async def claim_word_of_work(self, turn: TurnId) -> bool:
         """Whether to tell a message's person that *turn* is still at work: once, even if the turn runs again."""
         key = self._keys.seen_event(f"working:{turn}")
         return bool(await self._redis.set(key, "1", nx=True, px=milliseconds(TRACE)))

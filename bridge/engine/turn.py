@@ -20,7 +20,7 @@ from bridge.inbound import InboundMessage, starters_of
 from bridge.policy.rules import Asked, Target
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent, Workflow
-from bridge.queue.journal import Journal, QueuedTurn
+from bridge.queue.journal import Journal, TakenTurn
 from bridge.queue.lease import Lease
 from bridge.queue.records import Taken
 from bridge.queue.watches import Watches
@@ -33,7 +33,7 @@ from bridge.slack.post import ExistingParts, Poster
 log = logging.getLogger(__name__)
 
 
-class Turn(QueuedTurn):
+class Turn(TakenTurn):
     """A turn of a thread, command, click or form, about one of the *projects*.
 
     *project_key* is that project's in records, also if it's no longer served. *destination* is where it's answered.

@@ -31,7 +31,7 @@ class TriggeredRun(Job):
         return self.message.thread.root
 
     @property
-    def posted(self) -> InboundMessage:
+    def as_message(self) -> InboundMessage:
         """The post of an app or an alert that it's started by."""
         return self.message
 

@@ -1,7 +1,7 @@
 """Limits of the operator's file, and of the settings that are limits in short: what a request counts for.
 
-They are checked and counted in the step that records a request as sent (`QueuedTurn.once`), or, per
-minute, in the one that queues what arrives (`bridge.queue.inbox.Inbox.put_message`).
+They are checked and counted in the step that records a request as sent (`TakenTurn.once`), or, per
+minute, in the one that queues what arrives (`bridge.queue.inbox.Inbox.put_arrival`).
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def of_arrival(limits: Sequence[Limit], arrival: Arrival) -> list[Quota]:
     An app's post counts for that app in its channel, and for no person.
     """
     inbound = arrival.inbound
-    posted = inbound.posted
-    rule, via = (posted.rule, posted.via) if posted else ("", "")
+    message = inbound.as_message
+    rule, via = (message.rule, message.via) if message else ("", "")
     app = rule or via
     subjects = {
         "thread": str(arrival.thread or ""),

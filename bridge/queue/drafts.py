@@ -3,7 +3,7 @@
 A draft is the text of a turn that ended without its answer (in the turn's record), the new text of a message that an
 agent has already got, or a reply that the agent didn't get (both in ``draft:<message>``). It's known by that turn or
 message. A button, an app's edit or ``bridge dead retry`` puts it at the end of its lane, in one script (``draft.lua``).
-Only a reply that never was a turn is put as when it arrived (`Inbox.put_message`): its thread may be muted by now.
+Only a reply that never was a turn is put as when it arrived (`Inbox.put_arrival`): its thread may be muted by now.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Finished turns: what the step that ends one appends about it, an entry for each. Never any text.
 
-The script that ends a turn (`finish`) appends it, so none is missing and none costs a round trip; refusals are turns
-too. Everything else about finished turns is derived from these entries, off their path
-(`bridge.engine.finished_turns`): statistics, Home, the end of a ⏳ reaction. The **audit** is the same stream, as
-people read it. Not included: what is still waiting, what wasn't for the bridge, and what Redis couldn't store.
+The script that ends a turn (`finish`) appends it, so none costs a round trip, and none is missing but that of a turn
+that's given up after its message was deleted; refusals are turns too. Everything else about finished turns is derived
+from these entries, off their path (`bridge.engine.finished_turns`): statistics, Home, the end of a ⏳ reaction. The
+**audit** is the same stream, as people read it. Not included: what is still waiting, what wasn't for the bridge, and
+what Redis couldn't store.
 
 The heartbeat trims the stream by time, each entry by length. Without an audit (BRIDGE_AUDIT_DAYS=0), an entry is
 deleted in the step that derives the rest from it, within seconds. Until then it needs its person, for their Home.

@@ -117,14 +117,14 @@ class Inbox:
         self._now = now
         self._limits = limits
         self._passed = PassedOver(scripts)
-        self._free_worker: Callable[[], Offer | None] | None = None  # no worker here yet
+        self._make_offer: Callable[[], Offer | None] | None = None  # no worker here yet
         self.stops = Stops(scripts, now=now)
         self.drafts = Drafts(scripts, now)
         self.refused_messages = RefusedMessages(scripts, now)
 
-    def hand_to(self, free_worker: Callable[[], Offer | None]) -> None:
-        """Call *free_worker* for each message: the worker gets its lane at once if that was empty."""
-        self._free_worker = free_worker
+    def hand_to(self, make_offer: Callable[[], Offer | None]) -> None:
+        """Call *make_offer* for each message: a free worker gets its lane at once if that was empty."""
+        self._make_offer = make_offer
 
     async def put(
         self,
@@ -135,20 +135,20 @@ class Inbox:
         why: str = "",
         writes: Sequence[Write] = (),
     ) -> Put:
-        """Store *inbound* in a lane of its own, as `put_message` does, unless it's a ``duplicate`` or ``stale``.
+        """Store *inbound* in a lane of its own, as `put_arrival` does, unless it's a ``duplicate`` or ``stale``.
 
         Raises `StoreUnavailable`.
         """
-        return await self.put_message(Arrival(inbound=inbound, event=event, within=within, why=why, writes=writes))
+        return await self.put_arrival(Arrival(inbound=inbound, event=event, within=within, why=why, writes=writes))
 
-    async def put_message(self, arrival: Arrival, *, traceparent: str = "") -> Put:
+    async def put_arrival(self, arrival: Arrival, *, traceparent: str = "") -> Put:
         """Store what arrived, with the context of its trace. Raises `StoreUnavailable`."""
         turn, now, inbound = new_turn_id(), self._now(), arrival.inbound
         limits = self._limits(arrival) if arrival.is_limited else ()
         # Slack resends messages, and only messages. So only a message may turn out to be stored although it was
         # refused, and only a message's lane is handed to a free worker.
-        posted = inbound.posted
-        offer = self._free_worker() if posted and self._free_worker else None
+        message = inbound.as_message
+        offer = self._make_offer() if message and self._make_offer else None
         token = secrets.token_hex(8) if offer else ""
         try:
             answer = await self._scripts.run(
@@ -156,7 +156,7 @@ class Inbox:
                 self._facts(arrival, turn, now, limits, token=token, traceparent=traceparent),
                 to_json(inbound),
                 confirmed=True,
-                repeatable=posted is not None,
+                repeatable=message is not None,
             )
             if offer:
                 handed: Head | Held | None = None
@@ -182,8 +182,8 @@ class Inbox:
     ) -> dict[str, Any]:
         """Return all but the body for ``put.lua``; empty fields are left out. A worker takes it with a *token*."""
         inbound, message, thread = arrival.inbound, arrival.message, arrival.thread
-        posted = inbound.posted
-        event, retry = arrival.event or (message.event_id if message else ""), posted.retry if posted else 0
+        first = inbound.as_message
+        event, retry = arrival.event or (message.event_id if message else ""), first.retry if first else 0
         is_from_slack = message is not None or isinstance(inbound, Interaction)  # the ID of a job may name a person
         said_at = ""  # when its author has written in a thread, as far as that changes who the agent is talking with
         if thread is not None and not inbound.channel.startswith("D"):
@@ -209,7 +209,7 @@ class Inbox:
             "deadline": self._scripts.redis_time(arrival.within) if arrival.within else None,
             "author": inbound.user if said_at else "",  # the person who has written in a channel's thread
             "said_at": said_at,
-            "speaker": inbound.user if arrival.is_limited and posted else "",  # who speaks to the agent
+            "speaker": inbound.user if arrival.is_limited and first else "",  # who speaks to the agent
             "limits": as_arguments(limits),
             "project": inbound.project,  # of its thread from now on
             "version": message.edited_ts if message else "",

@@ -2,7 +2,7 @@
 
 A handler is a coroutine that may run again from the start while its turn is ``queued``: after a crash, an outage of
 Redis, or an edit of its message. Everything it awaits must be safe to repeat, except what goes through
-`QueuedTurn.once`. Staged writes are made with its outcome, once (`tests/proof/model`).
+`TakenTurn.once`. Staged writes are made with its outcome, once (`tests/proof/model`).
 
 The journal writes each step before the effect outside Redis that it stands for:
 
@@ -71,7 +71,7 @@ class DeletedMeanwhile(Exception):
     """The message that started a run was deleted: the run can't be undone, and its outcome is for its person only."""
 
 
-class QueuedTurn:
+class TakenTurn:
     """A message, command, click or form being handled: its *record*, its *body*, and its thread's binding.
 
     *response_url* and *trigger_id* are ``""`` if Slack gave none. *thread* is set for anything in a thread.
@@ -116,7 +116,7 @@ class QueuedTurn:
         await self.until_shown.aclose()
 
     def stage(self, *writes: Write) -> None:
-        """Make *writes* in the same step as the outcome."""
+        """Make *writes* in the step that records the outcome; or that ends the turn, if it's recorded already."""
         self.staged += writes
 
     def give_back(self, limits: Sequence[Quota]) -> None:

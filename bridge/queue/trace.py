@@ -94,7 +94,7 @@ class TurnTrace:
 
     @property
     def ends_as(self) -> str:
-        """How a turn that isn't over will end, if it's certain already: as `QueuedTurn` ends, or ``""``."""
+        """How a turn that isn't over will end, if it's certain already: as `TakenTurn` ends, or ``""``."""
         word = self.end.partition(" ")[0]
         return "" if word == "private" else word
 

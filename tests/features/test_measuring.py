@@ -74,7 +74,7 @@ async def test_finished_turns_lag_until_they_are_applied(harness: Harness, redis
     seconds, _ = await redis.time()
     await redis.xadd(f"{PREFIX}audit", {"v": "1", "outcome": "answered"}, id=f"{(seconds - 90) * 1000}-0")
     waiting = await measured(harness, "bridge_finished_turns_lag_seconds")
-    await harness.parts().events.apply()
+    await harness.parts().finished_turns.apply()
 
     applied = await measured(harness, "bridge_finished_turns_lag_seconds")
 

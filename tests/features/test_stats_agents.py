@@ -93,10 +93,10 @@ async def test_one_of_many_processes_counts_a_turn(harness: Harness) -> None:
     await harness.store.queue(message())
     await harness.work_on(process := harness.store.process(), harness.lease(process, (await process.hold())[0]))
 
-    await asyncio.gather(*(harness.parts(name).events.apply() for name in "abcdefgh"))
+    await asyncio.gather(*(harness.parts(name).finished_turns.apply() for name in "abcdefgh"))
     for name in "abcdefgh":  # each holds the claim in turn, and finds nothing more
         await harness.store.redis.delete(harness.store.scripts.keys.consuming())
-        await harness.parts(name).events.apply()
+        await harness.parts(name).finished_turns.apply()
 
     assert "Messages 1" in (await shown(harness)).text
 
@@ -110,7 +110,7 @@ async def test_processes_that_apply_the_same_entries_at_once_count_them_once(har
     async def apply_unclaimed(name: str) -> None:
         scripts = copy(harness.store.scripts)
         scripts.claim = always  # type: ignore[method-assign] # its claim ran out while it was suspended
-        events = harness.parts(name).events
+        events = harness.parts(name).finished_turns
         events._deps = replace(harness.parts(name).turns.deps, scripts=scripts)
         await events.apply()
 

@@ -251,7 +251,7 @@ async def test_an_opened_messages_tab_greets_once_and_always_offers_prompts(harn
 
 async def test_an_interrupted_greeting_is_posted_later(harness: Harness) -> None:
     turn = TurnId("a turn that ended without it")
-    await harness.store.said_once.may_greet(TEAM, USER, turn)
+    await harness.store.said_once.claim_greeting(TEAM, USER, turn)
 
     await open_messages(harness)
     assert harness.seen.texts == []  # the running turn may still do it

@@ -366,7 +366,7 @@ async def test_all_processes_count_together(limited: Store) -> None:
     async def put(process: str, stamp: str) -> Put:
         inbox, one = limited.process(process).inbox, message(ts=stamp)
         arrival = Arrival(inbound=one, event=stamp, thread=THREAD, condition=Condition.START, is_limited=True)
-        return await inbox.put_message(arrival)
+        return await inbox.put_arrival(arrival)
 
     puts = [await put(process, ts(number)) for number, process in enumerate("abc", start=1)]
 
@@ -496,7 +496,7 @@ async def test_a_long_audit_is_read_in_order(redis: Redis) -> None:
 async def test_editing_a_refused_message_does_not_queue_it(store: Store) -> None:
     notice = Notice(team=TEAM, channel=CHANNEL, user=USER, what="user")
     arrival = Arrival(inbound=notice, message=message())
-    await store.process().inbox.put_message(arrival)
+    await store.process().inbox.put_arrival(arrival)
 
     assert await store.process().inbox.edit(message("let me in")) == "unknown"
 

@@ -734,7 +734,7 @@ class Harness:
         while True:
             while held := await process.hold(most=1):
                 await self.work_on(process, self.lease(process, held[0]))
-            if not await self.parts().events.apply():
+            if not await self.parts().finished_turns.apply():
                 return
 
     async def find_due(self, name: str = "a") -> int:

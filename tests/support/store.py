@@ -155,7 +155,7 @@ class Store:
         self.on_put(inbound)
         condition = Condition.START if inbound.is_root else Condition.BOUND
         arrival = Arrival(inbound=inbound, message=inbound, thread=inbound.thread, condition=condition)
-        return await self.process(by).inbox.put_message(replace(arrival, **changes))
+        return await self.process(by).inbox.put_arrival(replace(arrival, **changes))
 
     async def queue(self, inbound: InboundMessage | None = None, **changes: Any) -> TurnId:
         """Queue a message; return its turn."""

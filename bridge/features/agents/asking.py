@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bridge.engine.forms import ChannelMenu, Choice, Form, Text, Values, needed
+from bridge.engine.forms import ChannelMenu, Form, Select, Text, Values, needed
 from bridge.engine.results import Modal
 from bridge.features.agents.layout import ASKED_SMALL, who_asks
 from bridge.features.buttons import OPEN_ASK, agent_menu
@@ -67,12 +67,12 @@ def ask_form(agent: Agent | None, origin: Origin, *, about: str | None = None, m
 
     *about* is the text of the message whose shortcut was used.
     """
-    where: str | Choice = origin.direct or origin.channel
+    where: str | Select = origin.direct or origin.channel
     if origin.thread_ts:
         places = {"thread": "The message's thread, visible to everyone there"}
         if origin.direct not in {"", origin.channel}:
             places["direct"] = "Your direct messages with me, visible only to you"
-        where = Choice("Ask in", places, "Choose a place", initial="thread", name="where")
+        where = Select("Ask in", places, "Choose a place", initial="thread", name="where")
     without = ["about"] if about is None else []
     blocks = AskForm.blocks(without=without, agent=agent, message=message, about=about, where=where)
     text = f"What do you want to ask {kit.named(agent.name, 100)}?" if agent else "Which agent do you want to ask?"

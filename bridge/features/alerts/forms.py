@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from bridge.ends.failures import sentence
-from bridge.engine.forms import ChannelMenu, Choice, Form, Menu, Radio, Text, Values
+from bridge.engine.forms import ChannelMenu, Form, Menu, Radio, Select, Text, Values
 from bridge.engine.results import Modal
 from bridge.errors import BadAlert
 from bridge.features.alerts.conditions import TypedAlert, read_alert
@@ -76,9 +76,9 @@ class _WorkflowFails(_AlertForm):
 class _Runs(_AlertForm):
     id, watches, at = "alert:runs", "Too few or too many runs", "count"
 
-    than = Choice("Alert at", {"<": "Fewer than", ">": "More than"}, initial="<")
+    than = Select("Alert at", {"<": "Fewer than", ">": "More than"}, initial="<")
     count = Text("Runs", example="1", longest=_SHORT, hint="A number, or a multiple of what's usual, such as 3x usual.")
-    span = Choice("Within", {"1h": "An hour", "24h": "A day", "7d": "A week"}, initial="24h")
+    span = Select("Within", {"1h": "An hour", "24h": "A day", "7d": "A week"}, initial="24h")
 
     @classmethod
     def _words(cls, values: Values) -> str:
@@ -89,7 +89,7 @@ class _Answers(_AlertForm):
     id, watches, at = "alert:answers", "Slow or failing answers", "seconds"
 
     agent = agent_menu()
-    how = Choice("Alert when", {"p95": "It takes too long", "fails": "It fails"}, initial="p95")
+    how = Select("Alert when", {"p95": "It takes too long", "fails": "It fails"}, initial="p95")
     seconds = Text(
         "Seconds", initial="60", longest=_SHORT, hint="What one in twenty answers may take; only if it takes too long."
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from bridge.engine.forms import Choice, Form, Menu, MenuQuery, Text, Ticks, Values
+from bridge.engine.forms import Form, Menu, MenuQuery, Select, Text, Ticks, Values
 from bridge.engine.results import Modal
 from bridge.features.buttons import CHOOSE_AN_AGENT, ID, OPEN_DEFAULT, agent_option, agents_to_choose
 from bridge.features.channels.layout import FIXED, settings_title
@@ -87,10 +87,10 @@ class SettingsForm(Form):
 
     id, title, submit, opener, label = "default", "", "Save", OPEN_DEFAULT, "form: Channel settings"
 
-    project = Choice("Project", {}, hint="Another project resets the default agent and the rules for apps.")
+    project = Select("Project", {}, hint="Another project resets the default agent and the rules for apps.")
     agent = Menu("Default agent", CHOOSE_AN_AGENT, default_agents, agent_option, nothing=_NOBODY)
-    answers = Choice("Messages to answer", _ANSWERS)
-    replies = Choice("Thread replies to answer", _REPLIES)
+    answers = Select("Messages to answer", _ANSWERS)
+    replies = Select("Thread replies to answer", _REPLIES)
     app = Menu("Posts from this app", "Ignored", starts_of_apps, _start_option, is_optional=True, name=APP)
     other = Text(
         "Another app", longest=120, is_optional=True,

@@ -87,8 +87,8 @@ class _Question:
 async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     """Send *message* to its agent, once. If the service no longer knows the session, start a new one with it.
 
-    Only then is a message sent twice, and only if the agent still exists; the second request includes the thread's
-    earlier messages. Raises what `_prepare` and `Turn.once` raise.
+    Only then is a message sent twice (or if a worker takes over, and the agent only reads), and only if the agent still
+    exists; the second request includes the thread's earlier messages. Raises what `_prepare` and `Turn.once` raise.
     """
     if message.app and (stopped := await check_rule(deps, turn, message)):
         return stopped
@@ -143,7 +143,7 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
     notes = [note for note, is_so in facts.items() if is_so]
     if chat.is_cut:
         notes.append(answers.CUT.format(size=size(chat.size) or TOO_LARGE))
-    if message.is_late and not turn.record.is_again and await deps.said_once.may_note_late(message.thread, turn.id):
+    if message.is_late and not turn.record.is_again and await deps.said_once.claim_late_note(message.thread, turn.id):
         notes.append(answers.LATE)
     by = await turn.project.catalog.agent_name(agent) if question.names_agent and question.speaker is None else ""
     shown = partial(
@@ -212,7 +212,7 @@ async def _say_that_it_works(deps: Deps, turn: Turn, message: InboundMessage, st
         return
     reply = layout.still_working(name, turn.id, f"{message.thread.root} {message.ts}")
     with suppress(StoreUnavailable, SlackError):
-        if await deps.said_once.may_say_that_it_works(turn.id):
+        if await deps.said_once.claim_word_of_work(turn.id):
             await deps.slack.whisper(turn.destination.recipient, reply)
             status.is_told = True
 

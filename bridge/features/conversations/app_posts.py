@@ -8,7 +8,7 @@ from bridge.ends import notices
 from bridge.ends.decisions import Received
 from bridge.ends.messages import Reason
 from bridge.features.channels.settings import AppRule, Channels
-from bridge.features.conversations.earlier import KNOWN, YOUNG, received, was_settled
+from bridge.features.conversations.earlier import SETTLED, YOUNG, received, was_settled
 from bridge.features.conversations.sessions import Sessions
 from bridge.features.run_records import TriggeredRun
 from bridge.inbound import InboundMessage, Notice
@@ -42,7 +42,7 @@ class AppPosts:
         if is_run and message.is_late:
             return Received("ignored", Reason.TOO_LATE_TO_RUN)
         if await was_settled(self.inbox, message):
-            return KNOWN
+            return SETTLED
         return await self._put(message, rule, self._arrival(message, rule))
 
     async def rule_for(self, message: InboundMessage) -> tuple[InboundMessage, AppRule] | str:
@@ -117,7 +117,7 @@ class AppPosts:
 
     async def _put(self, message: InboundMessage, rule: AppRule, arrival: Arrival) -> Received:
         """Queue what an app's *message* starts."""
-        return await self._received(message, rule, await self.inbox.put_message(arrival))
+        return await self._received(message, rule, await self.inbox.put_arrival(arrival))
 
     async def _received(self, message: InboundMessage, rule: AppRule, put: Put) -> Received:
         """Return the decision about an app's *message*. If it posts too fast, say so, at most once an hour."""

@@ -59,7 +59,7 @@ _SENT = {
 @conversations.button(notices.SEND_EDITED, label="button: Send new text")
 @conversations.button(notices.SEND_REPLY, label="button: Send it")
 async def send_draft(deps: Deps, turn: Turn, click: Click) -> Result:
-    """Queue an earlier message again, its new text, or a reply that the agent didn't get, at the end of its thread."""
+    """Queue a message again, or its new text, at the end of its thread; or a reply that the agent didn't get."""
     draft = await deps.inbox.drafts.get(click.value)
     await _check_may_send(deps, turn, draft)
     reply = _SENT[click.action_id]
@@ -74,7 +74,7 @@ async def send_draft(deps: Deps, turn: Turn, click: Click) -> Result:
             is_limited=True,
             why="its author had it sent",
         )
-        return _put_by_button(await deps.inbox.put_message(arrival), reply)
+        return _put_by_button(await deps.inbox.put_arrival(arrival), reply)
     if click.is_ephemeral:
         reply = reply.model_copy(update={"audience": Audience.PRIVATE})
     return _resent(await deps.inbox.drafts.put(click.value, by=turn.id, user=turn.user), reply)
@@ -202,7 +202,7 @@ async def start_thread(deps: Deps, turn: Turn, new: NewThread, ts: str) -> None:
         thread_ts=new.thread_ts, calls_in=bool(new.thread_ts), parts=new.parts, caused_by=turn.body.starts_by,
         project=turn.project_key,
     )  # fmt: skip
-    put = await deps.inbox.put_message(
+    put = await deps.inbox.put_arrival(
         Arrival(
             inbound=message,
             event=f"root:{turn.id}",
@@ -245,7 +245,7 @@ async def slip_settled(deps: Deps, turn: Turn, click: Click) -> Result:
     is_sent = click.action_id != notices.SLIP_COMMAND
     condition = Condition.START if is_sent else Condition.NONE  # a command doesn't start a conversation
     starts = message.is_mention or message.is_direct or message.is_root
-    put = await deps.inbox.put_message(
+    put = await deps.inbox.put_arrival(
         Arrival(
             inbound=message,
             event=f"slip:{turn.id}",
@@ -288,7 +288,7 @@ async def choose_option(deps: Deps, turn: Turn, click: Click) -> Result:
         source="word", text=kit.escape(click.value), ts=ts,
         thread_ts=thread.root, is_direct=is_direct, project=turn.project_key,
     )  # fmt: skip
-    put = await deps.inbox.put_message(
+    put = await deps.inbox.put_arrival(
         Arrival(
             inbound=message,
             event=f"option:{turn.id}",

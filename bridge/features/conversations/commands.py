@@ -86,7 +86,7 @@ async def messages_tab_opened(deps: Deps, turn: Turn, opened: MessagesTabOpened)
     agents = agents.only(agent for agent in agents if agent.id in offered)
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
     default = default_of(turn, settings.agent, agents)
-    is_new = await deps.said_once.may_greet(turn.team, turn.user, turn.id)
+    is_new = await deps.said_once.claim_greeting(turn.team, turn.user, turn.id)
     await deps.indicators.suggest_prompts(opened.channel, layout.prompts(agents, default))
     if not is_new:
         return Done("prompts")

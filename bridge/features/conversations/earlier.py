@@ -14,8 +14,8 @@ from bridge.queue.put import Put, Queued
 
 YOUNG: Final = timedelta(minutes=10)  # Slack's last retry comes about six minutes after the event
 REMEMBERED: Final = TRACE - timedelta(hours=1)  # how long seen messages are known; the hour is for edits on their way
-KNOWN: Final = Received("ignored", Reason.SETTLED)
-_SETTLED = frozenset(
+SETTLED: Final = Received("ignored", Reason.SETTLED)
+_SETTLING = frozenset(
     {
         Reason.NO_RULE,
         Reason.OTHER_NAME,
@@ -41,7 +41,7 @@ async def was_settled(inbox: Inbox, message: InboundMessage) -> bool:
         return False
     passed = await inbox.passed_over(message.key)
     written_at = float(message.edited_ts or 0) if message.was_found else 0.0
-    return any(Reason.of(decision.why) in _SETTLED and decision.at.timestamp() > written_at for decision in passed)
+    return any(Reason.of(decision.why) in _SETTLING and decision.at.timestamp() > written_at for decision in passed)
 
 
 def received(put: Put) -> Received:

@@ -1,7 +1,7 @@
 """Decide about an incoming message: whether it's for an agent, and under which conditions it's queued.
 
-This runs before the event is acknowledged to Slack. It ends with one `Inbox.put_message`, which marks the message as
-seen and queues it in one step; only then does Slack get its acknowledgement.
+This runs before the event is acknowledged to Slack. A message for an agent ends with an `Inbox.put_arrival`, which
+marks it as seen and queues it in one step; only then does Slack get its acknowledgement.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bridge.engine.dispatch import Features
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.channels.settings import NOTHING_SET, Channels
 from bridge.features.conversations.app_posts import AppPosts
-from bridge.features.conversations.earlier import KNOWN, REMEMBERED, YOUNG, received, was_settled
+from bridge.features.conversations.earlier import REMEMBERED, SETTLED, YOUNG, received, was_settled
 from bridge.features.conversations.menu import CHOOSE
 from bridge.features.conversations.sessions import Sessions
 from bridge.ids import MessageKey, ThreadKey, TurnId, thread_lane
@@ -232,7 +232,7 @@ class Receiver:
                     message, self.bot_user
                 ) is None:
                     offer = notices.edited_too_late(str(message.key))
-                    await self.inbox.put_message(
+                    await self.inbox.put_arrival(
                         Arrival(
                             inbound=Notice.about(message, "edited", offer.stored(), of="edit", is_offer=True),
                             event=f"edit:{message.key}:{message.edited_ts}" if message.edited_ts else message.event_id,
@@ -266,7 +266,7 @@ class Receiver:
     ) -> Received:
         """Queue *message*; *line* is its command line if it's a command. For the others, see `Arrival`."""
         if await was_settled(self.inbox, message):
-            return KNOWN
+            return SETTLED
         if message.is_late and line is not None and not message.meant:
             return await self._notify(message, "command_missed", notices.COMMAND_MISSED, "missed", condition)
         why = _REPLIES.get(condition) or (
@@ -293,16 +293,16 @@ class Receiver:
             is_auto=is_auto,
             may_choose=not (message.is_root or message.parts) if line is None else in_order,
         )
-        put = await self.inbox.put_message(arrival)
+        put = await self.inbox.put_arrival(arrival)
         if put.end == "menu":
             if line is None and (choice := await self._choice(message, put.fact)):
                 arrival = Arrival(
                     inbound=choice, message=message, thread=message.thread, in_order=False,
                     condition=Condition.BOUND, why="it names an agent where one is chosen",
                 )  # fmt: skip
-                return received(await self.inbox.put_message(arrival))
+                return received(await self.inbox.put_arrival(arrival))
             # A command doesn't wait for the choice.
-            put = await self.inbox.put_message(replace(arrival, in_order=line is None, may_choose=False))
+            put = await self.inbox.put_arrival(replace(arrival, in_order=line is None, may_choose=False))
         match put:
             case NotQueued("others"):
                 if put.is_first:
@@ -369,7 +369,7 @@ class Receiver:
             why=f"refused: {what}",
             is_auto=is_auto,
         )
-        put = await self.inbox.put_message(arrival)
+        put = await self.inbox.put_arrival(arrival)
         if put.end == "others":  # it wasn't for the bot, so once is enough
             if put.is_first:
                 await self._tell(message, what, reply)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Literal
 
 from bridge.ends.failures import sentence
-from bridge.engine.forms import ChannelMenu, Choice, Field, Form, Text, Ticks, Time, Values
+from bridge.engine.forms import ChannelMenu, Field, Form, Select, Text, Ticks, Time, Values
 from bridge.engine.results import Modal
 from bridge.errors import BadSchedule
 from bridge.features.buttons import (
@@ -82,7 +82,7 @@ _DAILY: Final = re.compile(r"(?P<often>every .*) at (?P<time>\d\d:\d\d)")
 def _when_fields() -> tuple[Field, ...]:
     """Return the fields that all tasks share."""
     return (
-        Choice("How often", HOW_OFTEN, initial="every day", takes_others=True),
+        Select("How often", HOW_OFTEN, initial="every day", takes_others=True),
         Time("Time of day", initial="09:00"),
         Text("Cron expression", hint=_CRON_HINT, is_optional=True, longest=100),
         Text("Time zone", hint="Such as Berlin or Europe/Berlin.", longest=60),
@@ -132,7 +132,7 @@ class ReportForm(_TaskForm):
     id, does, title, opener, label = "report", "report", "Schedule a report", REPORT_FORM, "form: Schedule report"
 
     often, time, cron, zone, channel = _when_fields()
-    compare = Choice("Compare with", COMPARED, initial="-", takes_others=True)
+    compare = Select("Compare with", COMPARED, initial="-", takes_others=True)
     only = Ticks("Include", {part: part.capitalize() for part in PARTS}, initial=PARTS)
     also = Ticks("Options", _ALSO, is_optional=True)
 
@@ -155,8 +155,8 @@ class QuestionForm(_TaskForm):
     agent = agent_menu(act="ask")
     text = Text("Question", hint=HINT)
     often, time, cron, zone, channel = _when_fields()
-    thread = Choice("Ask", _THREADS, initial="new")
-    overlap = Choice(_OVERLAP, _OVERLAPS, initial="skip")
+    thread = Select("Ask", _THREADS, initial="new")
+    overlap = Select(_OVERLAP, _OVERLAPS, initial="skip")
 
     @classmethod
     def _filled_in(cls, spec: QuestionSpec) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class ScheduledRunForm(_TaskForm):
     workflow = workflow_menu()
     text = Text("Input", is_optional=True, hint=f'Text, or JSON such as {{"day": "monday"}}. {HINT}')
     often, time, cron, zone, channel = _when_fields()
-    overlap = Choice(_OVERLAP, _OVERLAPS, initial="skip")
+    overlap = Select(_OVERLAP, _OVERLAPS, initial="skip")
 
     @classmethod
     def _filled_in(cls, spec: RunSpec) -> dict[str, Any]:

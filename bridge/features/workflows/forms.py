@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bridge.ends.typed import where_json_breaks
-from bridge.engine.forms import ChannelMenu, Choice, Form, Text, Ticks, Values
+from bridge.engine.forms import ChannelMenu, Form, Select, Text, Ticks, Values
 from bridge.engine.results import Modal
 from bridge.errors import BadInput
 from bridge.features.buttons import RUN_FORM, run_value, workflow_menu
@@ -69,7 +69,7 @@ class RunForm(Form):
 
     workflow = workflow_menu()
     input = Text("Input", is_optional=True, hint=_hint, check=_problem)
-    kind = Choice("Input type", _KINDS, "Text or JSON", initial=AUTOMATIC)
+    kind = Select("Input type", _KINDS, "Text or JSON", initial=AUTOMATIC)
     remember = Ticks("Remember my input", {"yes": "Fill it in next time"}, is_optional=True)
     channel = ChannelMenu("Post the result in")
 

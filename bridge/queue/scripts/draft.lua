@@ -1,4 +1,4 @@
--- Put a draft, once: at the end of its lane, as a new turn, because the notices about the old one carry its id. A draft is
+-- Put a draft, once: at the end of its lane, mostly as a new turn, as the notices about the old one carry its id. A draft is
 -- a hash with a body and its lane: the record of a turn that ended (its button exists from the post on, so this may run
 -- before `finish`), or the new text of a message that an agent has got. From then on, that message belongs to the new turn,
 -- and can be edited and withdrawn while that waits. A dead letter that an operator retries takes its place again itself,

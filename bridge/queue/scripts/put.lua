@@ -1,5 +1,5 @@
 -- Mark a message as seen AND queue its turn, or neither. A late message goes before newer ones that no worker has started.
--- ARGV: the arrival as JSON (`Inbox.put_message`), its turn's body.
+-- ARGV: the arrival as JSON (`Inbox.put_arrival`), its turn's body.
 -- Returns {'queued', turns waiting before it, all turns before it including the running one}, and if a worker got a lane,
 --          its entry, the lane, and the head if that's this turn; or another end and its facts (`NotQueued`): the fact, the
 --          wait in ms, and 1 if it's the first. 'late': it mustn't be stored any more.
