@@ -272,6 +272,8 @@ ENDS: Final[Mapping[str, End]] = {
         "Slack didn't confirm my reply, so it may be missing.", "If you can't see it, press Show it in my notice.",
         said="Slack didn't confirm my last message, so it may be missing here.",
     ),
+    "not sent": MUTED,
+    "its thread is muted": MUTED,
     "its app no longer has a rule here": _NO_RULE,
     "its app's rule is paused": _RULE_PAUSED,
     "its thread has no conversation": _NO_CONVERSATION,

@@ -209,6 +209,8 @@ class CommandLine:
         is_shared = match is not None and match[0].is_read_only
         if not is_shared:
             words = _words(typed)
+            if words[:1] == [HELP]:
+                words = [words[1], HELP] if words[1:] and self._named(words[1]) else [HELP]
             if words == [HELP]:
                 is_direct = getattr(turn.body, "channel", "").startswith("D")
                 return self._overview(

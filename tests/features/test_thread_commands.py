@@ -5,14 +5,16 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from bridge.ends.notices import SEND_AGAIN, SEND_EDITED
 from bridge.features.conversations.layout import CONTINUE
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import InboundMessage, MessagesTabOpened
-from bridge.playground.emulator.sample import BOB, DM_ALICE, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, DM_ALICE, GENERAL, RANDOM
 from support.harness import SALES, SUPPORT, Harness
 from support.store import BOT, CHANNEL, PREFIX, ROOT, TEAM, THREAD, USER, message, ts
+from support.waiting import wait_until
 
-DM = DM_ALICE
+DM, MENTION = DM_ALICE, f"<@{BRIDGE}>"
 WELCOME = {**SUPPORT, "welcome_message": "Hello, how can *I* help?"}
 
 
@@ -68,6 +70,54 @@ async def test_a_muted_thread_sends_nothing_until_it_is_unmuted(harness: Harness
     assert heard == ["its thread is muted", "muted", "queued", "queued", "queued"]
     assert harness.service.messages == ["hello there", "again"]
     assert any("muted" in one.text for one in harness.seen.ephemerals)
+
+
+@pytest.mark.parametrize("button", [SEND_AGAIN, SEND_EDITED])
+@pytest.mark.parametrize("change", ["mute", "delete"])
+async def test_a_draft_stays_where_its_thread_takes_no_messages(harness: Harness, button: str, change: str) -> None:
+    people = harness.slack.people
+    root = await harness.say(f"{MENTION} Sales: hello")
+    harness.service.chats = [httpx.Response(500)] if button == SEND_AGAIN else []
+    reply = await harness.say("one", root)
+    if button == SEND_EDITED:
+        await people.edit(GENERAL, reply, "two")
+    if change == "mute":
+        await harness.say("!mute", root)
+    else:
+        await people.delete(GENERAL, root)
+    await harness.work()
+
+    await harness.press(button)
+
+    assert harness.service.messages == ["hello", "one"]
+    assert {"mute": "is muted", "delete": "no conversation"}[change] in ephemeral_text(harness)
+
+
+async def test_what_waits_while_its_thread_is_muted_is_not_sent(harness: Harness) -> None:
+    root = await harness.say(f"{MENTION} hello")
+    harness.service.gate.clear()
+    for text in ("one", "two", "!mute"):
+        await harness.slack.people.say(ALICE, GENERAL, text, thread_ts=root)
+    work = await harness.start_next()
+    await wait_until(lambda: harness.service.in_flight == 1, "the first is asked")
+    await harness.work("b")
+    harness.service.gate.set()
+    await work
+    await harness.work()
+
+    assert harness.service.messages == ["hello", "one"]
+    assert "This thread is muted, so your message wasn't sent" in ephemeral_text(harness)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"), [("!help workflows", "!workflows run"), ("!help me", "Add help to a command for details")]
+)
+async def test_help_with_more_words_is_about_them_or_everything(harness: Harness, line: str, expected: str) -> None:
+    root = await harness.say(f"{MENTION} hello")
+
+    await harness.say(line, root)
+
+    assert expected in harness.seen.ephemerals[-1].text
 
 
 async def test_an_unbound_thread_cannot_be_muted(harness: Harness) -> None:

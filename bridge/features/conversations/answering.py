@@ -241,6 +241,8 @@ async def _prepare(deps: Deps, turn: Turn, message: InboundMessage) -> _Question
     Raises `ProjectError`, `StoreUnavailable` and `TryLater`.
     """
     conversation, read = turn.conversation, None
+    if conversation.is_muted:  # since the message was queued
+        return Done("its thread is muted") if message.app else Outcome(what="not sent", reply=notices.THREAD_MUTED)
     if conversation.agent is None and not message.is_root:
         recovered = await _recover(deps, turn, message)
         if isinstance(recovered, Done):

@@ -87,7 +87,7 @@ async def send_them(deps: Deps, turn: Turn, click: Click) -> Result:
     await check_may_ask(deps, turn, thread)
     drafts = deps.inbox.drafts
     results = [await drafts.put(draft, by=turn.id, user=turn.user) for draft in await drafts.offered(thread)]
-    for end in ("full", "queued", "already"):
+    for end in ("full", "muted", "unbound", "queued", "already"):
         if same := [result for result in results if result.end == end]:
             return _resent(same[-1], notices.sent_them(len(same)))
     return _resent(NotQueued("gone"), notices.MESSAGE_GONE)
@@ -148,10 +148,10 @@ def _resent(put: Put, queued: Reply) -> Outcome:
             return Outcome(what="sent again", reply=queued, after=(QueuedAgain(turn=put.turn),))
         case NotQueued("already"):
             return shown(notices.already_used(), "already")
-        case NotQueued("full"):
-            return shown(notices.THREAD_FULL, "full")
-        case _:
+        case NotQueued("gone"):
             return shown(notices.MESSAGE_GONE, "gone")
+        case _:
+            return _put_by_button(put, queued)
 
 
 @conversations.button(notices.SHOW, label="button: Show it")

@@ -1,11 +1,12 @@
--- Put a draft, once: at the end of its lane, mostly as a new turn, as the notices about the old one carry its id. A draft is
--- a hash with a body and its lane: the record of a turn that ended (its button exists from the post on, so this may run
+-- Put a draft, once: at the end of its lane, mostly as a new turn, as the notices about the old one carry its id. A draft
+-- is a hash with a body and its lane: the record of a turn that ended (its button exists from the post on, so this may run
 -- before `finish`), or the new text of a message that an agent has got. From then on, that message belongs to the new turn,
 -- and can be edited and withdrawn while that waits. A dead letter that an operator retries takes its place again itself,
 -- unless its request may have arrived; a recorded outcome is posted without a new request.
 -- ARGV: the facts as JSON (`bridge.queue.drafts`).
 -- Returns {'queued' | 'showing' | 'asking', turn, turns waiting before it}, as often as what it's put by asks | {'already'}
---         | {'gone'} | {'full'} | {'unknown'} (no such dead letter) | {'paused', and the facts of `put.lua`}.
+--         | {'gone'} | {'unbound'} | {'muted'} | {'full'} | {'unknown'} (no such dead letter)
+--         | {'paused', and the facts of `put.lua`}.
 local a = cjson.decode(ARGV[1])
 local message = string.find(a.draft, ':', 1, true) and a.draft
 local key, new = message and draft_key(a.draft) or turn_key(a.draft), turn_key(a.turn)
@@ -28,6 +29,11 @@ if seen.retries and not is_dead then return {'already'} end -- after an operator
 if not seen.body or not lane or not (is_over or step == 'posting' or is(end_of(key), 'stopped')) then
   if a.is_retry then redis.call('ZREM', dead_key(), a.draft) end
   return {'gone'}
+end
+if not a.is_retry and (seen.kind or 'message') == 'message' and is(lane, 't:') then -- as for a new message
+  local talk = redis.call('HMGET', thread_key(seen.thread), 'v', 'muted')
+  if not talk[1] and not seen.searches then return {'unbound'} end
+  if talk[2] then return {'muted'} end
 end
 local waiting = waiting_in(lane)
 if waiting >= a.limit then return {'full'} end
