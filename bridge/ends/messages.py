@@ -248,6 +248,7 @@ ENDS: Final[Mapping[str, End]] = {
     "not_queued": REPLIED.called("not queued"),
     "unfinished": REPLIED.called("notified: it couldn't be finished"),
     "not_read": REPLIED.called("listed attachments that can't be read"),
+    "not_used": REPLIED.called("said that a command takes words only"),
     "edited": REPLIED.called("asked whether to send the new text"),
     "gone": REPLIED.called("expired"),
     "full": FULL,

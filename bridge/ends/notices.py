@@ -74,6 +74,7 @@ _QUEUED: Final = "Queued after any messages already waiting here."
 IN_CANVAS: Final = kit.reply(ON_ARRIVAL["canvas"].told)
 COMMAND_MISSED: Final = kit.reply(MISSED.told)
 THREAD_FULL: Final = kit.reply(FULL.told.format(waiting=WAITING_LIMIT))
+ONLY_WORDS: Final = kit.note("A command takes only the words after it. I used nothing else in your message.")
 THREAD_MUTED: Final = card(kit.with_code(MUTED.told, "!unmute"))
 NO_THREAD_HERE: Final = card(kit.with_code(MessageState.NOT_A_MEMBER.value.said, "/invite"))
 SERVICE_DOWN: Final = kit.note(f"⏳ {MessageState.DOWN.value.said}", audience=Audience.THREAD)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
-from bridge.ends.notices import COMMAND_GONE, did_you_mean, not_queued, of_earlier_release
+from bridge.ends.notices import COMMAND_GONE, ONLY_WORDS, did_you_mean, not_queued, of_earlier_release
 from bridge.engine.addressing import misspelled_first
 from bridge.engine.choices import Choices, Option
 from bridge.engine.command_line import MEANT, CommandLine
@@ -103,6 +103,9 @@ class Features:
                 case InboundMessage() as message if (line := self._line_of(message, deps)) is not None:
                     slip = await self._slip(message, line, deps, turn)
                     result = slip or await commands.answer(line, deps, turn)
+                    if message.parts and slip is None:
+                        notice = Notice.about(message, "not_used", ONLY_WORDS.stored(), of="notice", is_offer=True)
+                        turn.stage(deps.inbox.queues(notice, why="its command takes words only"))
                 case body:
                     result = await self._kinds[type(body)](deps, turn, body)
             if isinstance(result, Modal) and turn.project_key == ASK:  # its menus depend on the project

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from bridge.ends.notices import SEND_AGAIN, SEND_EDITED
+from bridge.ends.notices import ONLY_WORDS, SEND_AGAIN, SEND_EDITED
 from bridge.features.conversations.layout import CONTINUE
 from bridge.ids import ThreadKey, TurnId
 from bridge.inbound import InboundMessage, MessagesTabOpened
@@ -107,6 +107,18 @@ async def test_what_waits_while_its_thread_is_muted_is_not_sent(harness: Harness
 
     assert harness.service.messages == ["hello", "one"]
     assert "This thread is muted, so your message wasn't sent" in ephemeral_text(harness)
+
+
+@pytest.mark.parametrize("line", ["!agents chat Support look at this", "!session"])
+async def test_a_command_with_a_file_says_that_it_uses_only_words(harness: Harness, line: str) -> None:
+    root, people = await harness.say(f"{MENTION} hello"), harness.slack.people
+    files = people.attach(ALICE, {"report.txt": b"numbers"})
+
+    await people.say(ALICE, GENERAL, line, thread_ts=root, files=files)
+    await harness.slack.settled()
+    await harness.work()
+
+    assert [one.text for one in harness.seen.ephemerals if "only the words after it" in one.text] == [ONLY_WORDS.text]
 
 
 @pytest.mark.parametrize(
