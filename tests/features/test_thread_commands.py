@@ -109,6 +109,24 @@ async def test_what_waits_while_its_thread_is_muted_is_not_sent(harness: Harness
     assert "This thread is muted, so your message wasn't sent" in ephemeral_text(harness)
 
 
+async def test_a_session_number_of_two_agents_is_the_threads_own_or_asked(harness: Harness) -> None:
+    harness.service.chats = [httpx.Response(200, json={"sessionId": 5, "message": "hi"}) for _ in range(2)]
+    await harness.say(f"{MENTION} Sales: one")
+    theirs = await harness.say(f"{MENTION} Support: two")
+    root = await harness.say(f"{MENTION} !session 5")
+    asked = ephemeral_text(harness)
+    other = await harness.say(f"{MENTION} Sales: three")
+    await harness.say("!session 5", other)
+    await harness.press(CONTINUE)
+    await harness.say("more", other)
+    await harness.say("!session 5", theirs)
+
+    assert "Support and Sales each have a session 5. Type !session 5 in a thread with the one you mean." in asked
+    assert await harness.parts().turns.deps.sessions.thread(ThreadKey(TEAM, GENERAL, root)) is None
+    assert [(one["agent"], one.get("sessionId")) for one in harness.service.asked][-1] == (8, 5)
+    assert ephemeral_text(harness) == "This thread is already in session 5."
+
+
 @pytest.mark.parametrize("line", ["!agents chat Support look at this", "!session"])
 async def test_a_command_with_a_file_says_that_it_uses_only_words(harness: Harness, line: str) -> None:
     root, people = await harness.say(f"{MENTION} hello"), harness.slack.people
@@ -209,7 +227,7 @@ async def test_a_session_of_the_channel_is_resumed_after_a_confirmation(harness:
     assert harness.service.asked[-1]["sessionId"] == 77
     conversation = await harness.store.sessions.thread(THREAD)
     assert conversation is not None
-    await press(harness, f"42:{conversation.session}")
+    await press(harness, f"42:{conversation.session}:7")
     await reply(harness, "and now", 3)
 
     assert any("is now in session 42" in words for words in harness.seen.texts)

@@ -14,7 +14,7 @@ from bridge.ends import notices
 from bridge.engine.results import Done, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import ProjectError
-from bridge.features.buttons import ID
+from bridge.features.buttons import ID, id_of
 from bridge.features.conversations import layout
 from bridge.features.conversations.answering import answer, default_of, unknown_answer
 from bridge.features.conversations.buttons import (
@@ -22,7 +22,6 @@ from bridge.features.conversations.buttons import (
     conversations as conversations,  # noqa: PLC0414 - complete here
 )
 from bridge.features.conversations.records import AnswerShown, Greeted
-from bridge.features.conversations.sessions import Bound
 from bridge.features.conversations.stopping import stopped
 from bridge.features.deps import Deps
 from bridge.features.lookups import agent_name
@@ -189,27 +188,29 @@ async def show_or_continue(deps: Deps, turn: Turn, *, number: str = "") -> Resul
             await deps.faces.of_one(turn.project, conversation.agent),
         )
         return shown(notices.session_info(name, conversation.session, face))
-    bound = await _bound(deps, turn, number)
-    if bound is None or bound.agent is None:
-        return shown(layout.no_such_session(number))
-    session, name = int(number), await agent_name(turn, bound.agent)
+    agent = await _agent_of(deps, turn, number, conversation.agent if conversation else None)
+    if isinstance(agent, Outcome):
+        return agent
+    session, name = int(number), await agent_name(turn, agent)
     if conversation is None or (conversation.agent is None and conversation.session is None):
-        return await _continue(deps, turn, turn.thread, session, bound.agent)
+        return await _continue(deps, turn, turn.thread, session, agent)
     if conversation.session == session:
         return shown(layout.continues_already(session))
-    value = f"{session}:{'' if conversation.session is None else conversation.session}"
+    value = f"{session}:{'' if conversation.session is None else conversation.session}:{agent}"
     return shown(layout.ask_to_continue(session, name, conversation.session, value))
 
 
 @conversations.button(layout.CONTINUE, label="button: Resume session")
 async def continue_session(deps: Deps, turn: Turn, click: Click) -> Result:
     """Resume the session that the person confirmed, if they may and the thread hasn't changed."""
-    number, _, before = click.value.partition(":")
-    bound = await _bound(deps, turn, number)
-    if turn.thread is None or bound is None or bound.agent is None:
-        return shown(layout.no_such_session(number))
+    number, before, meant, *_ = (*click.value.split(":"), "", "")
+    agent = await _agent_of(deps, turn, number, id_of(meant) if meant else None)
+    if isinstance(agent, Outcome):
+        return agent
+    if turn.thread is None:
+        return _no_conversation()
     expected = int(before) if ID.fullmatch(before) else None
-    return await _continue(deps, turn, turn.thread, int(number), bound.agent, before=expected)
+    return await _continue(deps, turn, turn.thread, int(number), agent, before=expected)
 
 
 async def _continue(
@@ -229,16 +230,22 @@ def _no_conversation() -> Outcome:
     return shown(notices.NO_CONVERSATION, what="no conversation")
 
 
-async def _bound(deps: Deps, turn: Turn, number: str) -> Bound | None:
-    """Return a thread of session *number* if the person may resume it here; None if not.
+async def _agent_of(deps: Deps, turn: Turn, number: str, agent: int | None) -> int | Outcome:
+    """Return whose session *number* is, if the person may resume it here: this *agent*'s, if it has one.
 
-    They may resume sessions of this channel and of their own direct messages.
+    They may resume sessions of this channel and of their own direct messages. If several other agents have one with
+    this number, they're told how to say which.
     """
     if not ID.fullmatch(number):
-        return None
+        return shown(layout.no_such_session(number))
     threads = await deps.sessions.bound_to(turn.team, InProject(turn.project_key, int(number)))
-    allowed = [thread for thread in threads if thread.thread.channel == turn.channel or thread.owner == turn.user]
-    return allowed[0] if allowed else None
+    allowed = [bound for bound in threads if bound.thread.channel == turn.channel or bound.owner == turn.user]
+    agents = sorted({bound.agent for bound in allowed if bound.agent is not None})
+    if agent in agents:
+        return agent
+    if len(agents) > 1:
+        return shown(layout.several_sessions(number, [await agent_name(turn, known) for known in agents]))
+    return agents[0] if agents else shown(layout.no_such_session(number))
 
 
 @conversations.on_finished_turns

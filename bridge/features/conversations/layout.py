@@ -79,6 +79,15 @@ def continues_already(session: int) -> Reply:
     return kit.reply(f"This thread is already in session {session}.")
 
 
+def several_sessions(session: str, agents: Sequence[str]) -> Reply:
+    """Say that several *agents* have a session with this number, and how to choose one."""
+    names = kit.joined([kit.named(name, 60) for name in agents[:5]])
+    return kit.reply(
+        f"{names} each have a session {kit.one_line(session, 60)}. "
+        f"Type !session {kit.one_line(session, 60)} in a thread with the one you mean."
+    )
+
+
 def no_such_session(session: str) -> Reply:
     """Say that a session can't be resumed here, but not whether it exists elsewhere."""
     return kit.reply(

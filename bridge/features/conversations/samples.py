@@ -39,6 +39,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
         yield sample(layout.continued, 7, text, before)
     yield sample(layout.continues_already, 7)
     yield sample(layout.no_such_session, text)
+    yield sample(layout.several_sessions, text, [text, "Support"])
     yield sample(layout.greeting, one, voice)
     yield sample(layout.greeting, None)
     agents = [agent(text, number) for number in range(max(many, 1))]
