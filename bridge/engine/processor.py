@@ -188,6 +188,7 @@ class TurnProcessor:
 
     async def _stopped(self, turn: Turn) -> Done:
         """End a turn of which nothing is shown: the stop itself was answered, or its message was deleted."""
+        await self._take_back_notice(turn)
         if turn.record.takes > 1 and not turn.record.card:  # an earlier worker may have left its indicator
             await self.deps.indicators.clear_working(turn.destination.place)
         if not await self.journal.was_deleted(turn.taken):
@@ -293,7 +294,10 @@ class TurnProcessor:
         record = turn.record
         end, _, fact = record.end.partition(" ")
         if end in OFF:
-            return Done("withdrawn") if "withdrawn" in {end, fact} else await self._stopped(turn)
+            if "withdrawn" not in {end, fact}:
+                return await self._stopped(turn)
+            await self._take_back_notice(turn)
+            return Done("withdrawn")
         if record.times_delivered > MAX_DELIVERIES:
             return NotPosted("never finished")
         if record.step is Step.POSTING:
@@ -566,19 +570,26 @@ class TurnProcessor:
         if not await self.deps.said_once.claim_outage_notice(thread, turn.id):
             return
         place, since = turn.destination.place, turn.record.accepted_at - CLOCK_SKEW
+        ts = ""
         try:
             existing = ExistingParts()
             if turn.record.takes > 1:
                 existing = await self.deps.slack.history().find(place, notice, since)
             tag = MessageTag(NOTICE_MARK, notice)
-            await self.deps.slack.post(place, notices.SERVICE_DOWN, tag, existing, turn.lease.ensure)
+            ts = await self.deps.slack.post(place, notices.SERVICE_DOWN, tag, existing, turn.lease.ensure)
         except SlackError as exc:
             log.warning("notice can't be posted", extra={"turn": turn.id, "detail": exc.detail})
             if isinstance(exc, SlackUnreachable):
                 return
             if isinstance(exc, ThreadGone):
                 await self.deps.inbox.withdraw(MessageKey(*thread))
-        await self.deps.said_once.notified(thread)
+        await self.deps.said_once.notified(thread, ts)
+
+    async def _take_back_notice(self, turn: Turn) -> None:
+        """Delete the outage notice in a turn's thread: its message won't be answered. The next one posts it again."""
+        thread = _thread(turn)
+        if thread.root and (ts := await self.deps.said_once.take_back_outage_notice(thread)):
+            await self.deps.slack.delete(thread.channel, ts)
 
 
 def _in_project(turn: Turn, outcome: Outcome) -> Outcome:

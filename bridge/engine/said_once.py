@@ -31,9 +31,16 @@ class SaidOnce:
         """Whether *turn* is to post in *thread* that the service is down: no turn has since the last answer there."""
         return await self._claim(self._keys.outage_notice(thread), turn, SEEN)
 
-    async def notified(self, thread: ThreadKey) -> None:
-        """Record that the outage notice was posted in *thread*."""
-        await self._mark(self._keys.outage_notice(thread), SEEN)
+    async def notified(self, thread: ThreadKey, ts: str) -> None:
+        """Record that the outage notice was posted in *thread* as the message *ts*, or ``""`` if it can't be."""
+        await self._mark(self._keys.outage_notice(thread), SEEN, ts)
+
+    async def take_back_outage_notice(self, thread: ThreadKey) -> str:
+        """Return the ``ts`` of *thread*'s outage notice, or ``""``; the next turn there may post another."""
+        key = self._keys.outage_notice(thread)
+        known = str(await self._redis.get(key) or "")
+        is_posted = "." in known  # else it's the turn that is about to
+        return known if is_posted and await self._redis.delete(key) else ""
 
     async def claim_late_note(self, thread: ThreadKey, turn: TurnId) -> bool:
         """Whether *turn*'s answer is to say that it's late after an outage: no other turn in *thread* does."""
@@ -49,5 +56,5 @@ class SaidOnce:
         await self._redis.set(key, turn, nx=True, px=milliseconds(lifetime))
         return str(await self._redis.get(key)) == turn
 
-    async def _mark(self, key: str, lifetime: timedelta) -> None:
-        await self._redis.set(key, "1", px=milliseconds(lifetime))
+    async def _mark(self, key: str, lifetime: timedelta, ts: str = "") -> None:
+        await self._redis.set(key, ts or "1", px=milliseconds(lifetime))

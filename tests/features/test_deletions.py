@@ -209,6 +209,30 @@ async def test_an_answer_outside_of_its_gone_thread_is_removed(harness: Harness,
     assert await decided(harness, root) == ["deleted"]
 
 
+@pytest.mark.parametrize("change", ["delete", "stop"])
+async def test_an_outage_notice_goes_with_its_message(harness: Harness, change: str) -> None:
+    harness.service.always = httpx.ConnectError("down")
+    sleeps = 0
+
+    async def change_then_recover() -> None:
+        nonlocal sleeps
+        sleeps += 1
+        if sleeps == 30 and change == "delete":
+            await delete(harness, root)
+        elif sleeps == 30:
+            await say(harness, "!stop", root)
+        elif sleeps == 45:
+            harness.service.always = None
+
+    root = await say(harness, f"{MENTION}hello")
+    harness.on_sleep = change_then_recover
+    await harness.work()
+
+    assert harness.service.messages == []
+    assert not any("will be answered" in text for text in harness.seen.texts)
+    assert harness.seen.attempts
+
+
 async def test_an_answer_that_was_posted_stays(harness: Harness) -> None:
     root = await say(harness, f"{MENTION}begin")
     await harness.work()
