@@ -148,7 +148,7 @@ class Keys:
     greeted = Key[PersonKey]("greeted:<person>", "string", "1 year, or 1 hour",
                              "a greeted person, or the turn that greets them")
     outage_notice = Key[ThreadKey]("outage_notice:<thread>", "string", "25 hours, or until an answer",
-                                   "of a thread with the notice that the service is down: its `ts`, or the turn that posts it")
+                                   "the `ts` of a thread's notice that the service is down, or the turn that posts it")
     draft = Key[MessageKey | str]("draft:<message>", "hash", TRACE,
                                   "a text that a button may send: see `bridge.queue.drafts`", erased="key")
     unsent = Key[MessageKey | str]("unsent:<message>", "string", TRACE, "a draft of an earlier release", erased="key")

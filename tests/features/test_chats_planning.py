@@ -14,7 +14,7 @@ from bridge.features.conversations.menu import CHOOSE, CHOOSE_MEANT
 from bridge.ids import new_turn_id
 from bridge.inbound import Alert, MessageFile, Quotation
 from bridge.playground.emulator.faults import Error, Fault, RateLimited
-from bridge.playground.emulator.sample import BRIDGE_BOT
+from bridge.playground.emulator.sample import BRIDGE_BOT, GENERAL
 from bridge.queue.inbox import Condition
 from bridge.queue.records import Conversation
 from bridge.slack.blockkit.reply import Audience, Reply
@@ -118,6 +118,20 @@ async def test_a_command_typed_below_the_menu_is_carried_out(harness: Harness, t
 
     assert [one["agent"] for one in harness.service.asked] == agents
     assert len(harness.seen.texts) + len(harness.seen.ephemerals) > before
+
+
+@pytest.mark.parametrize("corrected", ["the first", "a name"])
+async def test_an_edit_that_names_an_agent_chooses_below_the_menu(harness: Harness, corrected: str) -> None:
+    harness.service.agents = [SUPPORT, SALES]
+    root = await harness.say(f"<@{BOT}> hello")
+    reply = await harness.say("Slaes", root) if corrected == "a name" else ""
+
+    await harness.slack.people.edit(GENERAL, reply or root, "Sales" if reply else f"<@{BOT}> Sales: hello")
+    await harness.slack.settled()
+    await harness.work()
+
+    assert [(one["message"], one["agent"]) for one in harness.service.asked] == [("hello", 8)]
+    assert "Sales answers in this thread." in harness.seen.texts
 
 
 async def test_a_name_typed_after_the_choice_is_a_message(harness: Harness) -> None:

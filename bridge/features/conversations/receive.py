@@ -21,6 +21,7 @@ from bridge.engine.command_line import STOP
 from bridge.engine.dispatch import Features
 from bridge.errors import NotAllowed, ProjectError
 from bridge.features.channels.settings import NOTHING_SET, Channels
+from bridge.features.conversations.answering import agent_named_first
 from bridge.features.conversations.app_posts import AppPosts
 from bridge.features.conversations.earlier import REMEMBERED, SETTLED, YOUNG, received, was_settled
 from bridge.features.conversations.menu import CHOOSE
@@ -242,6 +243,12 @@ class Receiver:
                     )
                 return Received("asked")
             case "edited" | "known" | "late" as result:
+                menu_ts = await self.sessions.menu_of(message.thread) if result == "edited" else ""
+                if menu_ts and (choice := await self._choice(message, menu_ts)):
+                    event = f"choice:{message.key}:{message.edited_ts}"
+                    await self.inbox.put(choice, event=event, why="its message names an agent now")
+                    if not message.is_root:  # it was only the name
+                        await self.inbox.withdraw(message.key)
                 return Received(result)
             case _:
                 return Received("unknown")
@@ -329,8 +336,9 @@ class Receiver:
                 return received(put)
 
     async def _choice(self, message: InboundMessage, menu_ts: str) -> Click | None:
-        """Return the choice in the menu *menu_ts* of the agent whose name is all that *message* says."""
-        name = addressed(message.text, self.bot_user)[1].strip()
+        """Return the choice in the menu *menu_ts* of the agent that *message* names: first, or in a reply, alone."""
+        text = addressed(message.text, self.bot_user)[1].strip()
+        name = text.partition(":")[0] if message.is_root else text
         if not name or len(name) > _LONGEST_NAME or "\n" in name:
             return None
         try:
@@ -341,6 +349,9 @@ class Receiver:
             return None
         wanted = name_key(plain_command_text(name)).rstrip(":").rstrip()
         named = [agent for agent in agents if is_called(wanted, agent)]
+        if message.is_root:
+            first = agent_named_first(text, agents)
+            named = [first[0]] if first else []
         if len(named) != 1:
             return None
         return Click(
