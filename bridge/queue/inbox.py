@@ -250,8 +250,8 @@ class Inbox:
 
         ``asked``: an agent has the earlier text; the new one is stored as a draft. ``known``: this text or a
         later one is stored. ``late``: it's too late for another reason. ``unknown``: the message isn't a turn, perhaps
-        because this edit overtook it. With *is_for_nobody*, its new text isn't for an agent, so earlier texts that
-        Slack may still deliver are void. It may wait as a *run*.
+        because this edit overtook it. With *is_for_nobody*, its new text isn't for an agent, so it's withdrawn, and
+        earlier texts that Slack may still deliver are void. It may wait as a *run*.
         """
         facts = {
             "message": str(message.key),

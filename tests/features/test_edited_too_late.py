@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from bridge.ends.decisions import Received
 from bridge.ends.notices import SEND_EDITED, SEND_REPLY
 from bridge.inbound import Notice, to_json
+from bridge.playground.emulator.sample import CAROL
 from support.harness import Harness
 from support.store import BOT, CHANNEL, ROOT, TEAM, USER, message, ts
 
@@ -137,7 +138,17 @@ async def test_an_edit_that_slack_repeats_is_offered_once(harness: Harness) -> N
     assert len(harness.seen.ephemerals) == 1
 
 
-@pytest.mark.parametrize("text", ["  ", "!stats"])
+async def test_a_waiting_reply_edited_for_someone_else_is_withdrawn(harness: Harness) -> None:
+    await answered(harness)
+    await harness.receive(message("can you check?", ts(2)))
+
+    await harness.receiver.edited(message(f"<@{CAROL}> can you check?", ts(2), edited_ts=ts(3)))
+    await harness.work()
+
+    assert harness.service.messages == ["hello", "how many?"]
+
+
+@pytest.mark.parametrize("text", ["  ", "!stats", f"<@{CAROL}> can you check?"])
 async def test_an_edit_without_a_question_is_not_offered(harness: Harness, text: str) -> None:
     await answered(harness)
 

@@ -49,7 +49,7 @@ class AppPosts:
         """Return *message* with its sender and the key of its rule, and the rule; or why it's ignored.
 
         Apps' posts in threads never count, so that answers, which are in threads, can't start a loop.
-        Raises `ProjectError` if the service doesn't say which agents and workflows ``bridge.toml`` names.
+        Raises `ProjectError` if the service doesn't say which agents and workflows the operator's file names.
         """
         settings = (await self.channels.get(message.team, message.channel)).of(message.project)
         rules = settings.apps

@@ -113,10 +113,7 @@ class Receiver:
         needs_no_mention = message.is_root or is_addressed or (line is not None and not message.meant)
         replies = settings.replies or self.channels.replies
         is_auto = not needs_no_mention and replies == "auto"
-        is_for_others = False
-        if may_have(message.text, "<") and not (message.is_mention or (message.is_direct and message.is_root)):
-            begins = _BEGINS_WITH_A_MENTION.match(fold(message.text, _LONGEST_MENTION).text)
-            is_for_others = begins is not None and begins[1] != self.bot_user.lower()
+        is_for_others = self._is_for_others(message)
         if is_for_others and not is_auto:
             return _FOR_OTHERS
         if not needs_no_mention and replies == "mentions":
@@ -142,6 +139,13 @@ class Receiver:
         if decided.decision == "unbound" and message.thread.is_older_than(self.store_since()):
             return await self._queue(message, line, Condition.SEARCH, is_auto=is_auto)
         return decided
+
+    def _is_for_others(self, message: InboundMessage) -> bool:
+        """Whether *message* begins by mentioning someone else, and doesn't mention the bot."""
+        if message.is_mention or (message.is_direct and message.is_root) or not may_have(message.text, "<"):
+            return False
+        begins = _BEGINS_WITH_A_MENTION.match(fold(message.text, _LONGEST_MENTION).text)
+        return begins is not None and begins[1] != self.bot_user.lower()
 
     async def _by_its_author(self, message: InboundMessage) -> InboundMessage:
         """Return *message* as a person's if an app posted it with that person's own token.
@@ -207,7 +211,8 @@ class Receiver:
         rule = await self.apps.rule_for(message) if message.app else None
         if isinstance(rule, str):
             return Received("ignored", rule)
-        decided = await (self.apps.edited(*rule) if rule else self._edit(message))
+        is_for_others = not rule and self._is_for_others(message)
+        decided = await (self.apps.edited(*rule) if rule else self._edit(message, is_for_nobody=is_for_others))
         if decided.decision != "unknown":
             return decided
         age = timedelta(seconds=max(0.0, float(message.edited_ts or message.ts) - float(message.ts)))
@@ -229,9 +234,11 @@ class Receiver:
         """
         match await self.inbox.edit(message, is_for_nobody=is_for_nobody):
             case "asked":
-                if (message.text.strip() or message.parts) and self.features.commands.line_of(
-                    message, self.bot_user
-                ) is None:
+                if (
+                    not is_for_nobody
+                    and (message.text.strip() or message.parts)
+                    and self.features.commands.line_of(message, self.bot_user) is None
+                ):
                     offer = notices.edited_too_late(str(message.key))
                     await self.inbox.put_arrival(
                         Arrival(

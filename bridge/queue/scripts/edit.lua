@@ -1,7 +1,8 @@
--- Store the new text of an edited message. If the message is waiting, the new text will be sent. If an agent already has
--- the earlier text, the new one is stored as a draft (`bridge.queue.drafts`). An edit that arrives late or twice
--- changes nothing. If the message isn't a turn yet, nothing is stored: the edit may become that turn (`put`). Only
--- if its new text was found not to be for an agent are the earlier ones void, so that nothing is lost without a decision.
+-- Store the new text of an edited message. If the message is waiting, the new text will be sent, or nothing if it was
+-- found not to be for an agent. If an agent already has the earlier text, the new one is stored as a draft
+-- (`bridge.queue.drafts`). An edit that arrives late or twice changes nothing. If the message isn't a turn yet, nothing is
+-- stored: the edit may become that turn (`put`). Only if its new text isn't for an agent are the earlier ones void, so
+-- that nothing is lost without a decision.
 -- ARGV: the facts as JSON (`Inbox.edit`), the new body.
 -- Returns 'edited' | 'asked' | 'late' | 'known' | 'unknown'.
 local a, body = cjson.decode(ARGV[1]), ARGV[2]
@@ -45,6 +46,10 @@ if seen[1] ~= 'queued' then
   return 'asked'
 end
 if seen[2] ~= a.kind then return 'unknown' end -- the message was refused, and only the notice about that waits
+if a.voids_ms > 0 then
+  end_as(key, 'withdrawn')
+  if redis.call('HGET', parked_key(), seen[4]) == turn then unpark(seen[4]) end
+end
 redis.call('HSET', key, 'body', body, 'version', a.version, 'log', with_line(seen[3], a.now .. ' - edited', REPEATED))
 redis.call('HINCRBY', key, 'edits', 1)
 return 'edited'
