@@ -336,6 +336,57 @@ async def test_the_form_sets_the_rules_for_apps(harness: Harness) -> None:
     )
 
 
+PAUSED = RUNS.model_copy(update={"paused": "deactivated"})
+EXCEPTION = AppRule(ignores=True, name="Noise")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rules"),
+    [
+        ("", {APP: PAUSED, f"{APP} noise": EXCEPTION}),
+        ("workflow:3", {f"{APP} noise": EXCEPTION, APP: RUNS.model_copy(update={"owner": BOB})}),
+        ("nothing", {}),
+    ],
+    ids=["left", "chosen again", "ignored"],
+)
+async def test_a_paused_rule_stays_until_the_form_says_otherwise(
+    harness: Harness, chosen: str, rules: dict[str, AppRule]
+) -> None:
+    await harness.store.set_channel(apps={APP: PAUSED, f"{APP} noise": EXCEPTION})
+    await harness.click("default:form", user=BOB)
+    await harness.work()
+    name = f"app:{APP}"
+    menu = next(block["element"] for block in harness.seen.forms[-1]["blocks"] if block.get("block_id") == name)
+    assert menu["placeholder"]["text"] == "⏸️ Paused: Run Import"
+    assert "initial_option" not in menu
+
+    values = {"agent": "none", "answers": "all", f"app:{APP}": chosen, f"app:{APP} noise": ""}
+    sent = Submission(team=TEAM, channel=CHANNEL, user=BOB, form="default", values=values)
+    await harness.store.process().inbox.put(sent)
+    await harness.work()
+
+    settings = await harness.store.channels.get(TEAM, CHANNEL)
+    assert (settings.answers, settings.apps) == ("all", rules)
+
+
+@pytest.mark.parametrize(
+    ("app", "stays"),
+    [(APP, []), ("Alerts", []), (f"{APP} ops", [APP])],
+    ids=["the app itself", "its name", "another name"],
+)
+async def test_a_rule_set_up_beside_a_paused_one_keeps_the_exceptions(
+    harness: Harness, app: str, stays: list[str]
+) -> None:
+    has_posted(harness, APP, "Alerts")
+    await harness.store.set_channel(apps={APP: PAUSED, f"{APP} noise": EXCEPTION})
+
+    assert await done(harness, f"channel ask Support {app}") == "Settings saved."
+
+    rules = (await harness.store.channels.get(TEAM, CHANNEL)).apps
+    assert rules[f"{APP} noise"] == EXCEPTION
+    assert [app for app, rule in rules.items() if rule.paused] == stays
+
+
 @each(
     ("values", "read"),
     [

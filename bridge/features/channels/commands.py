@@ -192,8 +192,9 @@ async def _set_app(deps: Deps, turn: Turn, typed: str, rule: AppRule | None) -> 
     name = named[0] if len(named) == 1 or (named and sender_id(key) != key) else known_name
     rule = rule.model_copy(update={"name": name})
     warning = layout.not_told_apart(key, named, bots=len(bots))
-    paused = [id_ for id_ in rules if id_ == sender_id(key) and rules[id_].paused]  # it's set up again, for one name
-    return await change_settings(deps, turn, lambda now: _without(now, paused).with_app(key, rule), warning=warning)
+    wide = rules.get(sender_id(key))  # an earlier release stored a rule for one name so: that one is set up again
+    earlier = sender_id(key) if wide and wide.paused and name_key(wide.name) == name_key(name) else ""
+    return await change_settings(deps, turn, lambda now: now.with_app(key, rule, instead_of=earlier), warning=warning)
 
 
 async def _meant(
@@ -300,7 +301,8 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
         for key, rule in settings.apps.items():
             workflow = None if rule.workflow is None else await turn.project.catalog.workflow(rule.workflow)
             asked = await find_agent(turn, rule.agent)
-            apps.append(forms.AppField(key, layout.sender_label(key, settings.apps), asked, workflow, rule.edits))
+            name, is_paused = layout.sender_label(key, settings.apps), bool(rule.paused)
+            apps.append(forms.AppField(key, name, asked, workflow, rule.edits, is_paused))
         seen = await _senders(deps, channel) or ()
         new = {sender.key: AppRule(name=sender.name) for sender in seen if settings.rule_for(sender) is None}
         apps += [forms.AppField(key, layout.sender_label(key, settings.apps | new)) for key in new]
@@ -348,18 +350,18 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, filled: form
         for app, does in sorted(filled.apps.items()):  # a rule comes before its exceptions
             known = now.apps.get(app)
             if does is None:
-                is_covered = known is not None and sender_id(app) in settings.apps.keys() - {app}
-                ignored = (
-                    AppRule(ignores=True, name=known.name, owner=turn.user) if known and not known.ignores else known
-                )
+                if known is None or known.ignores or (known.paused and app in filled.blank):
+                    continue
+                is_covered = sender_id(app) in settings.apps.keys() - {app}
+                ignored = AppRule(ignores=True, name=known.name, owner=turn.user)
                 settings = settings.with_app(app, ignored if is_covered else None)
                 continue
             edits = does[0] == "workflow" and app in filled.edits
-            rule = AppRule(**{does[0]: does[1]}, name=names.get(app, ""), owner=turn.user, edits=edits)
-            if known is None or (known.agent, known.workflow) != (rule.agent, rule.workflow):
+            name = (known.name if known else "") or names.get(app, "")
+            rule = AppRule(**{does[0]: does[1]}, name=name, owner=turn.user, edits=edits)
+            starts = (rule.agent, rule.workflow, rule.edits)
+            if known is None or known.paused or (known.agent, known.workflow, known.edits) != starts:
                 settings = settings.with_app(app, rule)
-            elif known.edits != edits:
-                settings = settings.with_app(app, rule.model_copy(update={"name": known.name}))
         return settings
 
     return await change_settings(deps, turn, change, where=where, of_all=True)

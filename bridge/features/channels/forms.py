@@ -42,6 +42,8 @@ class Filled:
     project: str = ""
     edits: frozenset[str] = frozenset()
     """The senders whose edited posts run their workflow again."""
+    blank: frozenset[str] = frozenset()
+    """The senders for which nothing is chosen, not even to ignore them: a paused rule stays."""
 
 
 class AppField(NamedTuple):
@@ -52,6 +54,7 @@ class AppField(NamedTuple):
     agent: Agent | None = None
     workflow: Workflow | None = None
     edits: bool = False
+    is_paused: bool = False
 
 
 async def default_agents(menu: MenuQuery) -> list[Block]:
@@ -126,7 +129,8 @@ class SettingsForm(Form):
         ticked = values["edits"].split(",")
         edits = {app for app in apps if _digest(app) in ticked} | ({other} if _digest("") in ticked else set())
         apps |= {other: does} if other else {}
-        return Filled(changes, apps, values["project"], frozenset(edits))
+        blank = frozenset(app for app in apps if not values[f"{APP}{app}"].strip())
+        return Filled(changes, apps, values["project"], frozenset(edits), blank)
 
 
 def settings_form(
@@ -159,7 +163,11 @@ def settings_form(
     if not is_direct and "apps" not in fixed:
         for app in apps:
             posts = replace(form.app, name=f"{APP}{app.id}", label=f"Posts from {app.name}")
-            blocks.append(posts.block(app.workflow or app.agent))
+            start = app.workflow or app.agent
+            if app.is_paused:  # it's set up again only if it's chosen again
+                paused = f"⏸️ Paused: {_start_option(start)['text']['text']}" if start else "⏸️ Paused"
+                posts, start = replace(posts, placeholder=paused), None
+            blocks.append(posts.block(start))
         names = {_digest(app.id): app.name for app in apps} | {_digest(""): "The other app"}
         edits = replace(form.edits, choices=dict([*names.items()][:MOST_APPS]))
         ticked = {_digest(app.id) for app in apps if app.edits}

@@ -38,7 +38,8 @@ def samples(text: str, many: int) -> Iterator[Sample]:
         for where in ("this channel", layout.DIRECT, text):
             yield sample(layout.changed, [change], where)
     yield sample(layout.changed_notice, changes[:3], text)
-    fields = [AppField(f"A{number}", text, agent(text), None) for number in range(many)]
+    fields = [AppField("C1", text, agent(text), is_paused=True), AppField("C2", text, is_paused=True)]
+    fields += [AppField(f"A{number}", text, agent(text), None) for number in range(many)]
     fields += [AppField(f"B{number}", text, None, workflow(text), edits=True) for number in range(many)]
     yield sample(
         settings_form, ORIGIN, text, agent(text), answers="all", replies="auto", is_direct=False, apps=fields,

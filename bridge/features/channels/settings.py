@@ -109,15 +109,15 @@ class ChannelSettings(BaseModel, frozen=True):
         """Return the rule for what this *sender* posts, and its key, if there's one."""
         return next(((key, self.apps[key]) for key in sender.keys if key in self.apps), None)
 
-    def with_app(self, app: str, rule: AppRule | None) -> ChannelSettings:
-        """Return the settings with this *rule* for *app*; None removes the app's rule.
+    def with_app(self, app: str, rule: AppRule | None, *, instead_of: str = "") -> ChannelSettings:
+        """Return the settings with this *rule* for *app*, *instead_of* another's; None removes the app's rule.
 
-        The exceptions from a rule go with it.
+        The exceptions from a rule that's removed go with it.
         """
         apps = {
             id_: known
             for id_, known in self.apps.items()
-            if id_ != app and not (rule is None and known.ignores and sender_id(id_) == app)
+            if id_ not in {app, instead_of} and not (rule is None and known.ignores and sender_id(id_) == app)
         }
         return self.model_copy(update={"apps": apps if rule is None else {**apps, app: rule}})
 
