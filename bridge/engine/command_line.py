@@ -28,11 +28,12 @@ from bridge.errors import (
 )
 from bridge.inbound import InboundMessage
 from bridge.names.folding import fold, may_have, name_key, split, undecorated
-from bridge.names.matching import pick
+from bridge.names.matching import Called, pick
 from bridge.names.nearness import likeness, nearest
 from bridge.policy.rules import ANY_WORKFLOW
 from bridge.queue.finished_turns import named
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import names_apart
 from bridge.slack.blockkit.mrkdwn import (
     LONGEST_BANG,
     PLEASE,
@@ -178,13 +179,13 @@ class CommandLine:
         error.form, name = command.form, error.kind
         following = [parameter.name for parameter in command.parameters][1:]
         error.of_rest = following[0] if following else ""
-        options = []
-        for id_, called, rest in error.options:
+        options, names = [], names_apart([Called(id_, called) for id_, called, _rest in error.options], kit.BUTTON_TEXT)
+        for id_, _called, rest in error.options:
             line = " ".join([*command.path, kit.escape(typed[len(typed) - len(rest) :])])
-            options.append(Option(label=called, line=f"/{line}", item=id_))
+            options.append(Option(label=names[id_], line=f"/{line}", item=id_))
         values = await Choices(deps.scripts).ask(turn, *options)
         error.buttons = tuple(
-            kit.button(kit.one_line(option.label, kit.BUTTON_TEXT), action_id, value)
+            kit.button(option.label, action_id, value)
             for action_id, option, value in zip(MEANT, options, values, strict=False)
         )
         id_, _name, rest = error.options[0]

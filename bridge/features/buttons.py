@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,8 +12,7 @@ from bridge.config_tables import Act
 from bridge.engine.forms import Check, Menu, MenuQuery
 from bridge.errors import ControlNotUnderstood
 from bridge.ids import ThreadKey, TurnId
-from bridge.names.folding import name_key
-from bridge.names.matching import search
+from bridge.names.matching import namesakes, search
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
@@ -108,9 +106,9 @@ def settings_button() -> Block:
     return kit.button("Change settings…", OPEN_DEFAULT, "")
 
 
-def ask_button(agent: Agent | None, label: str) -> Block:
-    """Return a button that opens the form to ask an agent."""
-    return kit.button(label, OPEN_ASK, str(agent.id) if agent else "", about=agent.name if agent else "")
+def ask_button(agent: Agent | None, label: str, *, about: str = "") -> Block:
+    """Return a button that opens the form to ask an agent, which is called *about* if not by its name alone."""
+    return kit.button(label, OPEN_ASK, str(agent.id) if agent else "", about=about or (agent.name if agent else ""))
 
 
 def channel_choice() -> Block:
@@ -127,10 +125,9 @@ def channel_choice() -> Block:
 def agent_options(agents: Sequence[Agent], query: str = "", *, faces: Mapping[int, str] = NO_FACES) -> list[Block]:
     """Return options for the agents that match *query*, best match first, with their *faces*."""
     hits = search(query, by_name(agents))
-    shared = _shared_names(agents)
+    shared = namesakes(agents, kit.OPTION_TEXT)
     options = [
-        agent_option(agent, faces.get(agent.id, ""), has_namesake=name_key(agent.name) in shared)
-        for agent in hits[: kit.OPTIONS]
+        agent_option(agent, faces.get(agent.id, ""), has_namesake=agent.id in shared) for agent in hits[: kit.OPTIONS]
     ]
     return MenuChoices(options, agents, "agent", len(hits))
 
@@ -140,11 +137,6 @@ def agent_option(agent: Agent, face: str = "", *, has_namesake: bool = False) ->
     mark = f" (ID {agent.id})" if has_namesake else ""
     name = kit.one_line(kit.with_face(face, agent.name), kit.OPTION_TEXT - len(mark)) + mark
     return kit.option(name, str(agent.id), about=agent.description or "")
-
-
-def _shared_names(items: Sequence[Agent] | Sequence[Workflow]) -> set[str]:
-    """Return the names that several have."""
-    return {name for name, count in Counter(name_key(item.name) for item in items).items() if count > 1}
 
 
 async def agents_to_choose(menu: MenuQuery) -> list[Block]:
@@ -179,10 +171,8 @@ def chosen_for(value: str) -> tuple[int, ThreadKey]:
 def workflow_options(workflows: Sequence[Workflow], query: str) -> list[Block]:
     """Return options for the workflows that match *query*, best match first."""
     hits = search(query, active_first(workflows))
-    shared = _shared_names(workflows)
-    options = [
-        workflow_option(workflow, has_namesake=name_key(workflow.name) in shared) for workflow in hits[: kit.OPTIONS]
-    ]
+    shared = namesakes(workflows, kit.OPTION_TEXT)
+    options = [workflow_option(workflow, has_namesake=workflow.id in shared) for workflow in hits[: kit.OPTIONS]]
     return MenuChoices(options, workflows, "workflow", len(hits))
 
 

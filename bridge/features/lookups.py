@@ -13,6 +13,7 @@ from bridge.inbound import Starter
 from bridge.policy.rules import Asked, Target, target_of
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.blockkit.modals import Origin
 
 
@@ -43,12 +44,14 @@ async def find_agent(turn: Turn, id_: int | None) -> Agent | None:
 
 async def agent_name(turn: Turn, id_: int) -> str:
     """Return an agent's name, or ``Agent <ID>`` if it isn't known soon."""
-    return await turn.project.catalog.agent_name(id_, is_current=True) or f"Agent {id_}"
+    name = await turn.project.catalog.agent_name(id_, is_current=True)
+    return apart(turn.project, "agent", id_, name) or f"Agent {id_}"
 
 
 async def workflow_name(turn: Turn, id_: int) -> str:
     """Return a workflow's name, or ``Workflow <ID>`` if it isn't known soon."""
-    return await turn.project.catalog.workflow_name(id_, is_current=True) or f"Workflow {id_}"
+    name = await turn.project.catalog.workflow_name(id_, is_current=True)
+    return apart(turn.project, "workflow", id_, name) or f"Workflow {id_}"
 
 
 async def before_each_run(
@@ -64,11 +67,12 @@ async def before_each_run(
         return ""
     if known is None:
         return ""
+    name = kit.named(apart(turn.project, "workflow", known.id, known.name), 80)
     if not known.is_active:
-        return f"⚠️ {kit.named(known.name, 80)} is inactive, so I'll ask each time before it runs."
+        return f"⚠️ {name} is inactive, so I'll ask each time before it runs."
     asked = deps.projects.asked("run", turn.user, channel, turn.project_key, by=by, app=app)
     needs = (await deps.policy.offered(asked, [known])).get(known.id)
-    return f"⚠️ {kit.named(known.name, 80)} {needs} each time before it runs." if needs else ""
+    return f"⚠️ {name} {needs} each time before it runs." if needs else ""
 
 
 async def rights(

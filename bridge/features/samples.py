@@ -16,7 +16,7 @@ def samples(text: str, many: int) -> Iterator[Sample]:
     workflows = [workflow(text, number) for number in range(many)]
     yield sample(buttons.run_button)
     yield sample(buttons.settings_button)
-    yield sample(buttons.ask_button, agent(text), text)
+    yield sample(buttons.ask_button, agent(text), text, about=text)
     yield sample(buttons.ask_button, None, text)
     yield sample(buttons.agent_options, agents, text, faces={1: FACE})
     yield sample(buttons.agent_option, agent(text), FACE, has_namesake=True)

@@ -25,6 +25,7 @@ _LONGEST_NAME = 40  # words
 _MOST_TYPED = 1000  # characters of a text that may be a name
 _NEAREST = 3
 _ALIKE = 0.5
+_ROOM = 20  # characters of a shown name that marks or an ellipsis may take
 # Each comparison costs microseconds, so only this many are searched for the most similar one.
 _COMPARED_NAMES = 1000
 _COMPARED_WORDS = 8  # of a beginning
@@ -38,6 +39,13 @@ class Named(Protocol):
     def id(self) -> Any: ...  # noqa: D102
     @property
     def name(self) -> str: ...  # noqa: D102
+
+
+class Called(NamedTuple):
+    """A stored ID and name."""
+
+    id: int
+    name: str
 
 
 T = TypeVar("T", bound=Named)
@@ -144,6 +152,15 @@ def is_called(text: str, item: Named) -> bool:
     """Whether *text* is the ID or the whole name of *item*."""
     key = name_key(text)
     return bool(key) and (key in {name_key(item.name), name_key(str(item.id))} or id_key(text) == str(item.id))
+
+
+def namesakes(items: Iterable[Named], most: int) -> set[Any]:
+    """Return the IDs of those that need them beside their name: cut to *most* characters, another's looks the same."""
+    ids: dict[str, set[Any]] = {}
+    for item in items:
+        for shown in {item.name, item.name[: most - _ROOM]}:
+            ids.setdefault(name_key(shown), set()).add(item.id)
+    return {id_ for alike in ids.values() if len(alike) > 1 for id_ in alike}
 
 
 def similar(text: str, names: Iterable[str]) -> list[str]:

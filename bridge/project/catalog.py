@@ -100,8 +100,11 @@ class Catalog:
 
     def last_name(self, kind: Literal["agent", "workflow"], id_: int) -> str:
         """Return the name of an agent or a workflow from the last list, without asking the service, or ``""``."""
-        listed = (self.get_agents.last if kind == "agent" else self.get_workflows.last) or ()
-        return _name_of(id_, listed) or self._unlisted.get((kind, id_), "")
+        return _name_of(id_, self.last(kind)) or self._unlisted.get((kind, id_), "")
+
+    def last(self, kind: Literal["agent", "workflow"]) -> Sequence[Agent] | Sequence[Workflow]:
+        """Return the last list, without asking the service; an empty one if none is known."""
+        return (self.get_agents.last if kind == "agent" else self.get_workflows.last) or ()
 
 
 async def _asked(model: type[Item], id_: int, read: Callable[[int], Awaitable[BaseModel]]) -> Item | None:

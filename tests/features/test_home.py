@@ -534,7 +534,7 @@ async def test_home_of_a_small_project_is_short(harness: Harness) -> None:
 
     rows = [block for block in view["blocks"] if "accessory" in block]
     assert [(block["block_id"], block["text"]["text"]) for block in rows] == [
-        ("agent:0", "Support: Helps."), ("agent:1", "Support: Helps.")
+        ("agent:0", "Support (ID 0): Helps."), ("agent:1", "Support (ID 1): Helps.")
     ]  # fmt: skip
     assert len(view["blocks"]) < 10
 

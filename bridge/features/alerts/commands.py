@@ -148,7 +148,8 @@ async def save(deps: Deps, turn: Turn, click: Click) -> Result:
         return stored
     _readings, verdict = await look(deps, turn.project, stored.spec)
     warning = await before_each_run(deps, turn, stored.spec.run, stored.spec.channel, by="alert")
-    reply = layout.set_up(stored, verdict.detail, is_known=verdict.may_hold, is_new=not editing, warning=warning)
+    set_up_now = ALERTS.told_apart(deps, stored)
+    reply = layout.set_up(set_up_now, verdict.detail, is_known=verdict.may_hold, is_new=not editing, warning=warning)
     reply = reply.model_copy(update={"replaces_original": click.is_ephemeral or click.channel.startswith("D")})
     return shown(reply, "alert changed" if editing else "alert set up", named("alert", stored.id, stored.called))
 
@@ -180,7 +181,7 @@ async def snooze(deps: Deps, turn: Turn, click: Click) -> Result:
         return HomeChanged()
     if page:
         return shown(await listed(ALERTS, deps, turn, page, replaces_original=click.is_ephemeral), "snoozed", about)
-    return shown(layout.snoozed(stored, until, choice), "snoozed", about)
+    return shown(layout.snoozed(ALERTS.told_apart(deps, stored), until, choice), "snoozed", about)
 
 
 @alerts.kind(AlertEdge)
@@ -196,7 +197,7 @@ async def edge_reached(deps: Deps, turn: Turn, reached: AlertEdge) -> Result:
         raise TryLater from exc
     if reached.is_check:
         return Done("its owner has access again")
-    about_it = named("alert", stored.id, stored.called)
+    about_it, stored = named("alert", stored.id, stored.called), ALERTS.told_apart(deps, stored)
     if reached.is_unknown:
         reply = layout.unknown(stored, reached.detail)
         return Outcome(what="alert unknown", reply=reply, mark=MARK, concerns=about_it)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from bridge.engine.results import Modal
@@ -20,6 +21,7 @@ from bridge.features.standing.store import Spec
 from bridge.inbound import Starter
 from bridge.policy.rules import Asked
 from bridge.queue.finished_turns import named
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.blockkit.reply import Block
 
 
@@ -47,7 +49,18 @@ class Alerts(Kind[StoredAlert]):
         return (record.since is None,)
 
     async def called(self, deps: Deps, record: StoredAlert) -> str:
-        return layout.typed_words(record.spec)
+        return layout.typed_words(self.told_apart(deps, record).spec)
+
+    def told_apart(self, deps: Deps, record: StoredAlert) -> StoredAlert:
+        """Return an alert as it's shown: the names in it have their IDs if others look the same."""
+        spec, project, update = record.spec, deps.projects.get(record.spec.project), dict[str, str]()
+        if project is not None and spec.run is not None:
+            update["run_name"] = apart(project, "workflow", spec.run, spec.run_name)
+        if project is not None and spec.target is not None and self.is_readable(record):
+            parsed = spec.parsed
+            name = apart(project, "agent" if parsed.of == "agent" else "workflow", spec.target, parsed.name)
+            update["condition"] = replace(parsed, name=name).words
+        return replace(record, spec=spec.model_copy(update=update))
 
     async def about(self, deps: Deps, record: StoredAlert) -> str:
         return named("alert", record.id, record.called)
@@ -72,7 +85,7 @@ class Alerts(Kind[StoredAlert]):
         return forms.in_words(origin, typed, channel) if typed else forms.choose(origin)
 
     def row(self, shown: ShownThing[StoredAlert], value: str, deps: Deps) -> ListRow:
-        return layout.row(shown, value, deps.now())
+        return layout.row(replace(shown, record=self.told_apart(deps, shown.record)), value, deps.now())
 
     async def forms(self, deps: Deps, turn: Turn) -> Sequence[Block]:
         may_add = await deps.policy.may(turn.asked("alert"))

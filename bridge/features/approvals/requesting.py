@@ -39,6 +39,7 @@ from bridge.project.models import Workflow
 from bridge.queue.finished_turns import named
 from bridge.queue.writes import Write
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.in_project import mark_reply
 from bridge.slack.parts import MessageTag
@@ -105,7 +106,10 @@ class Approvals:
 
     async def shown(self, deps: EngineDeps, stored: StoredRequest) -> layout.Shown:
         """Return a request with the names that its card shows."""
-        request, names = stored.request, deps.directory.user_name
+        request, names, project = stored.request, deps.directory.user_name, deps.projects.get(stored.request.project)
+        if project is not None:
+            called = apart(project, "workflow", request.workflow, request.name)
+            stored = replace(stored, request=request.model_copy(update={"name": called}))
         owner = request.started_by.owner if isinstance(request.started_by, ScheduledRun) else ""
         people = {request.asker, owner, *(decision.user for decision in stored.decisions)} - {"", ERASED_PERSON}
         several = deps.projects.name_of(request.project) if deps.projects.is_several else ""

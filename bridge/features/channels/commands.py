@@ -9,7 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal
 
 from bridge.ends.refusals import no_longer
 from bridge.engine.feature import Feature
@@ -37,9 +37,10 @@ from bridge.ids import PersonKey
 from bridge.inbound import Click, Notice, Submission
 from bridge.names.folding import name_key
 from bridge.project.connection import DEFAULT, ProjectConnection
-from bridge.project.models import Agent, Workflow
+from bridge.project.models import Agent, Item, Workflow
 from bridge.queue.finished_turns import named
 from bridge.slack.blockkit.kit import SOMEONE
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.mrkdwn import mentions_in
 from bridge.slack.blockkit.reply import Reply
@@ -288,7 +289,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
     if known is not None and not is_direct:
         turn.change_project(known)
     settings = stored.of(turn.project_key)
-    agent = await find_agent(turn, settings.agent)
+    agent = _apart(turn, await find_agent(turn, settings.agent))
     origin = (await origin_of(deps, turn)).model_copy(update={"chosen": channel})
     where = await _name(deps, channel)
     projects: list[tuple[str, str]] = []  # the current one first; none if it can't be changed
@@ -300,7 +301,7 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
     if not is_direct:  # those with a rule here, and those that posted here recently
         for key, rule in settings.apps.items():
             workflow = None if rule.workflow is None else await turn.project.catalog.workflow(rule.workflow)
-            asked = await find_agent(turn, rule.agent)
+            asked, workflow = _apart(turn, await find_agent(turn, rule.agent)), _apart(turn, workflow)
             name, is_paused = layout.sender_label(key, settings.apps), bool(rule.paused)
             apps.append(forms.AppField(key, name, asked, workflow, rule.edits, is_paused))
         seen = await _senders(deps, channel) or ()
@@ -317,6 +318,14 @@ async def _form(deps: Deps, turn: Turn, channel: str) -> Modal:
         apps=apps,
         projects=projects,
     )
+
+
+def _apart(turn: Turn, item: Item | None) -> Item | None:
+    """Return an agent or workflow with the name that a menu shows."""
+    if item is None:
+        return None
+    kind: Literal["agent", "workflow"] = "agent" if isinstance(item, Agent) else "workflow"
+    return item.model_copy(update={"name": apart(turn.project, kind, item.id, item.name)})
 
 
 def _known_project(deps: Deps, channel: str, settings: ChannelSettings) -> str | None:

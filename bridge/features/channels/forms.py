@@ -16,13 +16,14 @@ from bridge.names.listing import is_part
 from bridge.names.matching import search
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.lists import MenuChoices
+from bridge.slack.blockkit.lists import MenuChoices, names_apart
 from bridge.slack.blockkit.modals import FormErrors, Origin
 from bridge.slack.blockkit.reply import Block
 from bridge.slack.senders import read_key
 
 NO_AGENT: Final = "none"
 APP: Final = "app:"
+_START: Final = 60  # characters of a name in the option of what it starts
 _NOBODY: Final = kit.option("No default agent", NO_AGENT)
 _ANSWERS: Final = {"mentions": "Mentions only", "all": "Every top-level message"}
 _REPLIES: Final = {
@@ -71,15 +72,16 @@ async def starts_of_apps(menu: MenuQuery) -> list[Block]:
     workflows = await menu.catalog.candidates("workflow", menu.text)
     starts: list[Workflow | Agent] = [*(workflow for workflow in workflows if workflow.is_active), *agents]
     options = [] if menu.text.strip() else [kit.option("Ignored", "nothing")]
-    options += [_start_option(start) for start in search(menu.text, starts)]
+    names = {Agent: names_apart(agents, _START), Workflow: names_apart(workflows, _START)}
+    options += [_start_option(start, names[type(start)][start.id]) for start in search(menu.text, starts)]
     items = agents if is_part(agents) else workflows
     return MenuChoices(options[: kit.OPTIONS], items, "agents and workflow", len(options))
 
 
-def _start_option(start: Workflow | Agent) -> Block:
+def _start_option(start: Workflow | Agent, name: str = "") -> Block:
     if isinstance(start, Workflow):
-        return kit.option(f"Run {start.name}", f"workflow:{start.id}")
-    return kit.option(f"Answered by {start.name}", f"agent:{start.id}")
+        return kit.option(f"Run {name or start.name}", f"workflow:{start.id}")
+    return kit.option(f"Answered by {name or start.name}", f"agent:{start.id}")
 
 
 class SettingsForm(Form):

@@ -29,6 +29,7 @@ from bridge.features.titles import title_of
 from bridge.ids import PersonKey, base_of
 from bridge.inbound import Click, HomeOpened
 from bridge.policy.rules import ANY_WORKFLOW, Target
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.payloads import mapping, text
 
 T = TypeVar("T")
@@ -123,6 +124,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         name = agent_of.get(thread, "")
         is_named = bool(name) and text_.casefold().startswith(f"{name.casefold()}:")
         words[thread] = title_of(text_[len(name) + 1 :] if is_named else text_)
+    runs = [replace(run, name=apart(turn.project, "workflow", run.workflow, run.name)) for run in recent.runs]
     unsettled = [replace(work, text=title_of(await deps.parts.text(work.text))) for work in recent.unsettled]
     offered = await deps.policy.offered(turn.asked("ask"), agents or ())
     listed = {workflow.id: workflow for workflow in catalog.get_workflows.last or ()}
@@ -133,7 +135,7 @@ async def _gather(deps: Deps, turn: Turn, reads: Reads) -> layout.Home:
         agents=agents and agents.only(agent for agent in agents if agent.id in offered),
         stats=stats,
         now=deps.now(),
-        recent=replace(recent, unsettled=tuple(unsettled)),
+        recent=replace(recent, runs=tuple(runs), unsettled=tuple(unsettled)),
         words=words,
         needs=[need for of_feature in needs for need in of_feature],
         of_features=sections,

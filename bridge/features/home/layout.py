@@ -32,7 +32,7 @@ from bridge.ids import ThreadKey
 from bridge.project.models import Agent, Stats
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact
-from bridge.slack.blockkit.lists import by_name, part_note
+from bridge.slack.blockkit.lists import by_name, names_apart, part_note
 from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Block, View
 
@@ -42,6 +42,7 @@ MOST_NEEDS: Final = 8
 _NEED_BLOCKS: Final = 3
 _FAILED_FOR: Final = timedelta(days=3)
 _ABOUT: Final = 80
+_NAME: Final = 100
 _STATES: Final = {
     "working": "⏳ waiting for an answer",
     "choosing": "❓ waiting for an agent",
@@ -79,12 +80,11 @@ class Home:
     chosen: str = ""
     is_down: bool = False
 
-    def named(self, agent: int | None) -> str:
-        """Return an agent's name with its face."""
-        known = next((known for known in self.agents or () if known.id == agent), None)
-        if agent is None or known is None:
+    def named(self, agent: int | None, names: Mapping[int, str]) -> str:
+        """Return an agent's name, from *names* by ID, with its face."""
+        if agent is None or agent not in names:
             return "" if agent is None else f"Agent {agent}"
-        return kit.with_face(self.faces.get(agent, ""), kit.one_line(known.name, _ABOUT) or kit.NO_NAME)
+        return kit.with_face(self.faces.get(agent, ""), names[agent] or kit.NO_NAME)
 
 
 def home_view(home: Home, channel: str) -> View:
@@ -191,9 +191,9 @@ def _failed_runs(home: Home) -> list[RecentRun]:
 
 def _conversations(home: Home) -> list[Block]:
     unknown = {work.thread for work in home.recent.unsettled if work.what == "unknown" and work.thread}
-    lines = []
+    lines, names = [], names_apart(home.agents or (), _ABOUT)
     for conversation in home.recent.conversations[:MOST_RECENT]:
-        agent, thread = home.named(conversation.agent), conversation.thread
+        agent, thread = home.named(conversation.agent, names), conversation.thread
         state = _STATES[conversation.state]
         if conversation.state in {"answered", ""} and thread.root in unknown:
             state = "⚠️ no answer"
@@ -226,13 +226,14 @@ def _runs(home: Home) -> list[Block]:
 
 
 def _agents(home: Home) -> list[Block]:
-    agents = by_name(home.agents or ())
+    agents, names = by_name(home.agents or ()), names_apart(home.agents or (), _NAME)
     blocks = [kit.header("Agents")] if agents else []
     for agent in agents[:MOST_AGENTS]:
         about = kit.one_line(agent.description or agent.welcome_message or "", _ABOUT)
-        name = kit.with_face(home.faces.get(agent.id, ""), _named(agent.name))
+        name = home.named(agent.id, names)
         text = f"{name}: {about}" if about else name
-        blocks.append(kit.row(text, ask_button(agent, "Ask…")) | {"block_id": f"agent:{agent.id}"})
+        ask = ask_button(agent, "Ask…", about=names[agent.id])
+        blocks.append(kit.row(text, ask) | {"block_id": f"agent:{agent.id}"})
     more = len(agents) - MOST_AGENTS
     return [*blocks, kit.context(f"And {more:,} more: /agents lists them all.")] if more > 0 else blocks
 
@@ -242,4 +243,4 @@ def _linked(text: str, url: str) -> Block:
 
 
 def _named(name: str) -> str:
-    return kit.one_line(name, 100) or kit.NO_NAME
+    return kit.one_line(name, _NAME) or kit.NO_NAME

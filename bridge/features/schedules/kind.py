@@ -41,6 +41,7 @@ from bridge.policy.rules import ANY_AGENT, ANY_WORKFLOW, Asked, Target
 from bridge.project.models import Agent, Workflow
 from bridge.queue.finished_turns import named
 from bridge.slack.blockkit import kit
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.blockkit.reply import Block, Reply
 
 NEEDS: Final[dict[str, tuple[Act, Target | None]]] = {
@@ -206,6 +207,7 @@ async def target_of(deps: Deps, task: StoredTask, *, is_asked: bool = True) -> s
     elif project:
         named = project.catalog.agent_name if kind == "agent" else project.catalog.workflow_name
         name = await named(id_, is_current=True)
+    name = apart(project, kind, id_, name) if project else name
     return name or f"{kind.title()} {id_}"
 
 

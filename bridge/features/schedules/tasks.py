@@ -29,6 +29,7 @@ from bridge.project.models import Agent, Workflow
 from bridge.queue.finished_turns import named
 from bridge.queue.put import Queued
 from bridge.slack.blockkit.kit import escape
+from bridge.slack.blockkit.lists import apart
 from bridge.slack.blockkit.mrkdwn import plain_command_text
 
 _A_DAY = timedelta(days=1)
@@ -54,7 +55,8 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
         values, numbers = await _values(deps, turn, stored, spec)
     except ProjectError as exc:
         raise later(due, deps.now(), exc) from exc
-    if (waits := await _begins(deps, turn, due, stored, known.name)) is not None:
+    name = apart(turn.project, "agent" if isinstance(known, Agent) else "workflow", known.id, known.name)
+    if (waits := await _begins(deps, turn, due, stored, name)) is not None:
         return waits
     if isinstance(spec, RunSpec):
         run = ScheduledRun(
@@ -69,17 +71,17 @@ async def start(deps: Deps, turn: Turn, due: ScheduledTask) -> Result:
         return Done("its run is queued")
     text = str(filled(spec.text, values))
     posted = PostedTask(
-        task=stored.id, called=titled(stored, known.name, words_of(stored)), slot=due.slot, thread_ts=due.thread_ts,
+        task=stored.id, called=titled(stored, name, words_of(stored)), slot=due.slot, thread_ts=due.thread_ts,
         numbers=numbers,
     )  # fmt: skip
     owner = await deps.directory.user_name(spec.owner)
     asked_by = await deps.directory.user_name(turn.user) if due.is_asked_for else ""
     return Outcome(
         what="question",
-        reply=question_root(stored, text, known.name, owner, asked_by),
+        reply=question_root(stored, text, name, owner, asked_by),
         mark="bridge_root",
         after=(NewThread(agent=id_, text=escape(text), thread_ts=due.thread_ts), posted),
-        concerns=named("schedule", stored.id, titled(stored, known.name)),
+        concerns=named("schedule", stored.id, titled(stored, name)),
     )
 
 

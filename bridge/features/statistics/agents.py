@@ -13,12 +13,14 @@ from bridge.errors import ProjectError
 from bridge.features.deps import Deps
 from bridge.features.statistics.aggregating import WorkStore
 from bridge.features.statistics.earlier import REST
-from bridge.features.statistics.layout import WorkRow, work_card
+from bridge.features.statistics.layout import NAME, WorkRow, work_card
 from bridge.features.statistics.work import Tally
 from bridge.metrics import MOST_COUNTED
+from bridge.names.matching import namesakes
 from bridge.project.connection import DEFAULT, ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.queue.scripting import from_epoch_ms
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Attachment, Audience, Reply
 
 _COLUMNS: Final = (
@@ -46,9 +48,7 @@ async def agents_reply(
     with suppress(ProjectError):  # then they're shown by their IDs
         agents += await project.catalog.get_agents()
         workflows += await project.catalog.get_workflows()
-    names = {f"a{agent.id}": agent.name for agent in agents} | {
-        f"w{workflow.id}": workflow.name for workflow in workflows
-    }
+    names = _names("a", agents) | _names("w", workflows)
     named = {"a": project.catalog.agent_name, "w": project.catalog.workflow_name}
     for key in [key for key in done.work if not key.endswith(REST) and key not in names]:
         if name := await named[key[:1]](int(key[1:]), is_current=True):  # the list may be a part
@@ -93,6 +93,13 @@ async def exposed(deps: Deps, project: ProjectConnection, since: datetime) -> li
 async def _outage_now(deps: Deps, project: ProjectConnection, now: datetime) -> list[tuple[datetime, datetime]]:
     since = await deps.scripts.redis.hget(deps.scripts.keys.service_down(), project.id)
     return [(from_epoch_ms(since), now)] if since else []
+
+
+def _names(kind: str, items: Sequence[Agent] | Sequence[Workflow]) -> dict[str, str]:
+    shared = namesakes(items, NAME)
+    return {
+        f"{kind}{item.id}": kit.with_id(item.name, item.id, NAME) if item.id in shared else item.name for item in items
+    }
 
 
 def _name_of(names: dict[str, str], key: str) -> str:

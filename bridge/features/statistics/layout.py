@@ -40,7 +40,7 @@ THE_LAST_REPORT: Final = "the last report"
 _MOST_NAMED: Final = 30
 _MOST_IN_LINE: Final = 10
 _MOST_CHANGED: Final = 10
-_NAME: Final = 60
+NAME: Final = 60
 _LEAST_SHARE: Final = 0.0005  # less would be shown as 0.0%
 _HUGE_PER_CENT: Final = 1000
 _ABOUT: Final = timedelta(hours=1)
@@ -292,7 +292,7 @@ def news(what: str, changes: NamesChanged) -> list[str]:
     """Return lines for added and removed names: ``New tags: alpha (3), beta (1)``."""
     lines = []
     for title, counts in (("New", changes.new), ("Removed", changes.vanished)):
-        names = [f"{kit.named(name, _NAME) if name.strip() else kit.NO_NAME} ({count:,})" for name, count in counts]
+        names = [f"{kit.named(name, NAME) if name.strip() else kit.NO_NAME} ({count:,})" for name, count in counts]
         lines += [f"{title} {what}: {kit.first_of(names, _MOST_CHANGED)}"] if counts else []
     return lines
 
@@ -383,7 +383,7 @@ def _utc(moment: datetime) -> str:
 
 
 def _name(name: str) -> str:
-    return kit.one_line(name, _NAME) or kit.NO_NAME
+    return kit.one_line(name, NAME) or kit.NO_NAME
 
 
 class WorkRow(NamedTuple):

@@ -128,6 +128,12 @@ def named(text: str, limit: int) -> str:
     return name if name == text.strip() and _PLAIN_NAME.fullmatch(name) else quoted(name, limit)
 
 
+def with_id(name: str, id_: int, limit: int) -> str:
+    """Write a name with its ID, for what others are called, too."""
+    mark = f" (ID {id_})"
+    return (one_line(name, limit - len(mark)) or NO_NAME) + mark
+
+
 def answered_by(name: str) -> str:
     """Say whose answer it is, where Slack doesn't show that."""
     return f"Answered by {named(name, 80)}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from bridge.names.folding import name_key
 from bridge.names.listing import is_part
+from bridge.names.matching import Called, Named, namesakes
+from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.card import card
@@ -17,6 +19,7 @@ PAGE: Final = 20
 """How many entries fit into one message, with the longest names and descriptions that are shown."""
 
 _MOST_WORDS = 20
+_SENTENCE = 60  # characters of a name with its ID: no sentence, row or button shows fewer
 _DIGITS = 5
 _MOST_CHARACTERS = 300  # of the search that a button carries
 
@@ -62,6 +65,21 @@ def matching(items: Sequence[T], typed: str) -> list[T]:
 def by_name(items: Sequence[T]) -> list[T]:
     """Sort by name, ignoring case."""
     return sorted(items, key=lambda item: item.name.casefold())
+
+
+def names_apart(items: Iterable[Named], most: int) -> dict[int, str]:
+    """Return names of at most *most* characters by ID, with the ID where another looks the same."""
+    known = {item.id: item.name for item in items}
+    shared = namesakes(items, most)
+    return {
+        id_: kit.with_id(name, id_, most) if id_ in shared else kit.one_line(name, most) for id_, name in known.items()
+    }
+
+
+def apart(project: ProjectConnection, kind: Literal["agent", "workflow"], id_: int, name: str) -> str:
+    """Return the *name* of an agent or workflow, with its ID if another in the service's last list looks the same."""
+    others = namesakes([Called(id_, name), *project.catalog.last(kind)], _SENTENCE)
+    return kit.with_id(name, id_, _SENTENCE) if name and id_ in others else name
 
 
 def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
