@@ -154,13 +154,23 @@ def is_called(text: str, item: Named) -> bool:
     return bool(key) and (key in {name_key(item.name), name_key(str(item.id))} or id_key(text) == str(item.id))
 
 
-def namesakes(items: Iterable[Named], most: int) -> set[Any]:
-    """Return the IDs of those that need them beside their name: cut to *most* characters, another's looks the same."""
+def looks(name: str, most: int) -> set[str]:
+    """Return what a *name* looks like, whole and cut to *most* characters: keys to compare."""
+    return {name_key(name), name_key(name[: most - _ROOM])}
+
+
+def by_look(items: Iterable[Named], most: int) -> dict[str, set[Any]]:
+    """Return the IDs of what looks alike (`looks`)."""
     ids: dict[str, set[Any]] = {}
     for item in items:
-        for shown in {item.name, item.name[: most - _ROOM]}:
-            ids.setdefault(name_key(shown), set()).add(item.id)
-    return {id_ for alike in ids.values() if len(alike) > 1 for id_ in alike}
+        for look in looks(item.name, most):
+            ids.setdefault(look, set()).add(item.id)
+    return ids
+
+
+def namesakes(items: Iterable[Named], most: int) -> set[Any]:
+    """Return the IDs of those that need them beside their name: cut to *most* characters, another's looks the same."""
+    return {id_ for alike in by_look(items, most).values() if len(alike) > 1 for id_ in alike}
 
 
 def similar(text: str, names: Iterable[str]) -> list[str]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from bridge.errors import Busy, NotUnderstood, Outage, ProjectError, ServiceRefused
 from bridge.latest import Cache, Latest
 from bridge.names.listing import Listing
+from bridge.names.matching import by_look, looks
 from bridge.project.client import ProjectClient
 from bridge.project.models import Agent, Item, Project, Stats, Workflow
 
@@ -38,6 +39,7 @@ class Catalog:
         self.get_project = Cached[Project](client.get_project, monotonic)
         self.get_stats = Cached[Stats](client.get_stats, monotonic)
         self._client = client
+        self._alike: dict[tuple[str, int], tuple[Sequence[Any], dict[str, set[int]]]] = {}
         self._unlisted: Latest[tuple[str, int], str] = Latest(_MOST_NAMES)  # names of what isn't in the lists
 
     async def workflow(self, id_: int, *, is_new: bool = False) -> Workflow | None:
@@ -105,6 +107,14 @@ class Catalog:
     def last(self, kind: Literal["agent", "workflow"]) -> Sequence[Agent] | Sequence[Workflow]:
         """Return the last list, without asking the service; an empty one if none is known."""
         return (self.get_agents.last if kind == "agent" else self.get_workflows.last) or ()
+
+    def has_namesake(self, kind: Literal["agent", "workflow"], id_: int, name: str, most: int) -> bool:
+        """Whether another one in the last list looks the same as *name*, cut to *most* characters."""
+        listed = self.last(kind)
+        known = self._alike.get((kind, most))
+        if known is None or known[0] is not listed:  # once for a list: folding thousands of names takes a while
+            known = self._alike[kind, most] = (listed, by_look(listed, most))
+        return any(known[1].get(look, set()) - {id_} for look in looks(name, most))
 
 
 async def _asked(model: type[Item], id_: int, read: Callable[[int], Awaitable[BaseModel]]) -> Item | None:

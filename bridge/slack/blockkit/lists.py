@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from bridge.names.folding import name_key
 from bridge.names.listing import is_part
-from bridge.names.matching import Called, Named, namesakes
+from bridge.names.matching import Named, namesakes
 from bridge.project.connection import ProjectConnection
 from bridge.project.models import Agent, Workflow
 from bridge.slack.blockkit import kit
@@ -78,8 +78,8 @@ def names_apart(items: Iterable[Named], most: int) -> dict[int, str]:
 
 def apart(project: ProjectConnection, kind: Literal["agent", "workflow"], id_: int, name: str) -> str:
     """Return the *name* of an agent or workflow, with its ID if another in the service's last list looks the same."""
-    others = namesakes([Called(id_, name), *project.catalog.last(kind)], _SENTENCE)
-    return kit.with_id(name, id_, _SENTENCE) if name and id_ in others else name
+    has_namesake = name != "" and project.catalog.has_namesake(kind, id_, name, _SENTENCE)
+    return kit.with_id(name, id_, _SENTENCE) if has_namesake else name
 
 
 def active_first(workflows: Sequence[Workflow]) -> list[Workflow]:
