@@ -40,10 +40,7 @@ def export() -> None:
     """
 
     async def show(scripts: Scripts) -> int:
-        out(to_json({"bridge": "export", "v": _VERSION, "team": await _workspace(scripts)}))
-        for kind in features.standing:
-            for line in await kind.portable.lines(scripts) if kind.portable else ():
-                out(line.model_dump_json(exclude_defaults=True))
+        await print_all(scripts)
         return 0
 
     in_store(show)
@@ -77,6 +74,14 @@ def imports(
         return 0
 
     in_store(set_all)
+
+
+async def print_all(scripts: Scripts) -> None:
+    """Print the lines of an export; what `out` would replace in them is escaped."""
+    out(to_json({"bridge": "export", "v": _VERSION, "team": await _workspace(scripts)}))
+    for kind in features.standing:
+        for line in await kind.portable.lines(scripts) if kind.portable else ():
+            out(to_json(line.model_dump(exclude_defaults=True)))
 
 
 async def _workspace(scripts: Scripts) -> str:

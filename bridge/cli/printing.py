@@ -72,12 +72,12 @@ def with_known_project(record: Any) -> dict[str, Any]:
 
 
 def to_json(value: object, indent: int | None = None) -> str:
-    """Format *value* as JSON in ASCII, with times in ISO 8601 and dataclasses as objects."""
+    """Format *value* as JSON of ASCII that `out` leaves as it is, with times in ISO 8601 and dataclasses as objects."""
 
     def plain(other: Any) -> Any:
         return other.isoformat() if isinstance(other, datetime) else with_known_project(other)
 
-    return json.dumps(value, indent=indent, default=plain)
+    return json.dumps(value, indent=indent, default=plain).replace("\x7f", "\\u007f")
 
 
 def this_program() -> str:

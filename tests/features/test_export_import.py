@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stdout
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 
-from bridge.cli.export import read
+from bridge.cli.export import print_all, read
 from bridge.errors import ConfigurationError
 from bridge.features.agents.handles import Handle
 from bridge.features.channels.settings import AppRule, ChannelSettings
 from bridge.features.registry import features
+from bridge.features.schedules.schedule import QuestionSpec
 from bridge.playground.emulator.sample import BOB, GENERAL, RANDOM
 from support.harness import SUPPORT, WORKFLOW, Harness
 from support.store import TEAM
@@ -31,9 +34,9 @@ def text_of(*lines: dict[str, Any]) -> str:
 
 
 async def exported(harness: Harness) -> str:
-    kinds = [kind.portable for kind in features.standing if kind.portable]
-    lines = [line for kind in kinds for line in await kind.lines(harness.store.scripts)]
-    return text_of(*(json.loads(line.model_dump_json(exclude_defaults=True)) for line in lines))
+    with redirect_stdout(StringIO()) as printed:
+        await print_all(harness.store.scripts)
+    return printed.getvalue()
 
 
 async def imported(harness: Harness, text: str) -> dict[str, int]:
@@ -115,6 +118,20 @@ async def test_everything_that_people_set_up_is_exported_or_said_not_to_be(harne
     kinds = {json.loads(line).get("kind") for line in (await exported(harness)).splitlines()} - {None}
 
     assert kinds == {kind.noun for kind in features.standing if kind.portable}
+
+
+async def test_no_character_is_lost_in_an_export(harness: Harness) -> None:
+    text = "What did 👩‍💻 do? שלום\u200f! 日本\u3000語 \x7f\u2028\x85"
+    await imported(harness, text_of({"kind": "schedule", "spec": {**QUESTION, "text": text}}))
+    printed = await exported(harness)
+    await harness.store.redis.flushall()
+    await harness.store.namespace.hold()
+
+    await imported(harness, printed)
+
+    (question,) = await harness.report_store().all()
+    assert isinstance(question.spec, QuestionSpec)
+    assert question.spec.text == text
 
 
 async def test_what_was_set_up_again_is_not_doubled(harness: Harness) -> None:
