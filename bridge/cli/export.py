@@ -70,7 +70,7 @@ def imports(
             count = await kind.portable.written(scripts, of_kind, scripts.clock.now())
             done += [kind.counted(count)] if count else []
             same += len(of_kind) - count
-        out(f"Set up: {', '.join(done) or 'nothing'}. {same} already there." if same else f"Set up: {', '.join(done)}.")
+        out(f"Set up: {', '.join(done) or 'nothing'}.{f' {same} already there.' if same else ''}")
         return 0
 
     in_store(set_all)
@@ -96,7 +96,7 @@ def read(text: str, own: str, *, other_workspace: bool = False) -> Mapping[Stand
     """
     kinds = {kind.noun: kind for kind in features.standing if kind.portable}
     problems, items = list[str](), defaultdict[Standing, list[Any]](list)
-    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     try:
         heading = ExportHeading.model_validate_json(numbered[0][1] if numbered else "")
     except ValidationError:

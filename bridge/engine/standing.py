@@ -49,8 +49,8 @@ def check_fields(fields: Iterable[str], of: type[BaseModel]) -> None:
 class Portable(Generic[T]):
     """How things of a kind are exported as *lines*, and imported: all are *read* before any is *written*.
 
-    *read* raises ValueError with what's wrong. *written* returns how many of them weren't as they were stored; raises
-    `ConfigurationError` if there are too many.
+    *read* raises ValueError with what's wrong. *written* leaves what's there already, and returns how many of them
+    weren't; raises `ConfigurationError` if there are too many.
     """
 
     lines: Callable[[Scripts], Awaitable[list[ExportedLine]]]

@@ -236,6 +236,9 @@ async def test_what_people_set_up_is_exported_and_imported_by_command(system: Sy
     assert heading == {"bridge": "export", "v": 1, "team": TEAM}
     assert (line["kind"], line["id"], line["spec"]["owner"]) == ("schedule", report, ALICE)
 
+    (tmp_path / "export.jsonl").write_text(json.dumps(heading))
+    _, printed, _ = await bridge_says(system, tmp_path, "import", "export.jsonl")
+    assert printed == "Set up: nothing.\n"
     (tmp_path / "export.jsonl").write_text(f'{json.dumps(heading)}\n{{"kind": "alert"}}\n')
     code, _, complaint = await bridge_says(system, tmp_path, "import", "export.jsonl")
     assert (code, complaint.splitlines()[1]) == (2, "Line 2: spec is missing")

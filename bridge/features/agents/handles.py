@@ -218,8 +218,8 @@ def _read(line: ExportedLine) -> tuple[str, Handle]:
 
 async def _written(scripts: Scripts, items: Sequence[tuple[str, Handle]], _now: datetime) -> int:
     stored = await stored_handles(scripts.redis, scripts.keys.namespace)
-    new = {group: text for group, handle in items if (text := handle.model_dump_json()) != stored.get(group)}
-    writes = [("field", scripts.keys.handles(), 0, group, text) for group, text in new.items()]
+    new = {group: handle.model_dump_json() for group, handle in items if group not in stored}
+    writes = [("field if", scripts.keys.handles(), 0, group, text, "") for group, text in new.items()]
     if writes:
         await scripts.run("write", writes, confirmed=True)
         await signal_settings(scripts)

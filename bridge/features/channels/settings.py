@@ -19,7 +19,6 @@ from pydantic import BaseModel, Field, ValidationError
 from bridge.config_tables import AppTable, ChannelTable
 from bridge.engine.projects import ServedProjects
 from bridge.engine.standing import ExportedLine, Portable, Standing, check_fields, size
-from bridge.errors import ConfigurationError
 from bridge.ids import base_of
 from bridge.names.folding import name_key
 from bridge.names.listing import Listing
@@ -35,7 +34,6 @@ log = logging.getLogger(__name__)
 
 VERSION: Final = 1
 _NOUN: Final = "channel with settings"
-_ATTEMPTS: Final = 5  # at a channel whose settings change meanwhile
 Replies = Literal["auto", "all", "mentions"]
 """Which replies in a thread go to its agent without a mention: those of the person it's talking with, all, or none."""
 
@@ -285,15 +283,9 @@ async def _written(scripts: Scripts, items: Sequence[tuple[str, ChannelSettings]
     channels, count = Channels(scripts), 0
     for place, wanted in items:
         team, _, channel = place.partition(":")
-        for _attempt in range(_ATTEMPTS):
-            stored = await channels.stored(team, channel)
-            if stored.settings == wanted:
-                break
-            if await channels.replace(team, channel, stored, wanted):
-                count += 1
-                break
-        else:
-            raise ConfigurationError([f"The settings of {channel} keep changing: import the file again"])
+        stored = await channels.stored(team, channel)
+        is_new = not stored.text and wanted != NOTHING_SET
+        count += is_new and await channels.replace(team, channel, stored, wanted)
     return count
 
 

@@ -48,11 +48,9 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
         store, count = kind.store(scripts), 0
         stored = {record.id: record for record in await store.all()}
         for record, line in items:
-            known = stored.get(record.id)
-            is_same = known and (known.spec, known.paused) == (record.spec, record.paused)
-            if is_same or (not known and any(one.spec.identity == record.spec.identity for one in stored.values())):
+            if record.id in stored or any(one.spec.identity == record.spec.identity for one in stored.values()):
                 continue
-            if known is None and len(stored) >= store.most:
+            if len(stored) >= store.most:
                 raise ConfigurationError([f"A bridge stores at most {store.most:,} {kind.plural}: remove some first"])
             added = from_epoch_ms(line.added) if line.added else now
             await scripts.run("write", store.restore(record, line.state, added, now), confirmed=True)
