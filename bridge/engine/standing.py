@@ -8,7 +8,7 @@ erasing a person (`bridge forget`), what an emptied Redis has lost (`bridge.queu
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -38,11 +38,13 @@ class ExportedLine(BaseModel, frozen=True, extra="forbid"):
     state: dict[str, str] = {}
 
 
-def check_fields(fields: Iterable[str], of: type[BaseModel]) -> None:
-    """Raise ValueError if one of these *fields* isn't one *of* what's imported."""
-    for name in fields:
-        if name not in of.model_fields:
-            raise ValueError(f"{name} isn't a field: check its spelling")
+def check_fields(given: Mapping[str, Any], read: Mapping[str, Any], of: str = "") -> None:
+    """Raise ValueError if a field that's *given* isn't in what was *read* of an imported spec, or *of* its field."""
+    for name, value in given.items():
+        if name not in read:
+            raise ValueError(f"{of}{name} isn't a field: check its spelling")
+        if isinstance(value, dict) and isinstance(read[name], dict):
+            check_fields(value, read[name], f"{of}{name}.")
 
 
 @dataclass(frozen=True, slots=True)

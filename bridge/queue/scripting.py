@@ -91,7 +91,10 @@ async def server_time(redis: Redis) -> float:
 
 def from_epoch_ms(ms: str | bytes | float) -> datetime:
     """Convert a stored time. Raises ValueError."""
-    return datetime.fromtimestamp(int(ms) / 1000, UTC)
+    try:
+        return datetime.fromtimestamp(int(ms) / 1000, UTC)
+    except OverflowError as exc:
+        raise ValueError("out of range") from exc
 
 
 async def pipelined(redis: Redis, commands: Callable[[Any], object]) -> list[Any]:

@@ -28,6 +28,8 @@ QUESTION = {**REPORT, "task": "question", "agent": 7, "text": "What changed?"}
 RUN = {**REPORT, "task": "run", "workflow": 3, "input": {"day": "monday"}}
 ALERT = {"condition": "runs < 1 in 24h", "team": TEAM, "channel": GENERAL, "owner": BOB}
 
+HANDLE = {"agent": 7, "handle": "support", "owner": BOB, "team": TEAM}
+
 
 def text_of(*lines: dict[str, Any]) -> str:
     return "\n".join(json.dumps(line) for line in (HEADING, *lines))
@@ -202,6 +204,10 @@ def schedule(**changed: Any) -> str:
     return text_of({"kind": "schedule", "spec": {**REPORT, **changed}})
 
 
+def alert(**changed: Any) -> str:
+    return text_of({"kind": "alert", "spec": {**ALERT, **changed}})
+
+
 def channel(**settings: Any) -> str:
     return text_of({"kind": "channel with settings", "id": f"{TEAM}:{GENERAL}", "spec": settings})
 
@@ -225,15 +231,29 @@ def channel(**settings: Any) -> str:
         (schedule(schedule="now and then"), "Line 2: schedule can't be understood"),
         (schedule(compare="7 days"), "Line 2: compare can't be understood"),
         (schedule(only=["runs", "moon"]), "Line 2: only can't be understood"),
+        (schedule(schedule="every monday at 9 utc"), "Line 2: schedule has only times"),
+        (schedule(schedule="every monday at 9 #ops"), "Line 2: schedule has only times"),
+        (schedule(schedule={"words": "", "crons": ["0 9 * * 1"], "zone": "UTC"}), "Line 2: schedule.zone isn't a"),
         (schedule(channel="#general"), "Line 2: channel isn't valid"),
         (schedule(owner=None), "Line 2: owner isn't valid"),
         (schedule(task="question", agent=7, text="{{moon}}"), "Line 2: text can't be understood"),
+        (schedule(task="question", agent=7, text=" "), "Line 2: text is missing"),
+        (schedule(task="run", workflow=3, input={"day": "{{moon}}"}), "Line 2: input can't be understood"),
+        (text_of({"kind": "schedule", "spec": REPORT, "state": {"due": "1e300"}}), "Line 2: state can't be read"),
+        (text_of({"kind": "schedule", "spec": QUESTION, "state": {"body": json.dumps(REPORT)}}), "Line 2: state"),
+        (alert(condition="runs < 1 in 24h then run Import"), "Line 2: condition can't be understood"),
+        (alert(condition="runs < 1 in 24h in #ops"), "Line 2: condition can't be understood"),
+        (alert(condition="agent Support p95 > 60s"), "Line 2: target isn't valid"),
+        (alert(target=7), "Line 2: target isn't valid"),
+        (alert(run=3), "Line 2: run and run_name belong together"),
         (schedule(task="run", workflow="Import"), "Line 2: run.workflow isn't valid"),
         (channel(agent="Support"), "Line 2: agent isn't valid"),
         (channel(reply="all"), "Line 2: reply isn't a field"),
         (channel(apps={"jira": {"agent": 7}}), "Line 2: apps has a rule for something that isn't an app"),
         (channel(apps={"A0JIRA": {}}), "Line 2: apps.A0JIRA needs an agent or a workflow"),
+        (channel(apps={"A0JIRA": {"agent": 7, "edit": True}}), "Line 2: apps.A0JIRA.edit isn't a field"),
         (text_of({"kind": "handle", "id": "x", "spec": {}}), "Line 2: id isn't valid"),
+        (text_of({"kind": "handle", "id": "S0S", "spec": {**HANDLE, "name": "s"}}), "Line 2: name isn't a field"),
     ],
 )
 def test_a_file_with_a_mistake_is_refused_whole(text: str, problem: str) -> None:

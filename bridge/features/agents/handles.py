@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from bridge.engine.standing import ExportedLine, Portable, Standing, size
+from bridge.engine.standing import ExportedLine, Portable, Standing, check_fields, size
 from bridge.ids import base_of
 from bridge.names.folding import fold
 from bridge.project.models import Agent
@@ -213,7 +213,9 @@ def _read(line: ExportedLine) -> tuple[str, Handle]:
     """Read an exported handle, with the ID of its user group. Raises ValueError."""
     if not re.fullmatch(r"S[A-Z0-9]{2,30}", line.id, re.ASCII):
         raise ValueError("id isn't valid: use a user group's, such as S0123456789")
-    return line.id, Handle.model_validate(line.spec)
+    handle = Handle.model_validate(line.spec)
+    check_fields(line.spec, handle.model_dump(mode="json"))
+    return line.id, handle
 
 
 async def _written(scripts: Scripts, items: Sequence[tuple[str, Handle]], _now: datetime) -> int:

@@ -377,8 +377,11 @@ _LIMITS: Final = ("limit", "limits", "quota", "quotas")
 
 @lru_cache(maxsize=4096)
 def read_condition(words: str) -> AlertCondition:
-    """Parse a stored condition. Raises `BadAlert`."""
-    return _read(words, 2 * _LONGEST_TEXT).condition
+    """Parse a stored condition, without a workflow to run and a channel. Raises `BadAlert`."""
+    read = _read(words, 2 * _LONGEST_TEXT)
+    if read.run or read.channel:
+        raise BadAlert("rest", read.run or read.channel, read.condition.words)
+    return read.condition
 
 
 def read_alert(typed: str) -> TypedAlert:

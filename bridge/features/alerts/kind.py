@@ -72,9 +72,14 @@ class Alerts(Kind[StoredAlert]):
     def from_export(self, spec: dict[str, Any]) -> AlertSpec:
         read = AlertSpec.model_validate(spec)
         try:
-            return read.model_copy(update={"condition": read_condition(read.condition).words})
+            condition = read_condition(read.condition)
         except BadAlert:
             raise ValueError("condition can't be understood: use one such as runs < 1 in 24h") from None
+        if (condition.of in {"agent", "workflow"}) != (read.target is not None):
+            raise ValueError("target isn't valid: use the ID of the condition's agent or workflow, if it names one")
+        if (read.run is None) != (not read.run_name):
+            raise ValueError("run and run_name belong together: use the ID and the name of the workflow to run")
+        return read.model_copy(update={"condition": condition.words})
 
     async def form(self, deps: Deps, turn: Turn, record: StoredAlert | None, typed: str = "") -> Modal:
         """Open the form, with an alert as *typed*, or a stored one that it changes; else ask what to watch."""

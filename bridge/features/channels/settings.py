@@ -268,7 +268,7 @@ def _read(line: ExportedLine) -> tuple[str, ChannelSettings]:
     if not re.fullmatch(r"[TE][A-Z0-9]{2,30}:[CGD][A-Z0-9]{2,30}", line.id, re.ASCII):
         raise ValueError("id isn't valid: use one such as T0123456789:C0123456789")
     settings = ChannelSettings.model_validate(line.spec)
-    check_fields(line.spec, ChannelSettings)
+    check_fields(line.spec, settings.model_dump(mode="json"))
     for app, rule in settings.apps.items():
         if read_key(app) != app:
             raise ValueError("apps has a rule for something that isn't an app: use an ID such as A0123456789")

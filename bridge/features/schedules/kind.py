@@ -105,8 +105,13 @@ class Schedules(TimedKind[StoredTask]):
                 with as_problem("only", "runs"):
                     only_of(",".join(only) or "runs")
             case QuestionSpec(text=text):
+                if not text.strip():
+                    raise ValueError("text is missing")
                 with as_problem("text", "What changed since {{date}}?"):
                     check_placeholders(text)
+            case RunSpec(input=value):
+                with as_problem("input", "What changed since {{date}}?"):
+                    check_placeholders(value)
         return read
 
     async def form(self, deps: Deps, turn: Turn, record: StoredTask) -> Result:

@@ -36,12 +36,14 @@ def portable(kind: Kind[R]) -> Portable[Item[R]]:
         for name, letters in _IDS.items():
             if not re.fullmatch(rf"{letters}[A-Z0-9]{{2,30}}", getattr(spec, name), re.ASCII):
                 raise ValueError(f"{name} isn't valid: use one such as {letters[1]}0123456789")
-        check_fields(line.spec, type(spec))
+        check_fields(line.spec, spec.model_dump(mode="json"))
         id_ = line.id or hashlib.sha256(repr(spec.identity).encode()).hexdigest()[:16]
         try:
             record: R = kind.store.record(id_, spec, line.state)
         except RecordNotUnderstood:
             raise ValueError("state can't be read") from None
+        if record.spec != spec:
+            raise ValueError("state has a spec: it's beside it")
         return record, line
 
     async def written(scripts: Scripts, items: Sequence[Item[R]], now: datetime) -> int:

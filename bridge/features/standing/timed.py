@@ -52,10 +52,12 @@ class TimedKind(Kind[D]):
     def from_export(self, spec: dict[str, Any]) -> TimedSpec:
         """Read a spec whose schedule may be in words. Raises ValueError with what's wrong."""
         typed = spec.get("schedule")
-        with as_problem("schedule", "every Monday at 9"):
-            spec = (
-                {**spec, "schedule": read_when(typed, self.nouns[0].word).schedule} if isinstance(typed, str) else spec
-            )
+        if isinstance(typed, str):
+            with as_problem("schedule", "every Monday at 9"):
+                when = read_when(typed, self.nouns[0].word)
+            if when.zone or when.channel:
+                raise ValueError("schedule has only times: the zone and the channel are fields of their own")
+            spec = {**spec, "schedule": when.schedule}
         read = self.read_spec(spec)
         with as_problem("schedule.crons", "0 9 * * 1"):
             first, *more = read.schedule.crons
