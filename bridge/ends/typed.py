@@ -85,6 +85,8 @@ def _unknown_command(error: errors.UnknownCommand) -> str:
 
 def _unknown_option(error: errors.UnknownOption) -> str:
     near = f"Did you mean {error.nearest}?" if error.nearest else f"{error.command} help shows what you can type."
+    if error.typed == "--share":
+        return f"This command doesn't take --share: only you see its answer. {near}"
     return f"I don't recognize the option {kit.quoted(error.typed, 60)}. {near}"
 
 

@@ -53,7 +53,7 @@ E = TypeVar("E", BadUsage, UnknownCommand)
 STOP: Final = "/stop"
 """The command line of ``!stop``."""
 
-_HELP_SHARE: Final = "Add --share to show the answer to the whole channel."
+_HELP_SHARE: Final = "Add --share to {commands} to show the answer to the whole channel."
 # Of folded text:
 _SWITCH: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)(?=\s|$)")
 _OPTION: Final = re.compile(r"(?:^|(?<=\s))--([a-z][\w-]*)\S*")
@@ -208,6 +208,7 @@ class CommandLine:
         unshared, options = _without(typed, ("share",))
         match = self._match(unshared) if options else None
         is_shared = match is not None and match[0].is_read_only
+        typed = unshared if match is None else typed  # what isn't a command is the same without it
         if not is_shared:
             words = _words(typed)
             if words[:1] == [HELP]:
@@ -218,7 +219,8 @@ class CommandLine:
                     start, may_run=await deps.policy.may(turn.asked("run", ANY_WORKFLOW)), is_direct=is_direct
                 )
             if words[1:2] == [HELP] and (known := self._named(words[0])):
-                note = _HELP_SHARE if any(command.is_read_only for command in known) else ""
+                readers = [f"{start}{' '.join(command.path)}" for command in known if command.is_read_only]
+                note = _HELP_SHARE.format(commands=kit.joined(readers, "or")) if readers else ""
                 return help_lines(_first_word(known[0], start), _explained(known, start), note)
             match = self._match(typed)
         if match is None and (named_item := await self._item(unshared, turn)):
@@ -302,9 +304,8 @@ class CommandLine:
             return None
         command = meant[0]
         near = nearest(option[1], ["share"]) if command.is_read_only else []
-        return UnknownOption(
-            f"--{folded.between(*option.span(1))}", command.shown(start).split(" ")[0], "--share" if near else ""
-        )
+        word = folded.between(option.start(1), option.end()) if near else option[1]  # --share=yes is like --share
+        return UnknownOption(f"--{word}", _first_word(command, start), "--share" if near else "")
 
     def line_of(self, message: InboundMessage, bot_user: str) -> str | None:
         """Return a message's command line (``!stats`` → ``/stats``), misspelled or not; None if it isn't a command.

@@ -109,6 +109,11 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/help", "/agents List the agents, or search them. Also: show, chat, handle, channel, default"),
         ("/workflows help", "/workflows run [workflow] [input]"),
         ("/stats help", "Show the project's statistics."),
+        (
+            "/stats help",
+            "Add --share to /stats, /stats since or /stats agents to show the answer to the whole channel.",
+        ),
+        ("/stats --share help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),
         ("/session", "no conversation here"),
         ("/new", "no conversation here"),
@@ -121,7 +126,16 @@ async def test_read_only_commands_answer_their_author(harness: Harness, line: st
     assert reply.audience is Audience.PRIVATE
 
 
-@each("line", ["/workflows --share", "/workflows list \u2014share daily", "/stats --share", "/project \u2013Share"])
+@each(
+    "line",
+    [
+        "/workflows --share",
+        "/workflows list \u2014share daily",
+        "/stats --share",
+        "/project \u2013Share",
+        "/agents channel --share",
+    ],
+)
 async def test_a_shared_answer_is_shown_to_the_channel(harness: Harness, line: str) -> None:
     assert shown(await typed(harness, line)).audience is Audience.CHANNEL
 
@@ -139,6 +153,7 @@ async def test_only_read_only_commands_can_be_shared(harness: Harness) -> None:
         ("/stats sinse 7d", "/stats since"),
         ("/stat", "/stats"),
         ("/agentz list", "/agents"),
+        ("/stats --share sinse 7d", "/stats since"),
     ],
 )
 async def test_a_mistyped_command_brings_the_nearest_one(harness: Harness, line: str, nearest: str) -> None:
@@ -629,7 +644,9 @@ async def test_a_session_is_shown_while_the_service_is_down(harness: Harness) ->
         ("/workflows list --shared", "--shared", "--share"),
         ("/workflows show 1 --share --loud", "--loud", ""),
         ("/project --json=yes", "--json", ""),
-        ("/stats reports --share", "--share", ""),
+        ("/stats reports --Share", "--share", ""),
+        ("/schedules --share", "--share", ""),
+        ("/stats --share=yes", "--share=yes", "--share"),
         ("/stats --compare 7d", "--compare", ""),
     ],
 )

@@ -59,6 +59,7 @@ EXAMPLES = [
     errors.UnknownCommand("x"),
     errors.UnknownOption("--shrae", "/stats", "--share"),
     errors.UnknownOption("--loud", "/stats"),
+    errors.UnknownOption("--share", "/schedules"),
     errors.BadUsage("/workflows show <workflow>", "/workflows show 3"),
     errors.BadUsage("/project", typed="all"),
     errors.NoSuch("workflow", "Reprot", ["Report"]),

@@ -56,7 +56,7 @@ channels.outcomes |= {
 }
 
 
-@channels.command("/agents channel")
+@channels.command("/agents channel", read_only=True)
 async def show_settings(deps: Deps, turn: Turn) -> Result:
     """Show this channel's settings: default agent, replies and apps."""
     settings = (await deps.channels.get(turn.team, turn.channel)).of(turn.project_key)
