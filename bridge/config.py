@@ -397,7 +397,7 @@ def _key(key_path: KeyPath, table: ProjectTable | KeyTable, file: Path, environ:
     try:
         if env is None:
             kind, empty = "a file that", "is empty: write the key to it"
-            key = (file.parent / Path(path or "").expanduser()).read_text(encoding="utf-8").strip()
+            key = (file.parent / Path(path or "").expanduser()).read_text(encoding="utf-8-sig").strip()
         else:
             key = environ.get(env, "").strip()
     except (OSError, ValueError, RuntimeError) as exc:

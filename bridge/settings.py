@@ -275,7 +275,7 @@ class Variables(EnvSettingsSource):
             value = ""
         elif file:
             try:
-                value = Path(unquoted(file)).read_text(encoding="utf-8").strip() or ValueError(
+                value = Path(unquoted(file)).read_text(encoding="utf-8-sig").strip() or ValueError(
                     f"is empty in its file: write the value to the file that {name}_FILE names"
                 )
             except (OSError, ValueError) as exc:  # a path with a null character, too

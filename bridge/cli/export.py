@@ -56,7 +56,7 @@ def imports(
     What's there already stays as it is, and so does what the file doesn't have. A file with a mistake is refused whole.
     """
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "not text"
         say(f"{file} can't be read ({why}): use the output of bridge export")

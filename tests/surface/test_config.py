@@ -58,7 +58,7 @@ def test_the_default_file_is_in_the_current_folder(tmp_path: Path, monkeypatch: 
 
 
 def test_projects_keep_the_order_of_the_file_after_the_default_one(tmp_path: Path) -> None:
-    (tmp_path / "orders").write_text("orders-key-2\n", encoding="utf-8")
+    (tmp_path / "orders").write_text("orders-key-2\n", encoding="utf-8-sig")
     config = read(
         tmp_path,
         '\ufeff[projects.orders]\r\nbase_url = "https://orders.example/api/sdk"\r\napi_key_file = "orders"\r\n'

@@ -70,6 +70,14 @@ def test_quotation_marks_around_a_value_are_one_line(variable: str, mark: str) -
     assert line == f"{variable} has quotation marks around its value: remove them (docker run --env-file keeps them)"
 
 
+def test_a_byte_order_mark_in_a_secrets_file_is_not_part_of_the_value(tmp_path: Path) -> None:
+    (tmp_path / "users").write_text("U0AAA, U0BBB\r\n", encoding="utf-8-sig")
+
+    settings = load({**NEEDED, "BRIDGE_ALLOWED_USERS_FILE": str(tmp_path / "users")})
+
+    assert settings.allowed_users == {"U0AAA", "U0BBB"}
+
+
 def test_quotation_marks_around_the_path_of_a_secret_are_named(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("k-1")
     environ = {**NEEDED, "PROJECT_API_KEY_FILE": f'"{tmp_path}/key"'}
