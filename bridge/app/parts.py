@@ -135,6 +135,7 @@ def build(
 
     served = projects or ServedProjects(only)
     gates = GateCheck(served, UserGroups(wires.web))
+    wires.web.command_prefix = settings.command_prefix
     slack = Poster(wires.web, identity, monotonic=monotonic, sleep=sleep)
     directory = Directory(wires.web, identity, monotonic=monotonic)
     channels = Channels(scripts, served, replies=settings.thread_replies)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from bridge.cli.printing import printable, to_json
 from bridge.ends.failures import checked
@@ -20,6 +20,7 @@ from bridge.errors import (
     StoreUnavailable,
 )
 from bridge.queue.redis.refusals import in_words
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.kit import counted
 
 State = Literal["ok", "warning", "failure"]
@@ -52,6 +53,12 @@ class Row:
     state: State
     detail: str
     cure: str = ""
+
+
+def as_typed(rows: Iterable[Row], values: Mapping[str, Any]) -> list[Row]:
+    """Return *rows* with Slack's commands as people type them; *values* are the settings, by variable."""
+    prefix = values.get("BRIDGE_COMMAND_PREFIX") or ""
+    return [replace(row, detail=kit.as_typed(row.detail, prefix), cure=kit.as_typed(row.cure, prefix)) for row in rows]
 
 
 def is_well(rows: Iterable[Row]) -> bool:

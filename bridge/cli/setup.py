@@ -63,7 +63,8 @@ _PROMPTS: Final = {
     "REDIS_URL": "Redis URL (hidden), or Enter to run an embedded Redis",
 }
 _GREETING: Final = (
-    "Hello! The bridge is set up. Once it runs, write to me here to talk to an agent, or type `/workflows` anywhere. "
+    "Hello! The bridge is set up. Once it runs, write to me here to talk to an agent, "
+    f"or type `{kit.command('/workflows')}` anywhere. "
     "To use me in a channel, type `/invite` and my name there."
 )
 _NO_TERMINAL: Final = """\
@@ -392,6 +393,7 @@ def _greet(answers: _Answers) -> None:
 
     async def send(user: str) -> None:
         async with slack_of(values) as web:
+            web.command_prefix = values.get("BRIDGE_COMMAND_PREFIX") or ""
             await web.call("chat.postMessage", {"channel": user, "text": _GREETING})
 
     question = (

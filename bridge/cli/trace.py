@@ -13,7 +13,7 @@ import typer
 
 from bridge.cli.audit import REFUSALS, RESULTS
 from bridge.cli.printing import columns, moment, out, to_json
-from bridge.cli.running import CANNOT_RUN, say
+from bridge.cli.running import CANNOT_RUN, say, values_or_exit
 from bridge.cli.store import JsonOption, in_store
 from bridge.ends.decisions import explain
 from bridge.ends.messages import NOT_YET
@@ -22,7 +22,7 @@ from bridge.inbound import kind_in_words
 from bridge.queue.scripting import Scripts
 from bridge.queue.trace import MessageTrace, TurnTrace, owner_of, trace_of
 from bridge.queue.turn_log import Delivery
-from bridge.slack.blockkit.kit import counted
+from bridge.slack.blockkit.kit import as_typed, counted
 
 _NOTHING: Final = (
     "No record of this message. Possible reasons:\n"
@@ -72,15 +72,16 @@ def trace(
             param_hint="PERMALINK",
         )
     channel, ts = address
+    prefix = values_or_exit("BRIDGE_COMMAND_PREFIX")["BRIDGE_COMMAND_PREFIX"]
 
     async def show(scripts: Scripts) -> int:
         owner = await owner_of(scripts)
         known = await trace_of(scripts, MessageKey(owner.team, channel, ts)) if owner else MessageTrace()
         if as_json:
-            out(for_programs(channel, ts, known))
+            out(for_programs(channel, ts, known, prefix))
         elif known:
             out(table(steps_of(known)))
-            if summary := summary_of(known):
+            if summary := summary_of(known, prefix):
                 out(f"\n{summary}")
         else:
             for line in (_NOTHING if owner else _UNUSED).splitlines():
@@ -98,19 +99,21 @@ def address_of(text: str) -> tuple[str, str] | None:
     return (pair[1], pair[2]) if pair else None
 
 
-def for_programs(channel: str, ts: str, known: MessageTrace) -> str:
+def for_programs(channel: str, ts: str, known: MessageTrace, prefix: str = "") -> str:
     """Format the trace as JSON."""
-    facts = {"channel": channel, "ts": ts, "turns": [turn.id for turn in known.turns], "summary": summary_of(known)}
+    summary = summary_of(known, prefix)
+    facts = {"channel": channel, "ts": ts, "turns": [turn.id for turn in known.turns], "summary": summary}
     return to_json({**facts, "steps": steps_of(known)}, indent=2)
 
 
-def summary_of(known: MessageTrace) -> str:
-    """Say what happened and what helps, as ``!why`` does."""
+def summary_of(known: MessageTrace, prefix: str = "") -> str:
+    """Say what happened and what helps, as ``!why`` does; *prefix* is the slash commands'."""
     explained = explain(known)
     if explained is None:
         return ""
     since = moment(explained.since, "seconds") if explained.since else ""
-    return f"{explained.happened(since)} {explained.meaning.cure}"
+    summary: str = as_typed(f"{explained.happened(since)} {explained.meaning.cure}", prefix)
+    return summary
 
 
 def table(steps: Sequence[TraceStep]) -> str:

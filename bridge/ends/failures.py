@@ -287,7 +287,8 @@ FAILURES: Final[Mapping[str, End]] = {
         "Too many requests are waiting for approval, so I didn't ask for this one.",
         "Ask again when some of them are decided.", is_public=False, word="too many requests for approval",
         says=lambda error: (
-            "Too many of your requests are waiting for approval. Withdraw some with /approvals, then ask again."
+            "Too many of your requests are waiting for approval. "
+            f"Withdraw some with {kit.command('/approvals')}, then ask again."
             if error.what == "person"
             else "Too many requests are waiting for approval. Ask again when some of them are decided."
         ),
@@ -355,7 +356,7 @@ def failure(error: BridgeError, *, audience: Audience = Audience.PRIVATE) -> Rep
             near = getattr(error, "near", "") or typed.NEAR
             codes = tuple(code for code in dict.fromkeys([near, *typed.CODES]) if code in text.rpartition("”")[2])
         case errors.TooManyRequests(what="person"):
-            codes = ("/approvals",)
+            codes = (kit.command("/approvals"),)
     usages = kit.usages(error.help) if isinstance(error, errors.UnknownCommand) and error.help else None
     buttons = [*error.buttons] if isinstance(error, errors.NotSure | errors.ProjectNotChosen) else []
     if isinstance(error, errors.CommandError) and error.form is not None:

@@ -13,6 +13,7 @@ from typing import Final, Literal, Self
 from bridge.ends import End
 from bridge.ends.failures import AGAIN, DELETED, FAILURES
 from bridge.ends.refusals import ASK, FULL, MISSED, MUTED, TOO_FAST
+from bridge.slack.blockkit import kit
 
 NOT_YET: Final = "not yet: "
 """The prefix of a reason if the message may still become a turn, when Slack resends it."""
@@ -31,11 +32,12 @@ OTHERS: Final = End(
 )  # fmt: skip
 _NO_CONVERSATION: Final = End("This thread has no conversation with an agent.", "Mention me in it to start one.")
 _NO_RULE: Final = End(
-    "This channel has no rule for the app that posted this.", "Add one with /agents channel ask or /agents channel run."
+    "This channel has no rule for the app that posted this.",
+    f"Add one with {kit.command('/agents channel ask')} or {kit.command('/agents channel run')}.",
 )
 _RULE_PAUSED: Final = End(
     "This channel's rule for this app is paused, because its owner may no longer do that here.",
-    "Set it up again with /agents channel.",
+    f"Set it up again with {kit.command('/agents channel')}.",
 )
 _RESENT: Final = End(
     "This message arrived before one that it depends on, so it's waiting for that.",
@@ -141,7 +143,7 @@ class Reason(StrEnum):
         "posted by another app's bot",
         End(
             "Another app posted this message, and I only answer people.",
-            "Mention me yourself, or add a rule for the app with /agents channel ask.",
+            f"Mention me yourself, or add a rule for the app with {kit.command('/agents channel ask')}.",
         ),
     )
     NO_ACCESS = "its author doesn't have access: {}", DECISIONS["refused"]
@@ -177,7 +179,7 @@ class Reason(StrEnum):
         "posted under a name without a rule here, by an app with one ({})",
         End(
             "This channel's rule is for another name that this app posts under.",
-            "Add one for this name with /agents channel ask or /agents channel run.",
+            f"Add one for this name with {kit.command('/agents channel ask')} or {kit.command('/agents channel run')}.",
         ),
     )
     APP_IN_THREAD = (
@@ -201,7 +203,7 @@ class Reason(StrEnum):
         "found too late to run a workflow",
         End(
             "I was offline when this was posted, so I didn't run the channel's workflow on it.",
-            "Run it with /workflows run.",
+            f"Run it with {kit.command('/workflows run')}.",
         ),
     )
 
@@ -314,10 +316,12 @@ DEATHS: Final[Mapping[str, End]] = {
 
 GIVEN_UP: Final[Mapping[str, End]] = {
     "report": End(
-        "I couldn't finish posting a scheduled report, so it may be missing.", "To post it again, open /stats reports."
+        "I couldn't finish posting a scheduled report, so it may be missing.",
+        f"To post it again, open {kit.command('/stats reports')}."
     ),
     "alert": End(
-        "I couldn't finish posting an alert, so it may be missing.", "To see which ones are on, open /stats alerts."
+        "I couldn't finish posting an alert, so it may be missing.",
+        f"To see which ones are on, open {kit.command('/stats alerts')}."
     ),
     "menu": End(
         "Slack refused my reply: {refused}.", "Send it again once that's fixed.", "again",

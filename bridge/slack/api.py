@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import logging
 import re
 import time
@@ -32,10 +33,12 @@ from bridge.errors import SlackAmbiguous, SlackError, SlackRefused, SlackTokenRe
 from bridge.json_reader import Json, read_json
 from bridge.metrics import Metrics
 from bridge.proxies import proxy_for
+from bridge.slack.blockkit import kit
 from bridge.slack.payloads import items, mapping
 
 log = logging.getLogger(__name__)
 
+_PREFIXED: Final = json.dumps(kit.PREFIXED)[1:-1]
 RESPONSE_URL = "response_url"
 """The method named in a `SlackError` about a post by response_url."""
 UPLOAD_URL = "upload_url"
@@ -150,6 +153,7 @@ class SlackWeb:
         self._base_url = base_url if base_url.endswith("/") else f"{base_url}/"
         self._metrics = metrics
         self.token = BotToken(token)
+        self.command_prefix = ""  # of the commands that texts name (`kit.command`)
         self.lacking: dict[str, str] = {}
         """The scopes that Slack last missed, by method."""
         self._last_date = ""  # the last answer's Date header
@@ -196,7 +200,8 @@ class SlackWeb:
         The call carries *token*, or else the bot's; none if it goes to another *url*. Raises `SlackError`.
         """
         if arguments is not None:
-            request["json"] = {name: value for name, value in arguments.items() if value is not None}
+            given = {name: value for name, value in arguments.items() if value is not None}
+            request["data"] = aiohttp.JsonPayload(given, dumps=self._dumps)
         is_as_bot = not token and not url
         if is_as_bot and not self.token.accepted.is_set():
             raise SlackTokenRefused(method, self.token.refused_because)
@@ -228,6 +233,11 @@ class SlackWeb:
             self.lacking.pop(method, None)
         self._metrics.slack_calls.labels(method, "ok").inc()
         return answer
+
+    def _dumps(self, arguments: Json) -> str:
+        """Return *arguments* as JSON, with the commands' prefix where the bridge names one."""
+        body = json.dumps(arguments)
+        return json.dumps(kit.as_typed(arguments, self.command_prefix)) if _PREFIXED in body else body
 
     def _count_failure(self, method: str, error: SlackError) -> None:
         match error:

@@ -194,12 +194,13 @@ async def test_an_outage_redraws_only_homes_of_its_project(harness: Harness) -> 
 
 
 async def test_home_shows_the_first_ten_agents(harness: Harness) -> None:
+    harness.configure(BRIDGE_COMMAND_PREFIX="acme-")
     harness.service.agents = many(12)
     view = await home_of(harness)
-    await harness.type_command("/agents", USER)
+    await harness.type_command("/acme-agents", USER)
 
     assert [button["value"] for button in buttons(view, "ask:form")] == ["", *map(str, range(MOST_AGENTS))]
-    assert "And 2 more: /agents lists them all." in words(view)
+    assert "And 2 more: /acme-agents lists them all." in words(view)
     assert "agent 011" in str(harness.seen.ephemerals[-1].blocks)
 
 

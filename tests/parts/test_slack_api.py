@@ -18,6 +18,7 @@ from bridge.playground.emulator.emulator import EmulatedSlack
 from bridge.playground.emulator.faults import DropBefore, Http
 from bridge.playground.emulator.sample import ALICE, GENERAL
 from bridge.slack.api import Identity, SlackWeb, opened
+from bridge.slack.blockkit import kit
 from support.secrecy import BOT_TOKEN
 from support.slack_fixtures import Answer, answers, asked, limited, methods, refused
 from support.tables import each
@@ -43,6 +44,16 @@ async def test_a_call_sends_json_with_the_token_and_omits_none(emulated: Emulate
 
     (call,) = emulated.calls
     assert (call.method, call.args, call.token_ok) == ("views.publish", {"user_id": ALICE, "view": view}, True)
+
+
+async def test_a_command_that_a_text_names_is_sent_with_the_prefix(emulated: EmulatedSlack, web: SlackWeb) -> None:
+    web.command_prefix = "acme-"
+    blocks = [{"type": "section", "text": {"type": "mrkdwn", "text": f"Type {kit.command('/agents')} or /agents."}}]
+
+    await web.call("views.publish", {"user_id": ALICE, "view": {"type": "home", "blocks": blocks}})
+
+    (call,) = emulated.calls
+    assert call.args["view"]["blocks"][0]["text"]["text"] == "Type /acme-agents or /agents."
 
 
 @pytest.mark.parametrize(("off", "followed"), [(-600, -600), (86_400, 86_400), (12, 0), (None, 0)])

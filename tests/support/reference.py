@@ -25,6 +25,7 @@ from bridge.metrics import ALERTS, ROWS
 from bridge.playground.emulator.web_api import ELSEWHERE, METHODS
 from bridge.queue.keys import markdown
 from bridge.settings import TO_POST, Settings
+from bridge.slack.blockkit import kit
 from bridge.slack.scopes import SCOPES
 from support import dashboard, monitoring
 from support.failure_causes import CONVERSATIONS, NOTICES, SECTIONS, cause_of
@@ -234,7 +235,7 @@ OPS: Final[dict[Path, Callable[[], str]]] = {
 def page(name: str) -> str:
     """The complete page *name*: its handwritten beginning and the generated rest."""
     begin, _, _ = (FOLDER / f"{name}.md").read_text(encoding="utf-8").partition(MARKER)
-    return f"{begin}{MARKER}\n{PAGES[name]().rstrip()}\n"
+    return f"{begin}{MARKER}\n{kit.as_typed(PAGES[name](), '').rstrip()}\n"
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -25,6 +25,7 @@ from bridge.features.standing import kind as standing_kind
 from bridge.policy import rules, words as rule_words
 from bridge.policy.rules import Asked, Rule, RuleList, Target, Verdict
 from bridge.queue.redis.refusals import in_words
+from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Reply, View
 from support.failure_causes import NOTICES
 from support.failures import EXAMPLES
@@ -44,14 +45,15 @@ _RULES: Final = (
 _NAMED: Final = {"S0OPS": "@ops", "C0OPS": "#ops"}
 
 
-def sentences() -> str:
-    """Return all of them, a line for each, by where they're shown."""
+def sentences(prefix: str = "") -> str:
+    """Return all of them, a line for each, by where they're shown; *prefix* is the slash commands'."""
     lines = [
         line.replace("\n", "⏎")
         for part in (_explained(), _notices(), _failures(), _laid_out(), _of_operators(), _of_rules())
         for line in part
     ]
-    return "".join(f"{line}\n" for line in dict.fromkeys(lines))
+    text: str = kit.as_typed("".join(f"{line}\n" for line in dict.fromkeys(lines)), prefix)
+    return text
 
 
 def _explained() -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from bridge.cli.check.access import Asking, access_of, access_rows
-from bridge.cli.rows import FAILURE, OK, Row
+from bridge.cli.rows import FAILURE, OK, Row, as_typed
 from bridge.config import ProjectKey, default_project, no_file
 from bridge.errors import ConfigurationError
 from bridge.playground.emulator.emulator import EmulatedSlack
@@ -52,7 +52,8 @@ async def look(
     answers(emulated, "users.info", who or person())
     answers(emulated, "conversations.info", where or channel())
     answers(emulated, "usergroups.users.list", {"ok": True, "users": ["U1SUE"]})
-    return {row.what: row for row in await access_rows(slack_web, rules, Asking("U1SUE", "C1GEN"))}
+    rows = await access_rows(slack_web, rules, Asking("U1SUE", "C1GEN"))
+    return {row.what: row for row in as_typed(rows, {"BRIDGE_COMMAND_PREFIX": "acme-"})}
 
 
 def allowed(rows: dict[str, Row]) -> list[str]:
@@ -73,7 +74,7 @@ async def test_the_replies_that_need_no_mention_are_explained(emulated: Emulated
 
     assert row.state == OK
     assert row.detail.startswith("only while the agent is talking with them and nobody else has written since")
-    assert "BRIDGE_THREAD_REPLIES=auto, unless /agents channel says otherwise" in row.detail
+    assert "BRIDGE_THREAD_REPLIES=auto, unless /acme-agents channel says otherwise" in row.detail
 
 
 @each(

@@ -21,7 +21,7 @@ from bridge.cli.check.redis import configured_redis_rows
 from bridge.cli.check.rules import rule_rows
 from bridge.cli.check.slack import UserGroupsSeen, slack_rows
 from bridge.cli.printing import line_width, out
-from bridge.cli.rows import FAILURE, PROJECT, REDIS, SLACK, Row, is_well, problem_row, settings_rows, shown
+from bridge.cli.rows import FAILURE, PROJECT, REDIS, SLACK, Row, as_typed, is_well, problem_row, settings_rows, shown
 from bridge.cli.running import CANNOT_RUN, complain, config_of, problems_of, run, say, setup_hint
 from bridge.cli.store import JsonOption
 from bridge.config import Config, ProjectSettings
@@ -154,4 +154,4 @@ async def probe(
     others += [
         in_time(PROJECT, key_row(project, key)) for project in projects if project.base_url for key in project.keys
     ]
-    return sum(await asyncio.gather(*others), rows)
+    return as_typed(sum(await asyncio.gather(*others), rows), values)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bridge.cli.rows import CURE_OF_BOT, FAILURE, OK, WARNING, Row, trouble_row
+from bridge.cli.rows import CURE_OF_BOT, FAILURE, OK, WARNING, Row, as_typed, trouble_row
 from bridge.cli.running import slack_of
 from bridge.config import Config, ProjectKey, ProjectSettings
 from bridge.config_tables import Act
@@ -85,7 +85,7 @@ async def access_of(
     target = await _workflow(project, workflow) if workflow else None
     async with slack_of(values) as web:
         asking = Asking(user, channel, project.id, project.name, target, project.keys)
-        return await access_rows(web, rules, asking, replies=values[_REPLIES])
+        return as_typed(await access_rows(web, rules, asking, replies=values[_REPLIES]), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,9 @@ async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: s
         talk = Row(AREA, "talk", FAILURE, detail, "/invite the bot there")
     rows = [person_row, channel_row, *(await _key_row(policy, asking)), talk]
     if not channel.startswith("D"):
-        detail = f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless /agents channel says otherwise)"
+        detail = (
+            f"{_NO_MENTION[replies]} ({_REPLIES}={replies}, unless {kit.command('/agents channel')} says otherwise)"
+        )
         rows.append(Row(AREA, "reply without a mention", OK, detail))
     rows.append(Row(AREA, "use commands", OK, who))
     if asking.workflow is not None:

@@ -14,7 +14,7 @@ from bridge.errors import SlackError, SlackRefused
 from bridge.features.agents.handles import Handle, state_of
 from bridge.metrics import Metrics
 from bridge.slack.api import Hello, Identity, SlackWeb, opened
-from bridge.slack.blockkit.kit import counted
+from bridge.slack.blockkit.kit import command, counted
 from bridge.slack.scopes import SCOPES, USER_GROUPS, missing, required_by
 from bridge.slack.user_groups import UserGroup, UserGroups
 
@@ -26,7 +26,7 @@ _SET_OPS: Final = "set BRIDGE_OPS_CHANNEL to the ID of a channel (in Slack: the 
 _INVITE: Final = "invite the bot to the channel (/invite), and check that BRIDGE_OPS_CHANNEL is its ID"
 _TEST_POST: Final = "✅ This is a test. The bridge's incidents are posted in this channel."
 _HANDLES: Final = "handles"
-_SET_HANDLE: Final = "enable or rename the user group in Slack, or set the handle again: /agents handle"
+_SET_HANDLE: Final = f"enable or rename the user group in Slack, or set the handle again: {command('/agents handle')}"
 _NOTABLE_SKEW: Final = timedelta(seconds=60)
 _OLDEST_SIGNATURE: Final = timedelta(seconds=300)
 _INSTALL_AGAIN: Final = (

@@ -223,9 +223,12 @@ class InteractionListeners:
                 await self.intake.accept(submission, identity=f"view:{view_id}" if view_id else "")
                 await ack()
             case modals.FormErrors(by_block):
-                await ack(response_action="errors", errors=by_block)
+                await self._answer(ack, response_action="errors", errors=by_block)
             case view:
-                await ack(response_action="update", view=view)
+                await self._answer(ack, response_action="update", view=view)
+
+    async def _answer(self, ack: AsyncAck, **answer: Any) -> None:
+        await ack(**kit.as_typed(answer, self.prefix))
 
     async def on_closed(self, ack: AsyncAck) -> None:
         """Acknowledge that a form was closed without being sent."""

@@ -158,7 +158,7 @@ def handle_changed(trouble: str, agent: str, before: str, now: str) -> Reply:
         text = f"⚠️ Another user group now has {which}."
     else:
         text = f"⚠️ Someone {'disabled' if trouble == 'disabled' else 'removed'} {which}."
-    text += " To set one again, type /agents handle."
+    text += f" To set one again, type {kit.command('/agents handle')}."
     return kit.reply(text, audience=Audience.CHANNEL)
 
 

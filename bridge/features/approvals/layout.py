@@ -66,8 +66,9 @@ _APPROVED: Final = "You approved this. The run's card shows how it goes, and I'l
 
 What = Literal["approve", "deny", "withdraw"]
 _CHOICES: Final = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
+_APPROVALS: Final = kit.command("/approvals")
 IS_A_COPY: Final = card(
-    kit.with_code("This is a copy of a request. Open the card itself, or use /approvals.", "/approvals")
+    kit.with_code(f"This is a copy of a request. Open the card itself, or use {_APPROVALS}.", _APPROVALS)
 )
 
 

@@ -26,7 +26,7 @@ def rule_paused(app: str, channel: str, reason: str, owner: str, *, is_owner: bo
     """Tell the owner of an app's rule, or its channel, that the rule is paused."""
     of = kit.named(app, 80) or "an app"
     who = "" if is_owner else owner or "the person who set this up"
-    fix = "Someone with permission can set it up again there with /agents channel."
+    fix = f"Someone with permission can set it up again there with {kit.command('/agents channel')}."
     why = no_longer(reason, who) or no_longer("unknown", who)
     place: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else [" here"]
     text = kit.paragraph(f"⚠️ I no longer answer posts from {of}", *place, f": {why}. {fix}")

@@ -183,16 +183,14 @@ def project_in_file(project: str) -> Reply:
 def other_project(here: str, wanted: str) -> Reply:
     """Say that a channel's agents and workflows are of its own project."""
     here, wanted = kit.named(here, 80), kit.named(wanted, 80)
-    return kit.reply(
-        f"This channel's project is {here}. To use {wanted} here, type /agents channel project {wanted} first."
-    )
+    line = kit.command(f"/agents channel project {wanted}")
+    return kit.reply(f"This channel's project is {here}. To use {wanted} here, type {line} first.")
 
 
 def too_many_apps(most: int) -> Reply:
     """Say that no more apps can be added."""
-    return kit.reply(
-        f"This channel already has {most} apps, which is the limit. Remove one with /agents channel ignore first."
-    )
+    line = kit.command("/agents channel ignore")
+    return kit.reply(f"This channel already has {most} apps, which is the limit. Remove one with {line} first.")
 
 
 def same_name(typed: str, keys: Sequence[str]) -> Reply:

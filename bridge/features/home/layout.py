@@ -235,7 +235,9 @@ def _agents(home: Home) -> list[Block]:
         ask = ask_button(agent, "Ask…", about=names[agent.id])
         blocks.append(kit.row(text, ask) | {"block_id": f"agent:{agent.id}"})
     more = len(agents) - MOST_AGENTS
-    return [*blocks, kit.context(f"And {more:,} more: /agents lists them all.")] if more > 0 else blocks
+    return (
+        [*blocks, kit.context(f"And {more:,} more: {kit.command('/agents')} lists them all.")] if more > 0 else blocks
+    )
 
 
 def _linked(text: str, url: str) -> Block:

@@ -25,7 +25,8 @@ def project_list(projects: Sequence[tuple[str, str, bool]]) -> Reply:
         for name, id_, is_usual in projects[:_MOST_SHOWN]
     ]
     example = projects[-1][1] if projects else DEFAULT
-    small = kit.context(f"Start with a project to use it, such as /workflows @{kit.one_line(example, 60)}.")
+    line = kit.command(f"/workflows @{kit.one_line(example, 60)}")
+    small = kit.context(f"Start with a project to use it, such as {line}.")
     return card(kit.header("Projects"), kit.rich(kit.bullets(lines)), small)
 
 

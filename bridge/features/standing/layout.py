@@ -63,7 +63,9 @@ def home_section(kind: Kind[Any], rows: Sequence[tuple[ShownThing[Any], ListRow]
         buttons = _buttons(kind, shown, row, kinds.HOME)
         blocks += [each | {"block_id": f"{kind.name}:{shown.record.id}"} for each in buttons]
     more = count - len(rows)
-    return [*blocks, kit.context(f"And {more:,} more: {lists_all} lists them all.")] if more > 0 else blocks
+    return (
+        [*blocks, kit.context(f"And {more:,} more: {kit.command(lists_all)} lists them all.")] if more > 0 else blocks
+    )
 
 
 def _buttons(kind: Kind[Any], shown: ShownThing[Any], row: ListRow, page: str) -> list[Block]:

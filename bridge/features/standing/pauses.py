@@ -62,7 +62,7 @@ def paused_notice(
         which = f"{'Your' if is_owner else 'The'} {noun.word} {kit.quoted(called, _TITLE)}"
     where: list[Block | str] = [" in ", kit.place(channel)] if is_owner and kit.is_channel(channel) else []
     fix = f" {_BACK}" if reason == REMOVED else ""
-    fix = fix if is_owner else f" Someone with permission can set it up again with {noun.sets_up}."
+    fix = fix if is_owner else f" Someone with permission can set it up again with {kit.command(noun.sets_up)}."
     text = kit.paragraph(f"⚠️ {which}", *where, f" {was}: {why}.{fix}")
     return card(kit.rich(text), buttons=[noun.lists], audience=Audience.CHANNEL)
 

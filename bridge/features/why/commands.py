@@ -241,6 +241,5 @@ async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
 def _shown(deps: Deps, why: Explanation | End, **more: Any) -> Outcome:
     if isinstance(why, End):
         why = Explanation(why)
-    cure = why.meaning.cure.replace("/agents", f"/{deps.command_prefix}agents")
-    cure = cure.replace("/workflows", f"/{deps.command_prefix}workflows")
-    return shown(layout.explained(why.happened(), cure, since=why.since, workspace=deps.workspace, **more), "explained")
+    happened, cure = why.happened(), why.meaning.cure
+    return shown(layout.explained(happened, cure, since=why.since, workspace=deps.workspace, **more), "explained")

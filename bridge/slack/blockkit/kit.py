@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from bridge.names.folding import emoji_of
@@ -81,6 +81,9 @@ WORD_JOINER: Final = "\u2060"
 BARE_BROADCAST = re.compile(  # an underscore is no letter here: Markdown removes it from _@here_
     r"(?<![^\W_])(?P<at>@|&#0*64;|&#x0*40;|&commat;)(?=\\?(?:channel|here|everyone|group)(?![^\W_]))", re.IGNORECASE
 )
+PREFIXED: Final = "\ufdd0"
+"""Stands before a `command` until it's sent (`SlackWeb.call`): a noncharacter, which no text has."""
+
 _QUOTATION_MARKS: Final = str.maketrans(dict.fromkeys("“”„‟″〝〞＂", "'"))  # noqa: RUF001 - the look-alikes are the point
 _PLAIN_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.:/-]+")
 _PLAIN_NAME = re.compile(r"[\w'’&+/()#@-]+(?:[ .][\w'’&+/()#@-]+){0,8}")  # noqa: RUF001 - as people write it
@@ -96,6 +99,23 @@ _UNSEEN = re.compile(  # control characters but newline and tab; embeddings, ove
 def clean(text: str) -> str:
     """Remove what changes how other characters look: codes of terminals, control and direction characters."""
     return _UNSEEN.sub("", as_on_a_terminal(text))
+
+
+def command(line: str) -> str:
+    """Name a command, such as ``/agents channel``, in the bridge's own words, with the mark for its prefix."""
+    return f"{PREFIXED}{line}"
+
+
+def as_typed(shown: Any, prefix: str) -> Any:
+    """Return what's shown, a text or JSON, with each `command` as people type it where commands have the *prefix*."""
+    match shown:
+        case str():
+            return shown.replace(f"{PREFIXED}/", f"/{prefix}")
+        case dict():
+            return {name: as_typed(part, prefix) for name, part in shown.items()}
+        case list() | tuple():
+            return [as_typed(part, prefix) for part in shown]
+    return shown
 
 
 def one_line(text: str, limit: int = SECTION_TEXT) -> str:
