@@ -56,7 +56,7 @@ def imports(
     What's there already stays as it is, and so does what the file doesn't have. A file with a mistake is refused whole.
     """
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8-sig")
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "not text"
         say(f"{file} can't be read ({why}): use the output of bridge export")
@@ -96,7 +96,9 @@ def read(text: str, own: str, *, other_workspace: bool = False) -> Mapping[Stand
     """
     kinds = {kind.noun: kind for kind in features.standing if kind.portable}
     problems, items = list[str](), defaultdict[Standing, list[Any]](list)
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    numbered = [
+        (number, line) for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1) if line.strip()
+    ]
     try:
         heading = ExportHeading.model_validate_json(numbered[0][1] if numbered else "")
     except ValidationError:

@@ -166,7 +166,7 @@ async def test_a_text_may_have_the_line_breaks_that_json_does_not_escape(harness
     spec = {**QUESTION, "text": "What\u2028changed\x85?"}
     line = json.dumps({"kind": "schedule", "spec": spec}, ensure_ascii=False)
 
-    assert await imported(harness, f"{text_of()}\r\n{line}\r\n") == {"schedule": 1}
+    assert await imported(harness, f"\ufeff{text_of()}\r\n{line}\r\n") == {"schedule": 1}
 
 
 async def test_lines_may_be_written_by_hand(harness: Harness) -> None:
