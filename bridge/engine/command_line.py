@@ -200,10 +200,7 @@ class CommandLine:
     async def _read(self, line: str, deps: EngineDeps, turn: Turn, item: int | None) -> Typed | Result:
         """Parse a line such as ``/workflows show 3``, or return its help. Raises `CommandError`."""
         start = _start(deps, turn)
-        names: dict[str, str] = {}
-        if "<" in line:  # mentions become names; unknown IDs stay
-            mentioned = await deps.directory.names(mentions_in(line))
-            names = {id_: name for id_, name in mentioned.items() if name != id_}
+        names = await deps.directory.names(mentions_in(line)) if "<" in line else {}
         typed = plain_command_text(line, names).strip()
         unshared, options = _without(typed, ("share",))
         match = self._match(unshared) if options else None

@@ -12,7 +12,7 @@ from bridge.features.alerts.alert import StoredAlert
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Submission
-from bridge.playground.emulator.sample import ALICE, BOB, GENERAL, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, DM_ALICE, GENERAL, RANDOM
 from bridge.slack.blockkit.modals import FormErrors
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.restrictions import change_owner
@@ -71,6 +71,15 @@ async def test_a_preview_comes_before_the_alert(harness: Harness) -> None:
     assert alert.spec.model_dump(exclude_defaults=True) == {
         "condition": "runs < 1 in 24h", "zone": "Europe/Berlin", "team": TEAM, "channel": RANDOM, "owner": BOB,
     }  # fmt: skip
+
+
+async def test_a_channel_in_a_name_isnt_the_alerts(harness: Harness) -> None:
+    await harness.slack.people.say(ALICE, DM_ALICE, '!stats alert category "<#C0RANDOM|random>" > 40% #general')
+    await harness.work()
+    await harness.press("alert:save")
+
+    (alert,) = await stored(harness)
+    assert (alert.spec.condition, alert.spec.channel) == ('category "#random" > 40%', GENERAL)
 
 
 async def test_an_alert_that_runs_an_inactive_workflow_says_it_asks(harness: Harness) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bridge.features.schedules.forms import FORMS
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, PRIVATE, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, OPS, PRIVATE, RANDOM
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.tables import each
 
@@ -66,6 +66,21 @@ async def test_a_question_is_scheduled_as_typed(harness: Harness) -> None:
     assert isinstance(spec, QuestionSpec)
     assert (spec.agent, spec.text, spec.continues) == (7, "What's new since “yesterday”?", True)
     assert (spec.owner, spec.channel, spec.zone, spec.project) == (ALICE, RANDOM, "Europe/Berlin", "")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        '#ops "What happened in <#C0RANDOM|random>?"',
+        '<#C0OPS|ops> "What happened in <#C0RANDOM|random>?"',
+        '<#C0OPS>? "What happened in <#C0OPS|ops>?"',
+    ],
+)
+async def test_a_channel_in_the_question_isnt_where_its_asked(harness: Harness, typed: str) -> None:
+    await harness.slack.people.say(ALICE, DM_ALICE, f"!agents ask Support every day at 9 {typed}")
+    await harness.work()
+
+    assert (await only_task(harness)).spec.channel == OPS
 
 
 async def test_a_run_is_scheduled_as_typed(harness: Harness) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
 from bridge.slack.blockkit.kit import escape
-from bridge.slack.blockkit.mrkdwn import mentions_in, message_text, plain_command_text
+from bridge.slack.blockkit.mrkdwn import channels_linked, mentions_in, message_text, plain_command_text
 from support.tables import each
 
 NAMES = {"U1": "Ann & Bob", "U2": "&lt;b&gt;", "C1": "general", "S3": "runners"}
@@ -92,6 +93,17 @@ def test_mentions_are_found_once_each_in_their_order() -> None:
     assert mentions_in("<@U2> <@U1|ann> <@U2> <#C1|general> &lt;@U7&gt; <!here>") == (("U2", "U1"), ("C1",), ())
     assert mentions_in("<!subteam^S1|@ops> <!subteam^S2> <!subteam^S2> <!subteam^S3|>").groups == ("S2", "S3")
     assert mentions_in("<@U1> and <@U2>", but="U1").users == ("U2",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "linked"),
+    [("#general", ["C1"]), ("#old-name", []), ("#gen", []), ("#ops?!", ["C2"]), ("#ops-2", []), ("#C3", ["C3"])],
+)
+def test_a_linked_channel_is_found_by_what_its_link_is_shown_as(typed: str, linked: list[str]) -> None:
+    raw, names = "<#C1|old-name> <#C2|ops> <#C3>", {"C1": "general", "C2": "C2", "C3": "C3"}
+
+    assert channels_linked(raw, names, typed=typed) == linked
+    assert plain_command_text(raw, names) == "#general #ops #C3"
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))

@@ -15,7 +15,7 @@ from bridge.features.standing.kind import Kind
 from bridge.features.standing.pauses import tells_owner
 from bridge.features.standing.store import R, Spec
 from bridge.features.standing.zones import find_zone
-from bridge.slack.blockkit.mrkdwn import mentions_in
+from bridge.slack.blockkit.mrkdwn import channels_linked, mentions_in
 
 S = TypeVar("S", bound=Spec)
 
@@ -87,13 +87,13 @@ async def exists(kind: Kind[R], deps: Deps, turn: Turn, spec: Spec, *but: str) -
 async def channel_of(deps: Deps, turn: Turn, typed: str) -> str:
     """Return the ID of the channel that was *typed* last (``#name``), or else of *turn*'s. Raises `CannotSetUp`.
 
-    Slack usually sends a channel's ID with its name; if it doesn't, or other channels are mentioned, the name is looked
-    up.
+    Slack usually sends a channel's ID with its name; if it doesn't, or sends several of that name, it's looked up.
     """
     if not typed:
         return turn.channel
-    mentioned = mentions_in(getattr(turn.body, "text", "")).channels
-    found = mentioned[0] if len(mentioned) == 1 else await deps.directory.channel_called(typed, turn.user)
+    said = getattr(turn.body, "text", "")
+    linked = channels_linked(said, await deps.directory.names(mentions_in(said)), typed=typed)
+    found = linked[0] if len(linked) == 1 else await deps.directory.channel_called(typed, turn.user)
     if not found:
         raise CannotSetUp("name", typed)
     return found

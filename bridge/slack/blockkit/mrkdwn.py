@@ -50,7 +50,7 @@ class Mentions(NamedTuple):
 def plain_command_text(raw: str, names: Mapping[str, str] | None = None) -> str:
     """Return a command's text as the person typed it: a link becomes its address, unless Slack made it of other text.
 
-    *names* are those of people, channels and groups by ID; for missing ones, Slack's own label is used.
+    *names* are those of people, channels and groups by ID; for unknown ones, Slack's own label is used.
     """
     return _read(
         raw, names or {}, lambda target, label: label if _is_linked_by_slack(target, label) else _address(target)
@@ -61,6 +61,12 @@ def mentions_in(raw: str, *, but: str = "") -> Mentions:
     """Find the mentions in a text, to look up their names; *but* is a person to leave out."""
     mentioned = ([id_ for id_ in kind.findall(raw) if id_ != but] for kind in (_PERSON, _CHANNEL, _UNNAMED_GROUP))
     return Mentions(*(tuple(dict.fromkeys(ids)) for ids in mentioned))
+
+
+def channels_linked(raw: str, names: Mapping[str, str], *, typed: str) -> list[str]:
+    """Return the IDs of the linked channels shown as *typed* by `plain_command_text`, without marks after it."""
+    shown = {link[1]: plain_command_text(link[0], names) for link in _CHANNEL.finditer(raw)}
+    return [id_ for id_, name in shown.items() if re.fullmatch(rf"{re.escape(name)}[^\w-]*", typed)]
 
 
 def addressed(raw: str, bot_user: str) -> tuple[str, str]:
@@ -128,7 +134,8 @@ def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -
             target, label = (_ENTITY.sub(lambda entity: _ENTITIES[entity[1]], part) for part in (target, label))
         sigil, key = target[0], target[1:]
         if sigil in "@#":
-            return sigil + (names.get(key) or label.removeprefix(sigil) or key)
+            known = names.get(key, key)
+            return sigil + (known if known != key else label.removeprefix(sigil) or key)
         if sigil != "!":
             return link(target, label)
         kind, _, key = key.partition("^")  # <!here>, <!subteam^S1|@group>, <!date^…|Monday>
