@@ -9,6 +9,7 @@ import pytest
 
 from bridge.features.alerts import forms
 from bridge.features.alerts.alert import StoredAlert
+from bridge.features.alerts.conditions import read_alert, read_condition
 from bridge.features.alerts.store import MOST_ALERTS, AlertStore
 from bridge.features.statistics.snapshots import Snapshot, hour_of
 from bridge.inbound import Submission
@@ -80,6 +81,43 @@ async def test_a_channel_in_a_name_isnt_the_alerts(harness: Harness) -> None:
 
     (alert,) = await stored(harness)
     assert (alert.spec.condition, alert.spec.channel) == ('category "#random" > 40%', GENERAL)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Team “A”", "'Team “A”'"),
+        ("«Ventes»", "'«Ventes»'"),
+        ('Bob\'s "best" bot', "'Bob's \"best\" bot'"),
+        ('Bobs\' "best" bot', '"7"'),
+        ("x" * 1001, '"7"'),
+    ],
+)
+async def test_an_alert_shows_the_name_of_an_agent_or_the_id_if_it_cant_be_quoted(
+    harness: Harness, name: str, shown: str
+) -> None:
+    harness.service.agents, harness.service.workflows = [{**SUPPORT, "name": name}], [{**WORKFLOW, "name": name}]
+
+    await set_up(harness, words="agent 7 fails then run 3")
+
+    (alert,) = await stored(harness)
+    assert (alert.spec.target, alert.spec.run, alert.spec.condition) == (7, 3, f"agent {shown} fails in 1h")
+    assert read_condition(alert.spec.condition).name == shown[1:-1]
+
+
+@each(
+    ("typed", "name", "run"),
+    [
+        ("agent 'Bob's bot' fails", "Bob's bot", ""),
+        ("agent 'Bob's “best” bot' fails then run 'Ann's'", "Bob's “best” bot", "Ann's"),
+        ("category 'it's “x”' > 5", "it's “x”", ""),
+    ],
+)
+def test_an_apostrophe_in_a_word_ends_no_quoted_name(typed: str, name: str, run: str) -> None:
+    alert = read_alert(typed)
+
+    assert (alert.condition.name, alert.run) == (name, run)
+    assert read_condition(alert.condition.words) == alert.condition
 
 
 async def test_an_alert_that_runs_an_inactive_workflow_says_it_asks(harness: Harness) -> None:

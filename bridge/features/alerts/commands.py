@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -115,7 +114,7 @@ async def _preview(
         chosen = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).item
         target = chosen.id
         if ID.fullmatch(condition.name):  # from a form, or typed: its name says more
-            condition = replace(condition, name=chosen.name)
+            condition = condition.called(chosen.name)
     typed = AlertSpec(
         condition=condition.words, zone=await zone_of(deps, turn.user) or "UTC", target=target, channel=wanted.channel,
         run=workflow.id if workflow else None, run_name=kit.cut(workflow.name, 200) if workflow else "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
@@ -73,7 +74,7 @@ _WITHIN: Final = "in|within|per|over|during|every|each"
 _INVERTED: Final = (
     rf"(?P<compared>(?P<none>no|zero|0)|{_SIGN}\s*{_AMOUNT}) (?P<subject>{_FAILED_RUNS}|{_FAILED_WORK}|{_NUMBER})(?!\w)"
 )
-_QUOTATION: Final = re.compile(r""""[^"]*"|(?<!\S)'[^']*'""")
+_QUOTATION: Final = re.compile(r""""[^"]*"|(?<!\S)'(?:[^']|'(?=\w))*'""")  # an apostrophe is within a word
 _CHANNEL: Final = re.compile(
     r"(?<!\S)(?:(?:in|to|into|on|channel)[,;:.]?\s{1,5}){0,3}(?P<channel>#(?!\d+[.,;:]*(?!\S))\S+)"
 )
@@ -127,9 +128,9 @@ class AlertCondition:
             case "names":
                 return f"{self.of} change{within}"
             case "fails":
-                return f"{self.of} {_quoted(self.name)} fails{within}"
+                return f"{self.of} {quoted(self.name)} fails{within}"
             case "time":
-                which = f"{self.of} {_quoted(self.name)} {'median' if self.percentile == 50 else 'p95'}"  # noqa: PLR2004
+                which = f"{self.of} {quoted(self.name)} {'median' if self.percentile == 50 else 'p95'}"  # noqa: PLR2004
                 return f"{which} {self.sign} {in_units(timedelta(seconds=self.value))}{within}"
             case "oldest":
                 return f"oldest message {self.sign} {in_units(timedelta(seconds=self.value))}"
@@ -137,11 +138,18 @@ class AlertCondition:
                 return f"{self.of} {self.sign}{within}"
             case "count":
                 called = next(group.one for group in GROUPS if group.name == self.of)
-                return f"{called} {_quoted(self.name)} {self.sign} {as_typed(self.value)}{'%' if self.is_share else ''}"
+                return f"{called} {quoted(self.name)} {self.sign} {as_typed(self.value)}{'%' if self.is_share else ''}"
             case _:
                 what = self.of if self.subject == "number" else self.subject
                 usual = "x usual" if self.is_usual else ""
                 return f"{what} {self.sign} {as_typed(self.value)}{usual}{within}"
+
+    def called(self, name: str) -> AlertCondition:
+        """Return it with the *name* of what's meant by an ID, unless it couldn't be read with that."""
+        named = replace(self, name=" ".join(name.split()))
+        with suppress(BadAlert):
+            return named if replace(read_condition(named.words), name=named.name) == named else self
+        return self
 
     def holds_for(self, number: float) -> bool:
         """Whether *number* compares with the value as it should."""
@@ -160,8 +168,10 @@ def number_shown(value: float) -> str:
     return f"{round(value):,}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"  # noqa: PLR2004 - a digit
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"' if '"' not in name else f"'{name}'"
+def quoted(name: str) -> str:
+    """Put a name into the quotation marks in which it's read as one, if there are any: some names have both."""
+    in_marks = (f"{mark}{name}{mark}" for mark in "\"'")
+    return next((text for text in in_marks if re.fullmatch(_QUOTED, _masked(fold(text).text))), f'"{name}"')
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bridge.features.alerts.alert import AlertSpec, Preview, StoredAlert
+from bridge.features.alerts.conditions import quoted
 from bridge.features.buttons import ALERT_FORM, ASK_ABOUT, STATISTICS, run_button
 from bridge.features.episodes.episode import UNTIL_IT_RECOVERS
 from bridge.features.standing import layout as standing
@@ -148,7 +149,7 @@ def previewed(
 
 def typed_words(spec: AlertSpec) -> str:
     """Return the condition, and the workflow that it runs, as a person types them after ``alert``."""
-    run = f' then run "{spec.run_name}"' if spec.run is not None else ""
+    run = f" then run {quoted(spec.run_name)}" if spec.run is not None else ""
     return spec.condition + run
 
 
