@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -385,6 +386,50 @@ async def test_an_edited_alert_keeps_its_state(harness: Harness) -> None:
     assert (alert.spec.condition, alert.spec.run, alert.spec.owner) == ("runs > 9000", WORKFLOW["id"], BOB)
     assert harness.seen.forms[-1]["blocks"][0]["element"]["initial_value"] == "runs > 5000"
     assert harness.seen.forms[-1]["title"]["text"] == "Edit alert"
+
+
+NAMED_ANEW = {**SUPPORT, "name": "Helpdesk"}, {**SUPPORT, "id": 9}
+
+
+@pytest.mark.parametrize(
+    ("agents", "edit", "agent"),
+    [
+        (NAMED_ANEW, 'agent "Support" p95 > 90s', (7, "Helpdesk")),
+        (NAMED_ANEW, "agent support fails", (7, "Helpdesk")),
+        (NAMED_ANEW, "agent 9 fails", (9, "Support")),
+        ((SUPPORT, {**SUPPORT, "id": 9}), 'agent "Support" p95 > 90s', (7, "Support")),
+        ((SUPPORT, SALES), 'agent "Sales" p95 > 90s', (SALES["id"], "Sales")),
+    ],
+)
+async def test_an_edited_alert_keeps_what_isnt_named_anew(
+    harness: Harness, agents: list[Any], edit: str, agent: tuple[int, str]
+) -> None:
+    harness.service.agents, harness.service.workflows = [SUPPORT], [WORKFLOW]
+    await set_up(harness, words="agent Support p95 > 60s then run Import")
+    harness.service.agents = [*agents]
+    harness.service.workflows = [{**WORKFLOW, "name": "Old"}, {**WORKFLOW, "id": 11}]
+    harness.monotonic += 60
+
+    await edited(harness, f'{edit} then run "Import"')
+
+    (alert,) = await stored(harness)
+    assert (alert.spec.target, alert.spec.parsed.name, alert.spec.run, alert.spec.run_name) == (*agent, 3, "Old")
+    words = 'agent "Support" p95 > 1m in 1h then run "Import"'
+    assert harness.seen.forms[-1]["blocks"][0]["element"]["initial_value"] == words
+
+
+async def test_an_alert_isnt_edited_for_another_agent_with_the_name(harness: Harness) -> None:
+    harness.service.agents = [SUPPORT]
+    await set_up(harness, words="agent Support fails")
+    harness.service.agents = [{**SUPPORT, "id": 9}]
+    harness.monotonic += 60
+
+    with suppress(ValueError):  # no button to save it
+        await edited(harness, 'agent "Support" p95 > 90s')
+
+    (alert,) = await stored(harness)
+    assert (alert.spec.target, alert.spec.parsed.subject) == (7, "fails")
+    assert harness.seen.ephemerals[-1].text == "No agent 7. It may have been deleted; choose another one."
 
 
 async def test_an_edited_alert_stays_in_its_project(harness: Harness) -> None:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import field_validator
 
-from bridge.features.alerts.conditions import AlertCondition, read_condition
+from bridge.features.alerts.conditions import AlertCondition, TypedAlert, read_condition
 from bridge.features.alerts.readings import Readings
 from bridge.features.episodes.episode import Episode, EpisodeStep, step
 from bridge.features.standing.store import Spec
@@ -33,6 +33,13 @@ UNREADABLE: Final = "unreadable"
 """The reason of what's paused because another version wrote it, whose condition this one doesn't have."""
 
 PREVIEWED: Final = timedelta(days=30)
+
+
+class Targets(NamedTuple):
+    """The IDs of what an alert is about, and of the workflow that it runs."""
+
+    target: int | None = None
+    run: int | None = None
 
 
 class AlertSpec(Spec, frozen=True):
@@ -67,6 +74,13 @@ class AlertSpec(Spec, frozen=True):
     def identity(self) -> tuple[object, ...]:
         """What it watches, what it runs, and where."""
         return name_key(self.condition), self.target, self.run, self.team, self.channel, self.project
+
+    def named_as(self, typed: TypedAlert) -> Targets:
+        """Return the IDs of what's *typed* as it's named here."""
+        known, about = self.parsed, typed.condition
+        is_about_it = (known.of, name_key(known.name)) == (about.of, name_key(about.name))
+        is_run = name_key(self.run_name) == name_key(typed.run)
+        return Targets(self.target if is_about_it else None, self.run if is_run else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -13,7 +13,7 @@ from bridge.engine.results import Done, HomeChanged, Modal, Outcome, Result, Try
 from bridge.engine.turn import Turn
 from bridge.errors import BadAlert, ControlNotUnderstood, ProjectError
 from bridge.features.alerts import forms, layout
-from bridge.features.alerts.alert import AlertSpec, preview
+from bridge.features.alerts.alert import AlertSpec, Targets, preview
 from bridge.features.alerts.conditions import TypedAlert, read_alert
 from bridge.features.alerts.evaluating import check_owners, evaluate_all, look
 from bridge.features.alerts.kind import ALERTS
@@ -22,7 +22,7 @@ from bridge.features.alerts.store import AlertStore
 from bridge.features.buttons import ALERT_FORM, ID
 from bridge.features.deps import Deps
 from bridge.features.episodes.telling import tell, unless_posted
-from bridge.features.lookups import before_each_run, workflow_by_id
+from bridge.features.lookups import agent_by_id, before_each_run, workflow_by_id
 from bridge.features.run_records import TriggeredRun
 from bridge.features.standing.handling import changeable, listed, sets_up
 from bridge.features.standing.layout import gone
@@ -103,17 +103,18 @@ async def _preview(
 ) -> Result:
     """Show what an alert would have done, before it's set up, or changes the one with the ID *editing*.
 
-    Raises `CommandError` and `ProjectError`.
+    What isn't edited stays the same agent or workflow, whatever has its name now. Raises `CommandError` and
+    `ProjectError`.
     """
+    before = await AlertStore(deps.scripts).get(editing) if editing else None
+    same = before.spec.named_as(wanted) if before and ALERTS.is_readable(before) else Targets()
     if wanted.run:
-        known = await turn.project.catalog.candidates("workflow", wanted.run)
-        workflow = pick("workflow", wanted.run, known, takes_rest=False, acts=True).item
-    condition, target, catalog = wanted.condition, None, turn.project.catalog
+        workflow = await _called(turn, "workflow", wanted.run, same.run)
+    condition, target = wanted.condition, None
     if condition.of in {"agent", "workflow"}:
-        listed = await catalog.candidates(condition.of, condition.name)
-        chosen = pick(condition.of, condition.name, listed, takes_rest=False, acts=True).item
+        chosen = await _called(turn, condition.of, condition.name, same.target)
         target = chosen.id
-        if ID.fullmatch(condition.name):  # from a form, or typed: its name says more
+        if same.target is not None or ID.fullmatch(condition.name):  # its name now says more
             condition = condition.called(chosen.name)
     typed = AlertSpec(
         condition=condition.words, zone=await zone_of(deps, turn.user) or "UTC", target=target, channel=wanted.channel,
@@ -131,6 +132,14 @@ async def _preview(
     warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
     reply = layout.previewed(spec, value, would_have, verdict.detail, is_known=is_known, is_new=is_new, warning=warning)
     return shown(reply, "alert previewed")
+
+
+async def _called(turn: Turn, kind: str, typed: str, id_: int | None) -> Any:
+    """Return the agent or workflow that's *typed*, or has a known ID. Raises `CommandError` and `ProjectError`."""
+    if id_ is not None:
+        return await (agent_by_id if kind == "agent" else workflow_by_id)(turn, id_)
+    known = await turn.project.catalog.candidates(kind, typed)
+    return pick(kind, typed, known, takes_rest=False, acts=True).item
 
 
 @alerts.button(layout.SAVE, label="button: Create alert")
