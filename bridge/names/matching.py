@@ -1,7 +1,7 @@
 """Find the workflow, agent or project a person means, and where its name ends and the rest of the text begins.
 
-An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide. A command
-that acts never guesses: it asks.
+An ID beats a name, a whole name beats its beginning, a longer name beats a shorter one, and quotes decide. A name may
+have its ID after it, as it's shown where others have that name. A command that acts never guesses: it asks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from bridge.names.nearness import likeness, ratio
 _QUOTED = re.compile(r"""(?P<quote>["'])(?P<name>.*?)(?P=quote)(?=\s|$)""")
 _ID = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)(?=\s|$)")
 _ID_AND_MARK = re.compile(r"([*_~`]*#?-?\d+[*_~`]*)[^\w\s]+(?![0-9])")
+_NAME_AND_ID = re.compile(r"(?P<name>.+?)(?P<is_cut>\.\.\.)? \(id (?P<id>-?\d+)\)")
 _WORD = re.compile(r"\S+")
 _LONGEST_NAME = 40  # words
 _MOST_TYPED = 1000  # characters of a text that may be a name
@@ -92,7 +93,7 @@ def pick(kind: str, text: str, candidates: Sequence[T], *, takes_rest: bool, act
         inside = folded.between(*quoted.span("name"))
         spots.insert(0, _Spot(inside, name_key(inside), folded.after(quoted.end())))
     by_id = of_id(number[1], folded.after(number.end())) if number else []
-    typed, whole = _fitting(spots, named, str.__eq__)
+    typed, whole = _fitting(spots, [*named, *_with_ids(spots, named)], str.__eq__)
     if quoted and not whole:  # no name, but perhaps an ID
         by_id = of_id(spots[0].typed, spots[0].rest)
     fitting = [*by_id, *whole]
@@ -190,6 +191,17 @@ def _fitting(
         if fitting := [Picked(item, spot.rest) for known, item in named if spot.key and fits(known, spot.key)]:
             return spot.typed, fitting
     return "", []
+
+
+def _with_ids(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[tuple[str, T]]:
+    """Return those that are shown as one of *spots*, with their ID and perhaps cut, by that."""
+    matches = [match for spot in spots if (match := _NAME_AND_ID.fullmatch(spot.key))]
+    return [
+        (match[0], item)
+        for match in matches
+        for known, item in named
+        if str(item.id) == match["id"] and (known.startswith if match["is_cut"] else known.__eq__)(match["name"])
+    ]
 
 
 def _longer(spots: Sequence[_Spot], named: Sequence[tuple[str, T]]) -> list[Picked[T]]:

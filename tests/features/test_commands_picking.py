@@ -104,6 +104,9 @@ def test_without_more_parameters_the_whole_rest_is_the_name(typed: str, id_: int
         ("12345678901234567890", 12345678901234567890, ""),
         ('"3" hello', 3, "hello"),
         ('"12" x', 10, "x"),
+        ("Twin (ID 7) x", 7, "x"),  # as shown
+        ("“twin (id 8)” x", 8, "x"),
+        ("Invoice… (ID 3)", 3, ""),
     ],
 )
 def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) -> None:
@@ -131,6 +134,8 @@ def test_an_action_takes_an_id_or_a_whole_name(typed: str, id_: int, rest: str) 
         ("3:x", [(3, "x")]),
         ("*3*; {}", [(3, "{}")]),
         ("3.", [(3, "")]),
+        ("Twin (ID 6)", [(7, "(ID 6)"), (8, "(ID 6)")]),
+        ("Invoice (ID 3)", [(3, "(ID 3)")]),
         ("tw", [(7, ""), (8, ""), (12, ""), (12345678901234567890, "")]),
     ],
 )

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from bridge.features.alerts.store import AlertStore
+from bridge.features.buttons import ALERT_FORM
 from bridge.names.matching import Called, namesakes
 from bridge.playground.emulator.sample import ALICE, BOB, BRIDGE, RANDOM
 from support.harness import SUPPORT, WORKFLOW, Harness
@@ -93,6 +95,19 @@ async def test_lists_and_home_show_the_ids(twins: Harness, lines: list[str], lis
     assert home is not None
     in_home = "".join(texts_of(home.content["blocks"], "text"))
     assert [text for text in shown if text not in listed.replace("&gt;", ">") or text not in in_home] == []
+
+
+async def test_a_previewed_alert_is_changed_by_the_shown_words(twins: Harness) -> None:
+    await twins.type_command("/stats alert workflow 5 fails then run 3")
+    await twins.press(ALERT_FORM)
+    words = twins.seen.forms[-1]["blocks"][0]["element"]["initial_value"]
+    await twins.slack.ui.submit(twins.slack.views(ALICE)[-1].id, {"condition": words}, ALICE)
+    await twins.work()
+    await twins.press("alert:save")
+
+    (alert,) = await AlertStore(twins.store.scripts).all()
+    assert words == 'workflow "Import (ID 5)" fails in 1h then run "Import (ID 3)"'
+    assert (alert.spec.target, alert.spec.run, alert.spec.parsed.name) == (5, 3, "Import")
 
 
 async def test_an_unknown_list_adds_nothing(twins: Harness) -> None:

@@ -30,6 +30,7 @@ from bridge.features.standing.pauses import found, may_happen, require_start
 from bridge.features.standing.setting_up import exists, owned, set_up, zone_of
 from bridge.ids import ThreadKey
 from bridge.inbound import Click, InboundMessage, Submission
+from bridge.names.folding import name_key
 from bridge.names.matching import pick
 from bridge.project.models import Workflow
 from bridge.queue.finished_turns import named
@@ -114,7 +115,7 @@ async def _preview(
     if condition.of in {"agent", "workflow"}:
         chosen = await _called(turn, condition.of, condition.name, same.target)
         target = chosen.id
-        if same.target is not None or ID.fullmatch(condition.name):  # its name now says more
+        if name_key(condition.name) != name_key(chosen.name):  # an ID, typed or from a form, or an earlier name
             condition = condition.called(chosen.name)
     typed = AlertSpec(
         condition=condition.words, zone=await zone_of(deps, turn.user) or "UTC", target=target, channel=wanted.channel,
@@ -130,7 +131,8 @@ async def _preview(
     value = json.dumps(facts | ({_EDITS: editing} if editing else {}), ensure_ascii=False)
     is_known, is_new = verdict.may_hold, not editing
     warning = await before_each_run(deps, turn, spec.run, spec.channel, by="alert")
-    reply = layout.previewed(spec, value, would_have, verdict.detail, is_known=is_known, is_new=is_new, warning=warning)
+    shown_as, now = ALERTS.spec_apart(deps, spec), verdict.detail
+    reply = layout.previewed(shown_as, value, would_have, now, is_known=is_known, is_new=is_new, warning=warning)
     return shown(reply, "alert previewed")
 
 

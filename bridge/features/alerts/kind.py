@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
@@ -49,18 +50,23 @@ class Alerts(Kind[StoredAlert]):
         return (record.since is None,)
 
     async def called(self, deps: Deps, record: StoredAlert) -> str:
-        return layout.typed_words(self.told_apart(deps, record).spec)
+        return layout.typed_words(self.spec_apart(deps, record.spec))
 
     def told_apart(self, deps: Deps, record: StoredAlert) -> StoredAlert:
+        """Return an alert as it's shown (`spec_apart`)."""
+        return replace(record, spec=self.spec_apart(deps, record.spec))
+
+    def spec_apart(self, deps: Deps, spec: AlertSpec) -> AlertSpec:
         """Return an alert as it's shown: the names in it have their IDs if others look the same."""
-        spec, project, update = record.spec, deps.projects.get(record.spec.project), dict[str, str]()
+        project, update = deps.projects.get(spec.project), dict[str, str]()
         if project is not None and spec.run is not None:
             update["run_name"] = apart(project, "workflow", spec.run, spec.run_name)
-        if project is not None and spec.target is not None and self.is_readable(record):
-            parsed = spec.parsed
-            name = apart(project, "agent" if parsed.of == "agent" else "workflow", spec.target, parsed.name)
-            update["condition"] = replace(parsed, name=name).words
-        return replace(record, spec=spec.model_copy(update=update))
+        if project is not None and spec.target is not None:
+            with suppress(BadAlert):
+                parsed = spec.parsed
+                name = apart(project, "agent" if parsed.of == "agent" else "workflow", spec.target, parsed.name)
+                update["condition"] = replace(parsed, name=name).words
+        return spec.model_copy(update=update)
 
     async def about(self, deps: Deps, record: StoredAlert) -> str:
         return named("alert", record.id, record.called)
