@@ -91,8 +91,8 @@ async def channel_of(deps: Deps, turn: Turn, typed: str) -> str:
     """
     if not typed:
         return turn.channel
-    said = getattr(turn.body, "text", "")
-    linked = channels_linked(said, await deps.directory.names(mentions_in(said)), typed=typed)
+    text = getattr(turn.body, "text", "")
+    linked = channels_linked(text, await deps.directory.names(mentions_in(text)), typed=typed)
     found = linked[0] if len(linked) == 1 else await deps.directory.channel_called(typed, turn.user)
     if not found:
         raise CannotSetUp("name", typed)
