@@ -42,6 +42,7 @@ _BAD_SCHEDULE: Final = {
     "night": "I can't tell which night {typed} means. Name the day and the time, such as Tuesday at 00:30.",
     "no_time": "Add a time to {typed}, such as 09:00.",
     "times": "A {task} can have only one time of day. Schedule another {task} for {typed}.",
+    "channels": "A {task} can be in only one channel, not in {typed}. Schedule another one for each.",
     "question": "Add the question in quotation marks, such as “What changed since yesterday?”.",
     "input": "This input isn't valid JSON, so nothing was scheduled. {where}",
     "unclosed": "{typed} has no end: add the closing quotation mark or bracket.",

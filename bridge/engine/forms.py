@@ -89,6 +89,12 @@ class Text(Field):
     example: str = ""
     longest: int = kit.PLAIN_TEXT_INPUT
 
+    def block(self, filled_in: Any = None) -> Block:
+        """Return the field, which says so if not all of what's *filled_in* fits."""
+        made = Field.block(self, filled_in)
+        is_cut = len(filled_in or "") > self.longest
+        return made | ({"hint": kit.plain(f"Only the first {self.longest:,} characters fit here.")} if is_cut else {})
+
     def _element(self, filled_in: Any) -> Block:
         element: Block = {"type": "plain_text_input", "max_length": self.longest}
         element |= {"multiline": True} if self.longest == kit.PLAIN_TEXT_INPUT else {}

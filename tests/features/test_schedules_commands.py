@@ -11,6 +11,7 @@ import pytest
 from bridge.features.schedules.forms import FORMS
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
 from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, OPS, PRIVATE, RANDOM
+from bridge.slack.blockkit import kit
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.tables import each
 
@@ -262,6 +263,45 @@ async def test_a_report_is_edited_in_its_form(harness: Harness) -> None:
     assert (spec.schedule.words, getattr(spec, "compare", ""), getattr(spec, "only", "")) == (
         "every day at 10:00", "24h", ("runs",)
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "typed", ['"[1, 2]"', '"{\\"a\\": 1}"', '"\\"x\\""', '"[urgent] deploy"', '"a\\nb"', '"plain"', '{"a": 1}']
+)
+async def test_an_edited_time_leaves_the_input_as_it_was(harness: Harness, typed: str) -> None:
+    await type_line(harness, f"/workflows schedule 3 every day at 9 {typed}")
+    before = await only_task(harness)
+    await type_line(harness, "/schedules")
+
+    await press(harness, "report:edit")
+    assert await send_form(harness, time="10:00") == {}
+
+    after = await only_task(harness)
+    assert isinstance(before.spec, RunSpec)
+    assert isinstance(after.spec, RunSpec)
+    assert (after.spec.schedule.words, after.spec.input) == ("every day at 10:00", before.spec.input)
+
+
+async def test_days_too_many_for_the_menu_stay_when_the_time_is_edited(harness: Harness) -> None:
+    days = ", ".join(kit.ordinal(day) for day in range(1, 29))
+    await type_line(harness, f"/stats report monthly on the {days} at 9")
+    await type_line(harness, "/schedules")
+
+    await press(harness, "report:edit")
+    assert "Custom (cron expression)" in str(harness.slack.views(ALICE)[-1].blocks)
+    await send_form(harness)
+
+    (cron,) = (await only_task(harness)).spec.schedule.crons
+    assert cron.split()[2] == ",".join(map(str, range(1, 29)))
+
+
+async def test_a_form_says_that_a_long_text_does_not_fit(harness: Harness) -> None:
+    await harness.say(f'!agents ask Support every day at 9 "{"word " * 700}"', channel=DM_ALICE)
+    await type_line(harness, "/schedules")
+
+    await press(harness, "report:edit")
+
+    assert "Only the first 3,000 characters fit here." in str(harness.slack.views(ALICE)[-1].blocks)
 
 
 async def test_who_edits_a_task_owns_it_and_the_former_owner_is_told(harness: Harness) -> None:

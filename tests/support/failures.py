@@ -87,6 +87,7 @@ EXAMPLES = [
         for typed in (wrong, "")
     ),
     errors.BadSchedule("times", "10:00"),
+    errors.BadSchedule("channels", "#random #ops"),
     errors.BadSchedule("zone", "Berln", ("Europe/Berlin",)),
     errors.BadSchedule("cron", "0 9 * * MON-SUN", ("every day at 09:00",)),
     errors.BadSchedule("strange", "biweekly"),

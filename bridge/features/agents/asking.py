@@ -12,7 +12,7 @@ from bridge.features.agents.layout import ASKED_SMALL, who_asks
 from bridge.features.buttons import OPEN_ASK, agent_menu
 from bridge.project.models import Agent
 from bridge.slack.blockkit import kit
-from bridge.slack.blockkit.modals import ONLY_THE_FIRST, Origin
+from bridge.slack.blockkit.modals import Origin
 from bridge.slack.blockkit.reply import Audience, Reply
 from bridge.slack.parts import Place
 
@@ -28,10 +28,7 @@ class AgentQuestion:
     about: str
 
 
-def _about_hint(about: str | None) -> str:
-    if about and len(about) > kit.PLAIN_TEXT_INPUT:
-        return ONLY_THE_FIRST
-    return "The agent gets this as a quotation, with earlier messages from the same thread."
+_ABOUT_HINT: Final = "The agent gets this as a quotation, with earlier messages from the same thread."
 
 
 class AskForm(Form):
@@ -41,7 +38,11 @@ class AskForm(Form):
 
     agent = agent_menu(act="ask")
     message = Text("Your question", check=needed("Enter your question."))
-    about = Text("About this message", is_optional=True, hint=_about_hint)
+    about = Text(
+        "About this message",
+        is_optional=True,
+        hint="The agent gets this as a quotation, with earlier messages from the same thread.",
+    )
     where = ChannelMenu("Ask in", hint="")
 
     @classmethod

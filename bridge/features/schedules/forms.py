@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Final, Literal
 
 from bridge.ends.failures import sentence
@@ -105,7 +107,8 @@ class _TaskForm(Form):
         filled_in: dict[str, Any] = {"zone": zone, "channel": here, "text": text}
         if spec:
             simple = _DAILY.fullmatch(describe(spec.schedule.crons))
-            when = simple.groupdict() if simple else {"often": CRON, "cron": spec.schedule.crons[0]}
+            is_option = simple is not None and len(simple["often"]) <= kit.OPTION_VALUE
+            when = simple.groupdict() if simple and is_option else {"often": CRON, "cron": spec.schedule.crons[0]}
             channel = ChannelMenu(initial=spec.channel, with_direct=not kit.is_channel(spec.channel), name="channel")
             filled_in = {"zone": spec.zone, "channel": channel, **when, **cls._filled_in(spec)}
         named = {"title": "Edit schedule", "submit": "Save"} if origin.editing else {}
@@ -188,8 +191,7 @@ class ScheduledRunForm(_TaskForm):
 
     @classmethod
     def _filled_in(cls, spec: RunSpec) -> dict[str, Any]:
-        text = spec.input if isinstance(spec.input, str) else compact(spec.input)
-        return {"text": text, "overlap": spec.overlap}
+        return {"text": _as_typed(spec.input), "overlap": spec.overlap}
 
     @classmethod
     def _read(cls, values: Values) -> RunSpec:
@@ -218,6 +220,14 @@ def report_words(values: Values) -> str:
     words += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
     words += [f"--{option}" for option in values["also"].split(",") if option in _ALSO]
     return " ".join(words)
+
+
+def _as_typed(value: Any) -> str:
+    """Return the text that's read as this input: a text that would be read as something else as a JSON string."""
+    with suppress(BadSchedule):
+        if isinstance(value, str) and read_input(value) == value:
+            return value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else compact(value)
 
 
 def _overlap(values: Values) -> Literal["skip", "wait"]:

@@ -33,6 +33,7 @@ _COUNTED: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": _LA
 _MOST_COUNTED: Final = 4
 _TOO_LONG_FOR_SOME: Final = (29, 30)  # days of the month; in shorter months, the last day replaces them
 _PARTS_OF_DAY: Final = {"morning": "am", "afternoon": "pm", "evening": "pm", "night": "night"}
+_HOURS_OF: Final = {"afternoon": (12, 19), "evening": (16, 24)}  # from, and before
 _NIGHT: Final = 6  # its hours before midnight begin at 6 pm; which day the others belong to is unclear
 _PAST: Final = {"half past": 30, "quarter past": 15, "quarter to": -15}
 _MINUTES: Final = {"fifteen": 15, "thirty": 30}
@@ -146,6 +147,7 @@ class _Reader:
         self.units: set[str] = set()  # daily, weekly and monthly
         self.times: dict[tuple[int, int], str] = {}
         self.halves: set[str] = set()  # of the day: am, pm or night
+        self.parts: set[str] = set()  # afternoon and evening among them
         self.zone = ""
         self.unknown: list[list[tuple[int, int]]] = [[]]  # where words are, those in a row together
 
@@ -182,6 +184,7 @@ class _Reader:
 
     def read_part_of_day(self, found: re.Match[str]) -> None:
         self.halves.add(_PARTS_OF_DAY[found["part"] or "night"])
+        self.parts.add(found["part"] or "night")
         if found["each"] or found["nightly"]:
             self.units.add("daily")
 
@@ -243,6 +246,9 @@ class _Reader:
         if len(halves) > 1 or (halves == {"am"} and hour >= NOON):
             raise BadSchedule("time", phrase)
         hour += NOON if halves == {"pm"} and hour < NOON else 0
+        spans = [_HOURS_OF[part] for part in self.parts & _HOURS_OF.keys()]
+        if not all(first <= hour < end for first, end in spans):
+            raise BadSchedule("time", phrase)
         days = _Days(tuple(sorted(set(self.of_month))), tuple(sorted(set(self.of_week))), self.counted)
         if strange:
             try:
@@ -269,6 +275,7 @@ ROWS: Final = (
     _Row("monday week", rf"(?!{_EACH} |of )(?:{_ANY} )?week\b(?: {_ANY})?", "often"),
     _Row("in a month", rf"(?<=in )an? {_ANY_UNIT}(?: {_ANY})?", "often"),
     _Row("1st to 15th", rf"(?:{_COUNT}|\d{{1,2}}){_TO}(?:{_COUNT}|\d{{1,2}}(?= of\b))", "often"),
+    _Row("second last day", rf"(?:{_EACH} )?{_COUNT} last\b(?: {_ANY})?", "often"),
     _Row("every first monday", rf"(?:(?P<each>{_EACH}) )?(?P<counted>(?P<count>{_COUNT}) (?P<day>{_DAY}))",
          _Reader.read_counted_day),
     _Row("monthly 1, 15", rf"(?:monthly|{_EACH} month)(?: on)?(?: the)?(?: day)? (?P<days>{_NUMBER}{_MORE_DAYS})",

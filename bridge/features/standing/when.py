@@ -88,7 +88,9 @@ def _read(typed: str, takes: Mapping[str, bool]) -> When:
                 options[name] = folded.between(begin, end) if takes[name] else ""
                 at = at if takes[name] else found.end("option")
             case "channel":
-                channel = without_end(piece, ".:!")
+                earlier, channel = channel, without_end(piece, ".:!")
+                if earlier and fold(earlier).text != fold(channel).text:
+                    raise BadSchedule("channels", f"{earlier} {channel}")
             case "word":
                 words.append(piece)
         if len(words) > _MOST_WORDS:

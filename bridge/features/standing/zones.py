@@ -15,6 +15,7 @@ from bridge.names.nearness import nearest
 _REGIONS: Final = frozenset({
     "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"
 })  # fmt: skip
+_NO_CITIES: Final = frozenset({"general", "continental", "east", "west", "north", "south"})  # of Mexico/General
 _NO_ZONES: Final = frozenset({"localtime", "Factory"})  # names that aren't places
 _SHORT_ZONES: Final[dict[str, Sequence[str]]] = {
     **dict.fromkeys(("pt", "pst", "pdt"), ("America/Los_Angeles",)),
@@ -82,6 +83,8 @@ def _zones() -> dict[str, Sequence[str]]:
         region, _, city = name.rpartition("/")
         if region and not region.startswith("Etc"):  # in Etc, GMT+5 is five hours behind UTC
             cities.setdefault(_key(city), []).append(name)
+    for word in _NO_CITIES:
+        cities.pop(word, None)
     return {city: _same(zones) for city, zones in cities.items()} | {_key(name): (name,) for name in names}
 
 

@@ -13,7 +13,7 @@ from bridge.features.buttons import RUN_FORM, run_value, workflow_menu
 from bridge.project.models import Workflow
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.json_text import compact, json_kind, typed_input, typed_json
-from bridge.slack.blockkit.modals import ONLY_THE_FIRST, Origin
+from bridge.slack.blockkit.modals import Origin
 
 RUN_A_WORKFLOW: Final = "Run a workflow"
 
@@ -37,8 +37,6 @@ class RunRequest:
 def _hint(typed: str | None) -> str:
     if not typed or not typed.strip():
         return 'Such as monday or {"day": "monday"}. Automatic tells text from JSON.'
-    if len(typed) > kit.PLAIN_TEXT_INPUT:
-        return ONLY_THE_FIRST
     try:
         return f"Automatic reads this as {json_kind(typed_input(typed))}."
     except BadInput as exc:

@@ -12,7 +12,6 @@ from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.reply import Block, View
 
 OPEN_THE_FORM: Final = "Open the form"
-ONLY_THE_FIRST: Final = f"Only the first {kit.PLAIN_TEXT_INPUT:,} characters fit here."
 TOOK_TOO_LONG: Final = "The form took too long to open."
 
 PAGE: Final = "page"
