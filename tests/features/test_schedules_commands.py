@@ -295,13 +295,17 @@ async def test_days_too_many_for_the_menu_stay_when_the_time_is_edited(harness: 
     assert cron.split()[2] == ",".join(map(str, range(1, 29)))
 
 
-async def test_a_form_says_that_a_long_text_does_not_fit(harness: Harness) -> None:
+async def test_a_long_question_stays_whole_when_its_time_is_edited(harness: Harness) -> None:
     await harness.say(f'!agents ask Support every day at 9 "{"word " * 700}"', channel=DM_ALICE)
     await type_line(harness, "/schedules")
 
     await press(harness, "report:edit")
 
     assert "Only the first 3,000 characters fit here." in str(harness.slack.views(ALICE)[-1].blocks)
+    assert await send_form(harness, time="10:00") == {}
+    spec = (await only_task(harness)).spec
+    assert isinstance(spec, QuestionSpec)
+    assert (spec.schedule.words, spec.text) == ("every day at 10:00", ("word " * 700).strip())
 
 
 async def test_who_edits_a_task_owns_it_and_the_former_owner_is_told(harness: Harness) -> None:

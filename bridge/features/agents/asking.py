@@ -28,9 +28,6 @@ class AgentQuestion:
     about: str
 
 
-_ABOUT_HINT: Final = "The agent gets this as a quotation, with earlier messages from the same thread."
-
-
 class AskForm(Form):
     """The form that starts a conversation."""
 

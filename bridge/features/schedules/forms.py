@@ -205,6 +205,14 @@ class ScheduledRunForm(_TaskForm):
 FORMS: Final = {form.does: form for form in (ReportForm, QuestionForm, ScheduledRunForm)}
 
 
+def with_rest(before: Any, wanted: Any) -> Any:
+    """Return an edited question with all of its text, if only its beginning fitted into the form, and wasn't edited."""
+    if isinstance(before, QuestionSpec) and isinstance(wanted, QuestionSpec):
+        shown = kit.clean(before.text)[: kit.PLAIN_TEXT_INPUT].strip()
+        return wanted.model_copy(update={"text": before.text}) if wanted.text == shown else wanted
+    return wanted
+
+
 def when_words(values: Values) -> str:
     """Return the shared fields as the text of a command. Raises `BadSchedule` for an unknown time zone."""
     cron = values["cron"].replace('"', " ")
