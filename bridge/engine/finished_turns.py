@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.feature import OnFinishedTurns
@@ -175,7 +175,9 @@ class FinishedTurns:
         scripts, inbox, count = self._deps.scripts, self._deps.inbox, 0
         key = scripts.keys.consumed()
         while True:
-            before = str(await scripts.redis.hget(key, "entry") or "")
+            known: Any = await scripts.redis.hmget(key, ["entry", "erased"])  # the latter changes if a person is erased
+            state = {name: str(value or "") for name, value in zip(("entry", "erased"), known, strict=True)}
+            before = state["entry"]
             page, last = await page_of_finished_turns(scripts, f"({before}" if before else "-")
             if not page or not await scripts.claim(scripts.keys.consuming(), inbox.consumer, CONSUMING):
                 return count
@@ -186,5 +188,5 @@ class FinishedTurns:
                 ms, _, number = last.partition("-")
                 writes.append(("trim", scripts.keys.audit(), 0, f"{ms}-{int(number) + 1}"))
             read: Write = ("field", key, milliseconds(SNAPSHOTS), "entry", last)
-            await inbox.write(*only_if(key, {"entry": before}, read, *writes))
+            await inbox.write(*only_if(key, state, read, *writes))
             count += len(page)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from bridge.queue.keys import TABLE, Key, milliseconds
+from bridge.queue.keys import SNAPSHOTS, TABLE, Key, milliseconds
 from bridge.queue.scripting import Scripts
 
 _SCAN: Final = 1000
@@ -30,6 +31,11 @@ async def erase_person(scripts: Scripts, user: str, session_lifetime: timedelta)
     """
     redis, prefix, erased = scripts.redis, scripts.keys.everything(), Erased()
     is_theirs = re.compile(rf"(?<![A-Z0-9]){re.escape(user)}(?![A-Z0-9])").search
+    # What follows from their finished turns isn't derived from now on, also by a process that has read them already.
+    erased.entries += await _without(redis, scripts.keys.audit(), is_theirs)
+    consumed = scripts.keys.consumed()
+    await redis.hset(consumed, "erased", secrets.token_hex(4))
+    await redis.pexpire(consumed, milliseconds(SNAPSHOTS))
     keys = [str(key) async for key in redis.scan_iter(f"{prefix}*", count=_SCAN)]
     for key in keys:
         name = key.removeprefix(prefix)

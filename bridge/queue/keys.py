@@ -187,7 +187,7 @@ class Keys:
     audit = Key[[]]("audit", "stream", "BRIDGE_AUDIT_DAYS each", "finished turns, see `bridge.queue.finished_turns`",
                     erased="parts")
     consumed = Key[[]]("consumed", "hash", SNAPSHOTS,
-                       "up to which entry others follow, see `bridge.engine.finished_turns`")
+                       "up to which entry others follow, and the last erasure; see `bridge.engine.finished_turns`")
     consuming = Key[[]]("consuming", "string", CONSUMING, "the process that does so")
     report = Key[str]("report:<report>", "hash", "until deleted", "see `bridge.features.schedules.store`", stays=True,
                       erased="set up")

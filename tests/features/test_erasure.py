@@ -24,6 +24,7 @@ from bridge.playground.emulator.sample import BOB, CAROL, GENERAL, RANDOM, RUNNE
 from bridge.queue.erasure import Erased, erase_person, line_of
 from bridge.queue.keys import TABLE
 from bridge.queue.records import Step
+from bridge.queue.writes import Write
 from support.dead_letters import bury
 from support.harness import POST, SALES, Harness
 from support.store import CHANNEL, ROOT, SESSION_LIFETIME, TEAM, USER, message
@@ -87,6 +88,22 @@ async def set_up(harness: Harness, user: str) -> None:
 async def erase(harness: Harness, user: str) -> Erased:
     await erase_set_up(harness.store.scripts, user)
     return await erase_person(harness.store.scripts, user, SESSION_LIFETIME)
+
+
+async def test_a_person_erased_while_their_turns_are_derived_from_is_in_no_key(harness: Harness) -> None:
+    await harness.store.queue(message())
+    process = harness.store.process()
+    await harness.work_on(process, harness.lease(process, (await process.hold())[0]))
+    events = harness.parts().finished_turns
+
+    async def erases(_deps: object, _turns: object) -> list[Write]:
+        await erase_person(harness.store.scripts, USER, SESSION_LIFETIME)
+        return []
+
+    events._handlers = (*events._handlers, erases)
+    await events.apply()
+
+    assert [key for key in await contents(harness) if USER in key] == []
 
 
 async def test_nothing_about_a_person_stays(busy: Harness) -> None:
