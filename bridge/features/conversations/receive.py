@@ -223,7 +223,8 @@ class Receiver:
         decided = await self.receive(message, agent=agent)
         if decided.decision == "duplicate":  # the message itself arrived meanwhile
             return await (self.apps.edited(*rule) if rule else self._edit(message))
-        if decided.decision == "ignored":  # an earlier text that Slack still delivers isn't for an agent either
+        if decided.decision == "ignored" and not is_for_others:
+            # An earlier text that Slack still delivers isn't for an agent either.
             await self._edit(message, is_for_nobody=True)
         return decided
 

@@ -29,6 +29,7 @@ from bridge.features.schedules.schedule import (
     QuestionSpec,
     ReportSpec,
     RunSpec,
+    ScheduleSpec,
     TaskSpec,
     read_input,
     read_report,
@@ -205,7 +206,7 @@ class ScheduledRunForm(_TaskForm):
 FORMS: Final = {form.does: form for form in (ReportForm, QuestionForm, ScheduledRunForm)}
 
 
-def with_rest(before: Any, wanted: Any) -> Any:
+def with_rest(before: ScheduleSpec, wanted: ScheduleSpec) -> ScheduleSpec:
     """Return an edited question with all of its text, if only its beginning fitted into the form, and wasn't edited."""
     if isinstance(before, QuestionSpec) and isinstance(wanted, QuestionSpec):
         shown = kit.clean(before.text)[: kit.PLAIN_TEXT_INPUT].strip()
