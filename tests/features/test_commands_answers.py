@@ -111,7 +111,7 @@ async def said(harness: Harness, text: str, number: int) -> Result:
         ("/stats help", "Show the project's statistics."),
         (
             "/stats help",
-            "Add --share to /stats, /stats since or /stats agents to show the answer to the whole channel.",
+            "Add --share to /stats, /stats since, /stats agents, /stats reports or /stats alerts to show the answer to",
         ),
         ("/stats --share help", "Show the project's statistics."),
         ("/stats help extra words", "Show the project's statistics."),
@@ -134,6 +134,9 @@ async def test_read_only_commands_answer_their_author(harness: Harness, line: st
         "/stats --share",
         "/project \u2013Share",
         "/agents channel --share",
+        "/schedules --share",
+        "/stats --share reports",
+        "/stats alerts \u2014share",
     ],
 )
 async def test_a_shared_answer_is_shown_to_the_channel(harness: Harness, line: str) -> None:
@@ -644,8 +647,7 @@ async def test_a_session_is_shown_while_the_service_is_down(harness: Harness) ->
         ("/workflows list --shared", "--shared", "--share"),
         ("/workflows show 1 --share --loud", "--loud", ""),
         ("/project --json=yes", "--json", ""),
-        ("/stats reports --Share", "--share", ""),
-        ("/schedules --share", "--share", ""),
+        ("/approvals --Share", "--share", ""),
         ("/stats --share=yes", "--share=yes", "--share"),
         ("/stats --compare 7d", "--compare", ""),
     ],

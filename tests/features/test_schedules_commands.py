@@ -10,7 +10,7 @@ import pytest
 
 from bridge.features.schedules.forms import FORMS
 from bridge.features.schedules.schedule import QuestionSpec, RunSpec, StoredTask
-from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, OPS, PRIVATE, RANDOM
+from bridge.playground.emulator.sample import ALICE, BOB, CAROL, DM_ALICE, GENERAL, OPS, PRIVATE, RANDOM
 from bridge.slack.blockkit import kit
 from support.harness import SALES, SUPPORT, WORKFLOW, Harness
 from support.tables import each
@@ -228,6 +228,19 @@ async def test_one_list_has_everything_with_its_last_result(harness: Harness) ->
         assert said in shown, said
     links = [f"p{one.ts.replace('.', '')}" for one in harness.seen.messages if not one.place.thread_ts]
     assert all(link in shown for link in links)
+
+
+async def test_a_shared_list_shows_what_its_channel_may_read(harness: Harness) -> None:
+    for place, text in ((GENERAL, "What changed?"), (RANDOM, "What broke?"), (DM_ALICE, "What hurts?")):
+        await harness.type_command(f'/agents ask Support daily 9 "{text}"', ALICE, place)
+
+    await harness.type_command("/schedules --share", ALICE, GENERAL)
+
+    listed = str(harness.seen.messages[-1].message.blocks)
+    assert "What changed?" in listed
+    assert listed.count("'Support'") == 2, "without the direct message's"
+    assert "What broke?" not in listed
+    assert "report:delete" not in listed
 
 
 async def press(harness: Harness, action: str, user: str = ALICE) -> None:

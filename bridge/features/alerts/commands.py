@@ -76,10 +76,10 @@ async def set_up_alert(deps: Deps, turn: Turn, *, condition: str) -> Result:
     return await _preview(deps, turn, wanted)
 
 
-@alerts.command("/stats alerts")
-async def list_alerts(deps: Deps, turn: Turn) -> Result:
+@alerts.command("/stats alerts", read_only=True)
+async def list_alerts(deps: Deps, turn: Turn, *, share: bool = False) -> Result:
     """List alerts, to pause, snooze or delete them."""
-    return shown(await listed(ALERTS, deps, turn))
+    return shown(await listed(ALERTS, deps, turn, share=share))
 
 
 @alerts.form(forms.ChooseForm, *forms.WATCHES.values())

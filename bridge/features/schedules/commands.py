@@ -105,16 +105,16 @@ async def schedule_run(deps: Deps, turn: Turn, *, workflow: Workflow, schedule: 
     return await _schedule(deps, turn, "run", lambda: read_run(workflow.id, schedule))
 
 
-@schedules.command("/stats reports")
-async def list_reports(deps: Deps, turn: Turn) -> Result:
+@schedules.command("/stats reports", read_only=True)
+async def list_reports(deps: Deps, turn: Turn, *, share: bool = False) -> Result:
     """List scheduled reports, to pause, post or delete them."""
-    return shown(await listed(SCHEDULES, deps, turn))
+    return shown(await listed(SCHEDULES, deps, turn, share=share))
 
 
-@schedules.command("/schedules")
-async def list_schedules(deps: Deps, turn: Turn) -> Result:
+@schedules.command("/schedules", read_only=True)
+async def list_schedules(deps: Deps, turn: Turn, *, share: bool = False) -> Result:
     """List everything that's scheduled, to pause, start, edit or delete it."""
-    return shown(await listed(SCHEDULES, deps, turn, layout.ALL))
+    return shown(await listed(SCHEDULES, deps, turn, layout.ALL, share=share))
 
 
 @schedules.form(*forms.FORMS.values())

@@ -121,14 +121,18 @@ class Schedules(TimedKind[StoredTask]):
         return await open_form(deps, turn, spec.does, target, spec=spec, editing=record.id)
 
     async def show(
-        self, deps: Deps, turn: Turn, records: Sequence[StoredTask], *, is_home: bool = False
+        self, deps: Deps, turn: Turn, records: Sequence[StoredTask], *, is_home: bool = False, is_shared: bool = False
     ) -> Sequence[ShownThing[StoredTask]]:
         answers = await TaskStore(deps.scripts).answers(records) if records and not is_home else {}
         targets = await asyncio.gather(*(target_of(deps, task, is_asked=not is_home) for task in records))
         found = []
         for task, target in zip(records, targets, strict=True):
             spec, (step, what) = task.spec, answers.get(task.id, ("", ""))
-            may = isinstance(spec, ReportSpec) or await lookups.may_read(deps, turn.user, spec.owner, spec.channel)
+            may = isinstance(spec, ReportSpec) or (
+                spec.channel == turn.channel
+                if is_shared
+                else await lookups.may_read(deps, turn.user, spec.owner, spec.channel)
+            )
             words = layout.words_of(task) if may else ""
             continues = isinstance(spec, QuestionSpec) and spec.continues and task.thread_ts
             link = kit.permalink(deps.workspace, spec.channel, task.ts)

@@ -135,27 +135,31 @@ async def listed(
     *,
     replaces_original: bool = False,
     above: Reply | None = None,
+    share: bool = False,
 ) -> Reply:
     """Show the page that a button's *value* names, below what was just done (*above*).
 
     These are the things that the person may know of, paused ones last: all but those in other people's direct messages.
+    What everyone in the channel will read (*share*) has none of direct messages, and no buttons for one thing.
     Names are looked up only for those shown. Raises `StoreUnavailable`.
     """
+    own = "" if share else turn.user
     name = value.partition(":")[0]
     number = name.lstrip("abcdefghijklmnopqrstuvwxyz")
     of = name.removesuffix(number)
     known = [
         record
         for record in with_removed(deps, await kind.stored(deps).all())
-        if kind.is_listed(record, of) and (record.spec.owner == turn.user or not record.spec.channel.startswith("D"))
+        if kind.is_listed(record, of) and (record.spec.owner == own or not record.spec.channel.startswith("D"))
     ]
     known.sort(key=lambda record: (bool(record.paused), *kind.order(record)))
     places = shown_on(page_of(number), len(known), layout.A_PAGE)
     page, rows = places.start // layout.A_PAGE, []
-    for one in await kind.show(deps, turn, known[places.start : places.stop]):
+    for one in await kind.show(deps, turn, known[places.start : places.stop], is_shared=share):
         owner = await deps.directory.user_name(one.record.spec.owner)
         project = deps.projects.name_of(one.record.spec.project) if deps.projects.is_several else ""
-        full = replace(one, owner=owner, project=project, offers=await offers(kind, deps, turn, one.record))
+        offered = frozenset[str]() if share else await offers(kind, deps, turn, one.record)
+        full = replace(one, owner=owner, project=project, offers=offered)
         rows.append((full, kind.row(full, f"{of}{page}:{one.record.id}", deps)))
     heading = await kind.heading(deps, turn, of)
     return layout.listed(kind, heading, rows, page, len(known), of=of, above=above, replaces_original=replaces_original)

@@ -177,9 +177,12 @@ class Kind(ABC, Generic[R]):
         raise NotImplementedError
 
     async def show(
-        self, deps: Deps, turn: Turn, records: Sequence[R], *, is_home: bool = False
+        self, deps: Deps, turn: Turn, records: Sequence[R], *, is_home: bool = False, is_shared: bool = False
     ) -> Sequence[ShownThing[R]]:
-        """Return things as a list shows them; names of owners and projects, and offers, are filled in afterwards."""
+        """Return things as a list shows them; names of owners and projects, and offers, are filled in afterwards.
+
+        If the list *is shared* with *turn*'s channel, it shows nothing that others there may not read.
+        """
         return [
             ShownThing(record=record, called=kit.one_line(await self.called(deps, record), _CALLED))
             for record in records
