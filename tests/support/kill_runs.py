@@ -228,25 +228,26 @@ def quick_runs(baseline: Sequence[KillRun]) -> list[KillRun]:
     for run in baseline:
         passed = run.points()
         points = sorted(point for point in passed if point.startswith("after ") and point not in known)
-        runs += [_killed_at_any(run, points) for _ in range(-(-len(points) // KILLS_OF_A_RUN))]
+        halfway = SEPARATOR.join(f"{point} {(passed[point] + 1) // 2}" for point in points)
+        runs += [_killed_at_any(run, points, halfway) for _ in range(-(-len(points) // KILLS_OF_A_RUN))]
         known |= passed.keys()
         if run.stories in {TWO_PROJECTS, ONE_DOWN}:  # whose steps are known
             runs.append(KillRun(_OF_PROJECTS, run.stories))
     return [*runs, KillRun(("after take 10", "after XAUTOCLAIM 1"))]
 
 
-def _killed_at_any(run: KillRun, points: Sequence[str]) -> KillRun:
-    """Plan a run with the stories of *run* whose bridges are killed at any of *points*."""
-    halfway = SEPARATOR.join(f"{point} {(run.points()[point] + 1) // 2}" for point in points)
-    others = SEPARATOR.join(f"{point} 1" for point in points)
+def _killed_at_any(run: KillRun, points: Sequence[str], first: str = "") -> KillRun:
+    """Plan a run with the stories of *run* whose bridges are killed at any of *points*; the first one at *first*."""
+    any_point = SEPARATOR.join(f"{point} 1" for point in points)
     kills = min(KILLS_OF_A_RUN, len(points))
-    return KillRun((halfway, *[others] * (kills - 1)), run.stories, run.disturbance)
+    return KillRun((first or any_point, *[any_point] * (kills - 1)), run.stories, run.disturbance)
 
 
 def runs_for_missed_kills(killed: Sequence[KillRun], baseline: Sequence[KillRun], scenarios: int) -> list[KillRun]:
     """Plan runs for kinds of steps after which nothing was killed: timing decides whether some steps occur.
 
-    Each is among those of up to *scenarios* scenarios that have passed it, most frequent first.
+    Each is among those of up to *scenarios* scenarios that have passed it, most frequent first. It's killed after the
+    first passage: there may be fewer than in *baseline*.
     """
     missing = {point for run in baseline for point in run.points() if point.startswith("after ")}
     missing -= {kill.rpartition(" ")[0] for run in killed for kill in run.killed}
