@@ -32,7 +32,7 @@ LONGEST_OF_TURNS: Final = timedelta(hours=24)
 """The longest period of what is recorded about turns, and of the statistics (`LONGEST`)."""
 
 _LONGEST_DURATION: Final = timedelta(days=400)
-_LONGEST_TEXT: Final = 500
+LONGEST_TEXT: Final = 500
 _MOST_WORDS: Final = 30
 _BETWEEN: Final = r"[\s,;:.]*+"  # words
 
@@ -388,7 +388,7 @@ _LIMITS: Final = ("limit", "limits", "quota", "quotas")
 @lru_cache(maxsize=4096)
 def read_condition(words: str) -> AlertCondition:
     """Parse a stored condition, without a workflow to run and a channel. Raises `BadAlert`."""
-    read = _read(words, 2 * _LONGEST_TEXT)
+    read = _read(words, 2 * LONGEST_TEXT)
     if read.run or read.channel:
         raise BadAlert("rest", read.run or read.channel, read.condition.words)
     return read.condition
@@ -396,7 +396,7 @@ def read_condition(words: str) -> AlertCondition:
 
 def read_alert(typed: str) -> TypedAlert:
     """Parse an alert as typed: a condition, then ``then run WORKFLOW`` and a channel. Raises `BadAlert`."""
-    return _read(typed, _LONGEST_TEXT)
+    return _read(typed, LONGEST_TEXT)
 
 
 def _read(typed: str, longest: int) -> TypedAlert:

@@ -13,13 +13,12 @@ from bridge.ends.failures import sentence
 from bridge.engine.forms import ChannelMenu, Form, Menu, Radio, Select, Text, Values
 from bridge.engine.results import Modal
 from bridge.errors import BadAlert
-from bridge.features.alerts.conditions import TypedAlert, read_alert
+from bridge.features.alerts.conditions import LONGEST_TEXT, TypedAlert, read_alert
 from bridge.features.buttons import ALERT_FORM, ID, agent_menu, workflow_option, workflows_to_choose
 from bridge.slack.blockkit import kit
 from bridge.slack.blockkit.modals import FormErrors, NextForm, Origin
 
 _EXAMPLES: Final = ("runs < 1 in 24h", "runs > 3x usual", "category billing > 40%", "agent Support p95 > 60s")
-_LONGEST: Final = 300
 _SHORT: Final = 80
 
 
@@ -126,7 +125,7 @@ class _InWords(_AlertForm):
     id, watches, at = "alert", "Something else, in words", "condition"
 
     condition = Text(
-        "Alert when", example=_EXAMPLES[0], longest=_LONGEST,
+        "Alert when", example=_EXAMPLES[0], longest=LONGEST_TEXT,
         hint=f"Such as {', '.join(_EXAMPLES[:-1])} or {_EXAMPLES[-1]}.",
     )  # fmt: skip
 
@@ -161,4 +160,4 @@ def choose(origin: Origin) -> Modal:
 
 def in_words(origin: Origin, typed: str = "", channel: str = "") -> Modal:
     """Open the form for an alert in words, as *typed*, in a *channel* if that isn't where it's opened."""
-    return _InWords.alert(origin, channel, condition=kit.one_line(typed, _LONGEST) if typed.strip() else "")
+    return _InWords.alert(origin, channel, condition=kit.one_line(typed, LONGEST_TEXT) if typed.strip() else "")

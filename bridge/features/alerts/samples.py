@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from bridge.features.alerts import forms, layout
 from bridge.features.alerts.alert import AlertSpec, Period, Preview, StoredAlert
+from bridge.features.alerts.conditions import LONGEST_TEXT
 from bridge.features.alerts.kind import ALERTS
 from bridge.features.episodes.episode import UNTIL_IT_RECOVERS
 from bridge.features.standing import kind as kinds, layout as standing, pauses
@@ -26,7 +27,7 @@ _OFFERS = {kinds.PAUSE, kinds.RESUME, kinds.EDIT, kinds.DELETE, layout.SNOOZES_I
 
 def samples(text: str, many: int) -> Iterator[Sample]:
     """Yield samples of alerts."""
-    words = text[:300]  # a person's words, which a condition has at most
+    words = text[:LONGEST_TEXT]  # a person's words, which a condition has at most
     spec = AlertSpec(condition=f"tag {words} > 5", run=3, run_name=words, channel=CHANNEL, owner=USER, zone=ZONE)
     stored, alone = StoredAlert("0123456789abcdef", spec), spec.model_copy(update={"run": None, "run_name": ""})
     in_private = replace(stored, spec=alone.model_copy(update={"channel": DIRECT}))

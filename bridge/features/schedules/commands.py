@@ -124,7 +124,7 @@ async def form_sent(deps: Deps, turn: Turn, submission: Submission, wanted: Sche
     channel = str(submission.values.get(CHANNEL) or "")
     if not editing:
         await deps.policy.require(turn.asked(*NEEDS[wanted.does]))
-    elif before := await SCHEDULES.stored(deps).get(editing):
+    elif "text" not in submission.values and (before := await SCHEDULES.stored(deps).get(editing)):
         wanted = forms.with_rest(before.spec, wanted)
     return await _schedule(deps, turn, wanted.does, lambda: wanted, channel=channel, editing=editing)
 

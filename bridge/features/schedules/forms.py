@@ -78,6 +78,7 @@ _THREADS: Final = {"new": "In a new thread each time", "same": "In the same thre
 _OVERLAP: Final = "If the one before is still running"
 _OVERLAPS: Final = {"skip": "Skip the new one", "wait": "Start the new one afterwards"}
 _FIELDS: Final = {"often", "time", "cron", "zone", "channel", "compare", "only"}
+_LONG: Final = "The text is too long for this form. It stays as it is."
 _OF_TEXT: Final = {"question", "input", "placeholder", "unclosed"}
 _DAILY: Final = re.compile(r"(?P<often>every .*) at (?P<time>\d\d:\d\d)")
 
@@ -103,7 +104,10 @@ class _TaskForm(Form):
     def task(
         cls, origin: Origin, zone: str, target: Agent | Workflow | None, spec: TaskSpec | None = None, text: str = ""
     ) -> Modal:
-        """Open the form for a *target*, filled in with *text* or all of *spec*, or to change what *origin* names."""
+        """Open the form for a *target*, filled in with *text* or all of *spec*, or to change what *origin* names.
+
+        Changing leaves out a text that doesn't fit into its field: it stays as it is (`with_rest`).
+        """
         here = origin.channel if kit.is_channel(origin.channel) else ""
         filled_in: dict[str, Any] = {"zone": zone, "channel": here, "text": text}
         if spec:
@@ -112,8 +116,10 @@ class _TaskForm(Form):
             when = simple.groupdict() if simple and is_option else {"often": CRON, "cron": spec.schedule.crons[0]}
             channel = ChannelMenu(initial=spec.channel, with_direct=not kit.is_channel(spec.channel), name="channel")
             filled_in = {"zone": spec.zone, "channel": channel, **when, **cls._filled_in(spec)}
-        named = {"title": "Edit schedule", "submit": "Save"} if origin.editing else {}
-        return cls.opened(origin, cls.blocks(agent=target, workflow=target, **filled_in), **named)
+        is_long = bool(origin.editing) and len(filled_in.get("text", "")) > kit.PLAIN_TEXT_INPUT
+        without, notes = ({"text"}, [kit.context(_LONG)]) if is_long else ((), [])
+        blocks = [*notes, *cls.blocks(without=without, agent=target, workflow=target, **filled_in)]
+        return cls.opened(origin, blocks, **({"title": "Edit schedule", "submit": "Save"} if origin.editing else {}))
 
     @classmethod
     def _filled_in(cls, spec: Any) -> dict[str, Any]:
@@ -171,7 +177,7 @@ class QuestionForm(_TaskForm):
         text = values["text"].strip()
         when = read_when(when_words(values), cls.does, OPTIONS[cls.does])
         check_placeholders(text)
-        if not text:
+        if not text and "text" in values:
             return FormErrors({"text": "Enter a question."})
         return QuestionSpec(
             schedule=when.schedule, zone=when.zone, agent=int(values["agent"]), text=text,
@@ -207,11 +213,14 @@ FORMS: Final = {form.does: form for form in (ReportForm, QuestionForm, Scheduled
 
 
 def with_rest(before: ScheduleSpec, wanted: ScheduleSpec) -> ScheduleSpec:
-    """Return an edited question with all of its text, if only its beginning fitted into the form, and wasn't edited."""
-    if isinstance(before, QuestionSpec) and isinstance(wanted, QuestionSpec):
-        shown = kit.clean(before.text)[: kit.PLAIN_TEXT_INPUT].strip()
-        return wanted.model_copy(update={"text": before.text}) if wanted.text == shown else wanted
-    return wanted
+    """Return what a form without its text *wanted*, with the text as it was."""
+    match before, wanted:
+        case QuestionSpec(text=text), QuestionSpec():
+            return wanted.model_copy(update={"text": text})
+        case RunSpec(input=input_), RunSpec():
+            return wanted.model_copy(update={"input": input_})
+        case _:
+            return wanted
 
 
 def when_words(values: Values) -> str:
