@@ -55,10 +55,13 @@ def _is_ordinary(label: str, url: str) -> bool:
 def edits(markdown: str, reading: Reading) -> Iterator[tuple[int, str]]:
     """Yield what to insert, and where, so that no link in a *reading* misleads, and images become links."""
     for link in reading.links:
+        source = markdown[link.start + 1 : link.label_end]
         if link.is_image:
             yield link.start + 1, kit.WORD_JOINER
             yield from escapes(markdown, link.start, link.label_end)  # an image's label has no code
-        elif _is_misleading(markdown[link.start + 1 : link.label_end], link.href):
+        elif len(source) > _LONGEST_LABEL or (
+            _MAY_SHOW_A_HOST.search(source) and any(_misleads(label, link.href) for label in label_of(source))
+        ):
             # Without a bracket or backtick of its target becoming the beginning of something else
             follows = markdown[link.label_end + 1 : link.label_end + 2] if link.end > link.label_end + 1 else ""
             if follows == "(":
@@ -71,12 +74,6 @@ def edits(markdown: str, reading: Reading) -> Iterator[tuple[int, str]]:
                 yield link.label_end, kit.WORD_JOINER
     for at in reading.unmatched:
         yield at, kit.WORD_JOINER
-
-
-def _is_misleading(source: str, href: str) -> bool:
-    if len(source) > _LONGEST_LABEL:
-        return True
-    return bool(_MAY_SHOW_A_HOST.search(source)) and any(_misleads(label, href) for label in label_of(source))
 
 
 def escapes(markdown: str, start: int, end: int) -> Iterator[tuple[int, str]]:

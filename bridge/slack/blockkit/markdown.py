@@ -225,7 +225,9 @@ class _Text:
 
     def piece(self, at: int, limit: int, until: int) -> Piece:
         """Cut the part that starts at *at*, with at most *limit* characters, and ends no later than *until*."""
-        opening = self._opening(at, limit // 2)
+        torn, opening = self._block_around(at), ""
+        if torn and (torn.closing or self.text[at - 1] == "\n") and len(torn.opening) <= limit // 2:
+            opening = torn.opening  # of the fence or table that the cut before splits
         end = min(at + limit - len(opening), until)
         if len(self.text) <= end:
             return Piece(opening, self.text[at:], "")
@@ -249,12 +251,6 @@ class _Text:
         self._look(at)
         block = self._blocks[index] if (index := bisect_left(self._starts, at) - 1) >= 0 else None
         return block if block and at < block.end else None
-
-    def _opening(self, at: int, most: int) -> str:
-        """Return what opens the block again that a cut at *at* splits, if it has at most *most* characters."""
-        torn = self._block_around(at)
-        is_row = at > 0 and self.text[at - 1] == "\n"
-        return torn.opening if torn and (torn.closing or is_row) and len(torn.opening) <= most else ""
 
     def _closing(self, at: int) -> str:
         """Return the line that closes the fence split by a cut at *at*; ``""`` if it splits none."""
@@ -343,10 +339,8 @@ class _Text:
         One that *is_shallow* can't become code at the beginning of a part.
         """
         newline = self.text.rfind("\n", at, end)
-        while is_shallow and newline >= 0 and self._begins_code(newline + 1):
+        while is_shallow and newline >= 0 and _INDENTED.match(self.text, newline + 1):
+            if self._block_around(newline + 1) is not None:  # it's code already
+                break
             newline = self.text.rfind("\n", at, newline)
         return newline + 1 if newline >= 0 else at
-
-    def _begins_code(self, at: int) -> bool:
-        """Whether what starts at *at* isn't code, but would be at the beginning of a part."""
-        return _INDENTED.match(self.text, at) is not None and self._block_around(at) is None
