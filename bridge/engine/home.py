@@ -55,23 +55,20 @@ class Reads:
         """Return Redis's answers to the *commands* that are called on a pipeline. Raises `StoreUnavailable`."""
         answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self._waiting.append((commands, answer))
-        if len(self._waiting) == 1:
-            for _ in range(_TICKS):  # the others are asking now, some of them in a task of a task
-                await asyncio.sleep(0)
-            await self._send()
-        return await answer
-
-    async def _send(self) -> None:
+        if len(self._waiting) > 1:
+            return await answer  # the first sends them all
+        for _ in range(_TICKS):  # the others are asking now, some of them in a task of a task
+            await asyncio.sleep(0)
         sent, self._waiting = self._waiting, []
         try:
             async with self._redis.pipeline(transaction=False) as pipe:
                 ends = []
-                for commands, _ in sent:
-                    commands(pipe)
+                for call, _ in sent:
+                    call(pipe)
                     ends.append(len(pipe))
                 answers = await pipe.execute()
         except BaseException as exc:
-            for _, waiting in sent[1:]:  # the first is the caller
+            for _, waiting in sent[1:]:  # the first is this one's own
                 if isinstance(exc, Exception) and not waiting.done():
                     waiting.set_exception(exc)
                 else:
@@ -80,6 +77,7 @@ class Reads:
         for begin, end, (_, waiting) in zip([0, *ends], ends, sent, strict=False):
             if not waiting.done():
                 waiting.set_result(answers[begin:end])
+        return await answer
 
 
 class Homes:

@@ -186,7 +186,11 @@ class GateCheck:
         with suppress(TimeoutError):
             async with asyncio.timeout(_SOON):
                 await asyncio.gather(*(self._read(project.id, lists) for project in config.projects if needs_lists))
-                lists.groups = await self._known_groups() if config.groups else lists.groups
+                try:
+                    if config.groups:
+                        lists.groups = await enabled_groups(self._groups)
+                except SlackError as exc:
+                    log.info("user groups in the operator's file can't be checked", extra={"detail": exc.detail})
         if config is not self._config:
             return
         problems = dict.fromkeys(name.in_words() for name in unknown_names(config, lists, gates_only=True))
@@ -204,10 +208,3 @@ class GateCheck:
                 lists.workflows[id_], lists.agents[id_] = workflows, agents
         except ProjectError as exc:
             log.info("names in the operator's file can't be checked", extra={"why": type(exc).__name__})
-
-    async def _known_groups(self) -> frozenset[str] | None:
-        try:
-            return await enabled_groups(self._groups)
-        except SlackError as exc:
-            log.info("user groups in the operator's file can't be checked", extra={"detail": exc.detail})
-            return None
