@@ -144,7 +144,22 @@ class CommandLine:
             first = split(line, _MOST_TYPED)[1:2] if deps.projects.is_several else []
             if first and first[0][0].startswith("@"):  # the door has removed the name of one that exists
                 raise _no_such_project(first[0][1][1:], turn, _start(deps, turn))
-            return await self._carry_out(await self._read(line, deps, turn, item), deps, turn)
+            typed = await self._read(line, deps, turn, item)
+            if not isinstance(typed, Typed):
+                return typed
+            command = typed.command
+            if command.is_for_threads and (other := turn.check_thread()):
+                return other
+            given = [typed.values.get(parameter.name) for parameter in command.parameters]
+            try:
+                if command.opens and not all(given):
+                    result: Result = await command.opens(deps, turn, *given)
+                else:
+                    result = await command.handler(deps, turn, **typed.values)
+            except BridgeError as exc:
+                typed.annotate(exc)
+                raise
+            return typed.completed(result)
         except CommandError as exc:
             needs = self._needs.get(exc.form["action_id"]) if exc.form is not None else None
             if needs and not await deps.policy.may(turn.asked(needs, ANY_WORKFLOW if needs == "run" else None)):
@@ -152,24 +167,6 @@ class CommandLine:
                 if isinstance(exc, NotSure):
                     exc.buttons = ()
             raise
-
-    async def _carry_out(self, typed: Typed | Result, deps: EngineDeps, turn: Turn) -> Result:
-        if not isinstance(typed, Typed):
-            return typed
-        if typed.command.is_for_threads and (other := turn.check_thread()):
-            return other
-        command, values = typed.command, typed.values
-        try:
-            if command.opens and not all(values.get(parameter.name) for parameter in command.parameters):
-                result: Result = await command.opens(
-                    deps, turn, *(values.get(parameter.name) for parameter in command.parameters)
-                )
-            else:
-                result = await command.handler(deps, turn, **values)
-        except BridgeError as exc:
-            typed.annotate(exc)
-            raise
-        return typed.completed(result)
 
     async def _ask(self, error: NotSure, typed: str, command: Command, deps: EngineDeps, turn: Turn) -> Modal:
         """Return the command's form, filled in with what may be meant; without one, raise *error* with buttons.

@@ -220,8 +220,7 @@ class Feature:
 
         def register(handler: H) -> H:
             command = _parse(usage, handler, is_default=default, is_read_only=read_only, form=form, opens=opens)
-            command = replace(command, needs=needs, is_offered=offered, of_project=of_project)
-            command = replace(command, for_several=for_several)
+            command = replace(command, needs=needs, is_offered=offered, of_project=of_project, for_several=for_several)
             add_command(self.commands, command)
             return handler
 
