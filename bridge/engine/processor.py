@@ -212,10 +212,7 @@ class TurnProcessor:
                 if turn.record.has_unread_thread and turn.thread is not None:
                     await self.deps.ensure_caught_up(turn.thread)
                 async with self._share(turn) if self.deps.projects.is_several else nullcontext():
-                    result = await self._refused(turn)
-                    if result is None and self.deps.projects.has_keys:
-                        result = await self._without_key(turn)
-                    result = result or await self.features.handle(self.deps, turn)
+                    result = await self._refused(turn) or await self.features.handle(self.deps, turn)
             except StoreUnavailable:
                 # Of settings that were never read, as the door shares their cache and mustn't wait.
                 await self.patience.wait_for_redis()
@@ -255,10 +252,11 @@ class TurnProcessor:
     async def _refused(self, turn: Turn) -> Outcome | Done | None:
         """Return what to show if the rules no longer allow what was accepted earlier; None if they do.
 
-        Inputs of people are checked again here. What apps and reports do depends on who set that up, and is checked by
-        their features. Raises `TryLater`.
+        Inputs of people are checked again here, and whether they have the key with which their thread or button came to
+        be. What apps, schedules, alerts and reports do depends on who set that up, and is checked by their features.
+        Raises `TryLater`.
         """
-        body = turn.body
+        body, projects = turn.body, self.deps.projects
         if not body.is_request or (isinstance(body, InboundMessage) and body.app):
             return None
         if turn.record.is_again or self.deps.now() - turn.record.accepted_at > _RECENT:
@@ -266,6 +264,11 @@ class TurnProcessor:
         else:  # it was checked when it arrived, perhaps by a process with other settings
             reason = self.deps.policy.rules.not_listed(body.user, body.place)
         if reason is None:
+            holders = projects.holders(turn.project_key) if projects.has_keys else ()
+            for user in {body.user, turn.causer} if holders else ():
+                with try_later():
+                    if not await self.deps.policy.holds(holders, user):
+                        return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed("key")))
             return None
         if reason in UNREACHABLE or (turn.record.is_again and reason != "channel"):
             if not isinstance(body, InboundMessage) or body.is_direct:
@@ -274,20 +277,6 @@ class TurnProcessor:
             reply = notices.author_refused(reason, await self.deps.directory.user_name(body.user))
             return Outcome(what=NotAllowed.__name__, reply=reply)
         return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed(reason)))
-
-    async def _without_key(self, turn: Turn) -> Outcome | None:
-        """Return what to show if *turn*'s person doesn't have the key with which its thread or button came to be.
-
-        What apps, schedules and alerts start is judged with their owner's other rights. Raises `TryLater`.
-        """
-        body, holders = turn.body, self.deps.projects.holders(turn.project_key)
-        if not holders or not body.is_request or (isinstance(body, InboundMessage) and body.app):
-            return None
-        for user in {body.user, turn.causer}:
-            with try_later():
-                if not await self.deps.policy.holds(holders, user):
-                    return Outcome(what=NotAllowed.__name__, reply=failures.failure(NotAllowed("key")))
-        return None
 
     async def _known(self, turn: Turn) -> Result | NotPosted | None:
         """Return what to show without running the handler; None if it must run."""
@@ -537,7 +526,10 @@ class TurnProcessor:
             else:
                 await self._notify_of_outage(turn)
                 line = self.lines.setdefault(turn.project_key, Line()) if turn.project_key else self.line
-                await self.patience.wait_for(line.wait(turn.record.accepted_at, partial(self._until_back, turn)))
+                # Until the service is back, or its project has another address or key, or is no longer served
+                is_used = partial(self.deps.projects.serves, turn.project)
+                until_up = partial(turn.project.client.wait_until_up, is_used)
+                await self.patience.wait_for(line.wait(turn.record.accepted_at, until_up))
 
     async def _pause(self, turn: Turn, exc: ProjectError, wait: timedelta) -> None:
         """Wait before the next try, whose time is recorded; its person sees that, and is told if it takes long."""
@@ -559,10 +551,6 @@ class TurnProcessor:
                     if await self.deps.said_once.claim_word_of_work(turn.id):
                         await self.deps.slack.whisper(turn.destination.recipient, reply)
             await self.patience.pause(wait, self.deps.projects.until_replaced(turn.project))
-
-    async def _until_back(self, turn: Turn) -> None:
-        """Wait until the service is back, or its project has another address or key, or is no longer served."""
-        await turn.project.client.wait_until_up(lambda: self.deps.projects.serves(turn.project))
 
     async def _notify_of_outage(self, turn: Turn) -> None:
         """Post the outage notice in the thread, at most once; if the thread can't be searched for it, don't retry."""
