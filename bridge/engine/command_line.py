@@ -314,20 +314,17 @@ class CommandLine:
         if may_have(rest, "!"):
             line = STOP if bang(alone) == ("stop", "") else self.bang_line(rest)
         if line is None and (mentions or message.is_direct):
-            line = self._slash_line(rest)
+            # Slack doesn't take a slash command in a message for one; the line is without the app's prefix
+            folded = fold(undecorated(rest), LONGEST_BANG)
+            slash = _SLASH.match(folded.text)
+            known = [name for name in self._names() if slash and f"-{slash[1]}".endswith(f"-{name}")]
+            line = f"/{known[0]} {folded.after(slash.end())}".rstrip() if slash and known else None
         if line is None and message.is_mention and not message.parts and len(message.text) <= LONGEST_BANG:
             # A mention alone, or with one of two words
             word = name_key(alone).strip("!?.,:;-*_~` ")
             is_stop = [part for part in re.findall(r"\w+", word) if part not in PLEASE] == ["stop"]
             line = STOP if is_stop else f"/{word or HELP}" if word in {"", HELP} else None
         return line or (f"@{message.meant}" if message.meant else None)
-
-    def _slash_line(self, text: str) -> str | None:
-        """Return a slash command typed in a message, where Slack doesn't take it for one, without a prefix."""
-        folded = fold(undecorated(text), LONGEST_BANG)
-        match = _SLASH.match(folded.text)
-        known = [name for name in self._names() if match and f"-{match[1]}".endswith(f"-{name}")]
-        return f"/{known[0]} {folded.after(match.end())}".rstrip() if match and known else None
 
     def bang_line(self, text: str) -> str | None:
         """Turn ``!stats`` into ``/stats``; None if no known command follows the exclamation mark.
