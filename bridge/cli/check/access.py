@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from bridge.cli.rows import CURE_OF_BOT, FAILURE, OK, WARNING, Row, as_typed, trouble_row
 from bridge.cli.running import slack_of
-from bridge.config import Config, ProjectKey, ProjectSettings
+from bridge.config import Config, ProjectKey
 from bridge.config_tables import Act
 from bridge.ends.failures import sentence
 from bridge.ends.refusals import PERMISSIONS
@@ -82,7 +82,17 @@ async def access_of(
     channels, users, runners = (values[name] for name in RULES)
     rules = rules_of(config, allowed_channels=channels, allowed_users=users, runners=runners)
     project = config.of_channel(channel)
-    target = await _workflow(project, workflow) if workflow else None
+    target: Workflow | None = None
+    if workflow:
+        try:
+            async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
+                known = await Catalog(client).candidates("workflow", workflow)
+        except ProjectError as exc:
+            raise ConfigurationError([f"the workflows can't be listed ({exc.cause}): bridge check says why"]) from None
+        try:
+            target = pick("workflow", workflow, known, takes_rest=False, acts=True).item
+        except CommandError as exc:
+            raise ConfigurationError([f"--run: {sentence(exc)}"]) from None
     async with slack_of(values) as web:
         asking = Asking(user, channel, project.id, project.name, target, project.keys)
         return as_typed(await access_rows(web, rules, asking, replies=values[_REPLIES]), values)
@@ -98,20 +108,6 @@ class Asking:
     project_name: str = DEFAULT
     workflow: Workflow | None = None
     keys: tuple[ProjectKey, ...] = ()
-
-
-async def _workflow(project: ProjectSettings, wanted: str) -> Workflow:
-    """Return the workflow with this ID or name. Raises `ConfigurationError`."""
-    try:
-        async with ProjectClient(project.base_url, project.api_key.get_secret_value()) as client:
-            known = await Catalog(client).candidates("workflow", wanted)
-    except ProjectError as exc:
-        raise ConfigurationError([f"the workflows can't be listed ({exc.cause}): bridge check says why"]) from None
-    try:
-        workflow: Workflow = pick("workflow", wanted, known, takes_rest=False, acts=True).item
-    except CommandError as exc:
-        raise ConfigurationError([f"--run: {sentence(exc)}"]) from None
-    return workflow
 
 
 async def access_rows(web: SlackWeb, rules: Rules, asking: Asking, *, replies: str = "auto") -> list[Row]:

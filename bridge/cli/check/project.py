@@ -93,16 +93,13 @@ async def project_rows(
         others.append(Row(PROJECT, "default agent", WARNING, f"no agent is called {default_agent}", cure))
     if all((row.detail, row.cure) == (first.detail, first.cure) for row in others):
         return [replace(first, detail=f"{first.detail}; the other calls fail the same way")]
-    return [_with_unusable(row, unusable.get(row.what, ())) for row in (first, *others)]
-
-
-def _with_unusable(row: Row, problems: Sequence[str]) -> Row:
-    """Name what of a response couldn't be used."""
-    if not problems or row.state is not OK:
-        return row
-    listed = first_of(problems, _MOST_UNUSABLE, "; ")
-    cure = "report it to the service's developers; the bridge uses the rest"
-    return replace(row, state=WARNING, detail=f"{row.detail}; not as documented: {listed}", cure=cure)
+    rows = [first, *others]
+    for at, row in enumerate(rows):
+        if row.state is OK and (problems := unusable.get(row.what)):
+            cure = "report it to the service's developers; the bridge uses the rest"
+            detail = f"{row.detail}; not as documented: {first_of(problems, _MOST_UNUSABLE, '; ')}"
+            rows[at] = replace(row, state=WARNING, detail=detail, cure=cure)
+    return rows
 
 
 async def _list_rows(

@@ -13,7 +13,6 @@ from bridge.engine.unknown_names import Lists, enabled_groups, unknown_names
 from bridge.errors import SlackError, SlackRefused
 from bridge.policy.rules import Rule, is_listed, target_of
 from bridge.project.models import Workflow
-from bridge.slack.api import SlackWeb
 from bridge.slack.blockkit import kit
 from bridge.slack.user_groups import UserGroups
 
@@ -35,16 +34,7 @@ async def rule_rows(values: Mapping[str, Any], config: Config, lists: Lists) -> 
     if not (config.rules or config.channels or config.agents or config.limits or keys):
         return []
     rules = [Rule.of(table, at) for at, table in enumerate(config.rules, start=1)]
-    rows = [*_never(rules), *await _unknown_to_slack(values, config, lists)]
-    rows += [*_unknown(config, lists), *_unusable(config, rules, lists)]
-    if not any(row.state == FAILURE for row in rows):
-        tables = [kit.counted(len(rules), "rule"), kit.counted(len(config.channels), "channel")]
-        tables.append(kit.counted(len(config.limits), "limit"))
-        rows.insert(0, Row(AREA, "bridge.toml", OK, ", ".join(tables)))
-    return rows
-
-
-def _never(rules: Sequence[Rule]) -> Iterator[Row]:
+    rows = []
     for rule, over in never_fits(rules):
         if over is not None:
             why = f"rule {over.index} fits all that it does"
@@ -52,7 +42,27 @@ def _never(rules: Sequence[Rule]) -> Iterator[Row]:
         else:
             why = "nothing in its may is about the workflows or agents that it names"
             cure = 'add the act to may, such as "run" for workflows and "ask" for agents'
-        yield Row(AREA, path_of(("rules", rule.index - 1)), FAILURE, f"never matches: {why}", cure)
+        rows.append(Row(AREA, path_of(("rules", rule.index - 1)), FAILURE, f"never matches: {why}", cure))
+    rows += [*await _unknown_to_slack(values, config, lists), *_unknown(config, lists)]
+    # Workflows that nobody may run, as no rule allows it, or an earlier one refuses it
+    nobodys = [
+        workflow.name or str(workflow.id)
+        for project in config.projects
+        for workflow in lists.workflows.get(project.id, ())
+        if not any(
+            rule.approval is None or rule.approval.by or _granting(rules, "approve", project, workflow)
+            for rule in _granting(rules, "run", project, workflow)
+        )
+    ]
+    if rules and nobodys:
+        names = kit.first_of([kit.quoted(name, 60) for name in nobodys], 5)
+        cure = 'add a rule with may = ["run"] for them before the others, if people should run them'
+        rows.append(Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}", cure))
+    if not any(row.state == FAILURE for row in rows):
+        tables = [kit.counted(len(rules), "rule"), kit.counted(len(config.channels), "channel")]
+        tables.append(kit.counted(len(config.limits), "limit"))
+        rows.insert(0, Row(AREA, "bridge.toml", OK, ", ".join(tables)))
+    return rows
 
 
 async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Lists) -> list[Row]:
@@ -60,8 +70,24 @@ async def _unknown_to_slack(values: Mapping[str, Any], config: Config, lists: Li
     if any(name not in values for name in ("SLACK_API_URL", "SLACK_BOT_TOKEN")):
         return []
     named = [(key_path, id_) for key_path, id_ in config.ids() if id_[0] not in "AD"]
+    ids = {id_ for _key_path, id_ in named}
+    groups = {id_ for id_ in ids if id_.startswith("S")}
+    unknown, trouble = set[str](), dict[str, None]()
     async with slack_of(values) as web:
-        unknown, trouble = await _look_up(web, {id_ for _key_path, id_ in named}, lists)
+        if groups:
+            try:
+                lists.groups = await enabled_groups(UserGroups(web))
+            except SlackError as exc:
+                trouble[f"user groups can't be looked up ({exc.detail})"] = None
+        for id_ in sorted(ids - groups)[:_MOST_LOOKED_UP]:
+            method, argument = ("conversations.info", "channel") if id_[0] in "CG" else ("users.info", "user")
+            try:
+                await web.read(method, {argument: id_})
+            except SlackError as exc:
+                if isinstance(exc, SlackRefused) and exc.error in _UNKNOWN:
+                    unknown.add(id_)
+                else:
+                    trouble[f"{method} can't be asked ({exc.detail})"] = None
     rows = [
         _unknown_id(key_path, "channel" if id_[0] in "CG" else "person", id_)
         for key_path, id_ in named
@@ -74,26 +100,6 @@ def _unknown_id(key_path: KeyPath, kind: str, id_: str) -> Row:
     also = "; a private channel also needs the bot in it (/invite)" if kind == "channel" else ""
     detail = f"names {id_}, and Slack doesn't know a {kind} with this ID"
     return Row(AREA, path_of(key_path), FAILURE, detail, f"copy the ID again from Slack{also}")
-
-
-async def _look_up(web: SlackWeb, ids: set[str], lists: Lists) -> tuple[set[str], list[str]]:
-    """Return the IDs of people and channels that Slack doesn't know, and why some can't be looked up."""
-    unknown, trouble = set[str](), dict[str, None]()
-    if groups := {id_ for id_ in ids if id_.startswith("S")}:
-        try:
-            lists.groups = await enabled_groups(UserGroups(web))
-        except SlackError as exc:
-            trouble[f"user groups can't be looked up ({exc.detail})"] = None
-    for id_ in sorted(ids - groups)[:_MOST_LOOKED_UP]:
-        method, argument = ("conversations.info", "channel") if id_[0] in "CG" else ("users.info", "user")
-        try:
-            await web.read(method, {argument: id_})
-        except SlackError as exc:
-            if isinstance(exc, SlackRefused) and exc.error in _UNKNOWN:
-                unknown.add(id_)
-            else:
-                trouble[f"{method} can't be asked ({exc.detail})"] = None
-    return unknown, list(trouble)
 
 
 def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
@@ -115,23 +121,6 @@ def _unknown(config: Config, lists: Lists) -> Iterator[Row]:
                 problem = f"names {entry}, and the service has no such {kind}"
                 cure = f"fix the name{nearest}, or use the ID that /{kind}s shows"
         yield Row(AREA, path_of(unknown.key_path), FAILURE, problem, cure)
-
-
-def _unusable(config: Config, rules: Sequence[Rule], lists: Lists) -> Iterator[Row]:
-    """Return a warning for the workflows that nobody may run, as no rule allows it, or an earlier one refuses it."""
-    nobodys = [
-        workflow.name or str(workflow.id)
-        for project in config.projects
-        for workflow in lists.workflows.get(project.id, ())
-        if not any(
-            rule.approval is None or rule.approval.by or _granting(rules, "approve", project, workflow)
-            for rule in _granting(rules, "run", project, workflow)
-        )
-    ]
-    if rules and nobodys:
-        names = kit.first_of([kit.quoted(name, 60) for name in nobodys], 5)
-        cure = 'add a rule with may = ["run"] for them before the others, if people should run them'
-        yield Row(AREA, "workflows", WARNING, f"no rule lets anyone run {names}", cure)
 
 
 def _granting(rules: Sequence[Rule], act: Act, project: ProjectSettings, workflow: Workflow) -> list[Rule]:
