@@ -152,24 +152,22 @@ def settings_of(environ: Mapping[str, str], set_in: Mapping[str, str]) -> list[V
 
 def tables_of(config: Config, settings: list[Value]) -> dict[str, list[Value]]:
     """List what the projects have, and what the file's `TABLES` set; rules and limits are numbered from 1."""
-    listed = {"projects": list(_of_projects(config, {setting.name: setting for setting in settings}))}
+    of_default = {setting.name: setting for setting in settings}
+    listed: dict[str, list[Value]] = {"projects": []}
+    for project in config.projects:
+        for name in _OF_A_PROJECT:
+            value = Value(f"{project.id}.{name}", _in_words(getattr(project, name)) or None, str(config.file))
+            if project.id == DEFAULT and name in _OF_THE_DEFAULT:
+                value = replace(of_default[_OF_THE_DEFAULT[name]], name=value.name)
+            elif name == "name" and project.name == project.id:
+                value = replace(value, source="default")
+            if value.value or name in _ALWAYS_SHOWN:
+                listed["projects"].append(value if value.value else replace(value, source=""))
     for kind in TABLES:
         tables = getattr(config, kind)
         items = tables.items() if isinstance(tables, Mapping) else enumerate(tables)
         listed[kind] = [value for key, table in items for value in _values_in(config, (kind, key), table)]
     return listed
-
-
-def _of_projects(config: Config, settings: Mapping[str, Value]) -> Iterator[Value]:
-    for project in config.projects:
-        for name in _OF_A_PROJECT:
-            value = Value(f"{project.id}.{name}", _in_words(getattr(project, name)) or None, str(config.file))
-            if project.id == DEFAULT and name in _OF_THE_DEFAULT:
-                value = replace(settings[_OF_THE_DEFAULT[name]], name=value.name)
-            elif name == "name" and project.name == project.id:
-                value = replace(value, source="default")
-            if value.value or name in _ALWAYS_SHOWN:
-                yield value if value.value else replace(value, source="")
 
 
 def _values_in(config: Config, key_path: KeyPath, node: object) -> Iterator[Value]:

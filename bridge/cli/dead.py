@@ -122,27 +122,23 @@ def table(letters: Sequence[DeadLetter], owner: Owner | None, names: DisplayName
     """Format *letters* for people."""
     paragraphs = []
     for letter in letters:
+        retry = "starts from the beginning; nothing was sent yet"
+        if not letter.has_text:
+            retry = "not possible: its text has expired"
+        elif letter.asks_again:
+            retry = "sends it AGAIN, although it may have arrived"
+        elif letter.step == "posting":
+            retry = "posts the result it already has; nothing is sent again"
         rows = {
             "when": moment(letter.died_at),
             "where": _permalink(letter, owner) or f"{names.channel(letter.channel)} {letter.ts}".strip() or "unknown",
             "who": names.person(letter.user) or "unknown",
             "what": kind_in_words(letter.kind) if letter.kind else "unknown",
             "why": letter.reason,
-            "retry": _effect_of_retry(letter),
+            "retry": retry,
         }
         paragraphs.append("\n".join([letter.id, *(f"  {name:<6} {printable(text)}" for name, text in rows.items())]))
     return "\n\n".join(paragraphs)
-
-
-def _effect_of_retry(letter: DeadLetter) -> str:
-    """Say what a retry would do."""
-    if not letter.has_text:
-        return "not possible: its text has expired"
-    if letter.asks_again:
-        return "sends it AGAIN, although it may have arrived"
-    if letter.step == "posting":
-        return "posts the result it already has; nothing is sent again"
-    return "starts from the beginning; nothing was sent yet"
 
 
 def _permalink(letter: DeadLetter, owner: Owner | None) -> str:

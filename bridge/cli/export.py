@@ -113,7 +113,12 @@ def read(text: str, own: str, *, other_workspace: bool = False) -> Mapping[Stand
             exported = ExportedLine.model_validate_json(line)
             kind = kinds[exported.kind]
             assert kind.portable is not None  # noqa: S101
-            items[kind].append(kind.portable.read(_of(own, exported) if is_other else exported))
+            if is_other:
+                spec = {**exported.spec, "team": own} if "team" in exported.spec else exported.spec
+                _there, colon, channel = exported.id.partition(":")
+                id_ = f"{own}:{channel}" if colon else exported.id
+                exported = exported.model_copy(update={"spec": spec, "id": id_})  # as one of this workspace
+            items[kind].append(kind.portable.read(exported))
         except KeyError:
             problems.append(f"Line {number} has the kind {json.dumps(exported.kind)}: use {', '.join(kinds)}")
         except ValidationError as exc:
@@ -125,13 +130,6 @@ def read(text: str, own: str, *, other_workspace: bool = False) -> Mapping[Stand
     if problems:
         raise ConfigurationError(problems)
     return items
-
-
-def _of(team: str, line: ExportedLine) -> ExportedLine:
-    """Return a line of another workspace as *team*'s."""
-    spec = {**line.spec, "team": team} if "team" in line.spec else line.spec
-    there, colon, channel = line.id.partition(":")
-    return line.model_copy(update={"spec": spec, "id": f"{team}:{channel}" if colon else there})
 
 
 def _problem(problem: Any) -> str:

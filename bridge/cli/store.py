@@ -56,20 +56,17 @@ async def opened(values: Mapping[str, Any]) -> AsyncIterator[Scripts]:
             place = f"the embedded Redis in {values['BRIDGE_DATA_DIR']}"
         scripts = Scripts(await stack.enter_async_context(connect(url)), namespace, Metrics())
         await scripts.ask_clock()
-        say(f"Reading namespace {namespace} in {place}: {await _use_of(scripts, namespace)}")
+        if here := await tenant(scripts.redis, namespace):
+            use = f"{_used(here)}."
+        elif others := await all_tenants(scripts.redis):
+            known = [f"{printable(other.namespace)} ({_used(other)})" for other in others[:_MOST]]
+            known += [f"{len(others) - _MOST} others"] if len(others) > _MOST else []
+            use = f"no bridge has used this namespace. Others here: {', '.join(known)}."
+            use += " To read one, set BRIDGE_NAMESPACE."
+        else:
+            use = "no bridge has used this Redis yet."
+        say(f"Reading namespace {namespace} in {place}: {use}")
         yield scripts
-
-
-async def _use_of(scripts: Scripts, namespace: str) -> str:
-    """Say whether and when a bridge has used *namespace* or, if none has, which others are in this Redis."""
-    if here := await tenant(scripts.redis, namespace):
-        return f"{_used(here)}."
-    others = await all_tenants(scripts.redis)
-    if not others:
-        return "no bridge has used this Redis yet."
-    listed = [f"{printable(other.namespace)} ({_used(other)})" for other in others[:_MOST]]
-    listed += [f"{len(others) - _MOST} others"] if len(others) > _MOST else []
-    return f"no bridge has used this namespace. Others here: {', '.join(listed)}. To read one, set BRIDGE_NAMESPACE."
 
 
 def _used(tenant: Tenant) -> str:
