@@ -31,7 +31,6 @@ from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
 from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import SILENCE, Sockets
-from bridge.engine.projects import ServedProjects
 from bridge.engine.standing import all_counted
 from bridge.engine.unknown_names import GateCheck
 from bridge.errors import ConfigurationError, SlackError, SlackRefused, StoreUnavailable
@@ -436,6 +435,11 @@ class Bridge:
             slack = _reach(is_up=self._sockets.is_up)
         else:
             slack = _reach(is_up=self._guard is None or not self._guard.refuses_by_clock)
+        projects, project = self._clients.served, Reach.DOWN
+        if all(each.client.is_up for each in projects):
+            project = Reach.UP if all(each.client.was_reached for each in projects) else Reach.UNKNOWN
+        rejected = [each.id for each in projects if each.client.rejects_key]
+        of_projects = f" of {', '.join(rejected)}" if projects.is_several else ""
         clock = self._wires.web.clock.trouble
         if not clock and self._guard is not None and self._guard.refuses_by_clock:
             clock = "this machine's clock seems wrong, so requests from Slack are refused"
@@ -446,8 +450,8 @@ class Bridge:
             redis=Reach.NOT_YET
             if namespace is None or namespace.since is None
             else _reach(is_up=namespace.is_held and not trouble),
-            project=_reach_of(self._clients.served),
-            project_trouble=_rejected_keys(self._clients.served),
+            project=project,
+            project_trouble=f"the key{of_projects} is rejected; run bridge check" if rejected else "",
             draining=self._draining.is_set(),
             accepts=self._accepts,
             redis_trouble=trouble,
@@ -457,15 +461,3 @@ class Bridge:
 
 def _reach(*, is_up: bool) -> Reach:
     return Reach.UP if is_up else Reach.DOWN
-
-
-def _reach_of(projects: ServedProjects) -> Reach:
-    if not all(project.client.is_up for project in projects):
-        return Reach.DOWN
-    return Reach.UP if all(project.client.was_reached for project in projects) else Reach.UNKNOWN
-
-
-def _rejected_keys(projects: ServedProjects) -> str:
-    names = [project.id for project in projects if project.client.rejects_key]
-    of = f" of {', '.join(names)}" if projects.is_several else ""
-    return f"the key{of} is rejected; run bridge check" if names else ""

@@ -133,8 +133,15 @@ async def processes_of(
     now, names = await server_time(scripts.redis), dict.fromkeys([*heard, *work])
     reports = await Reloads(scripts).reports(names)
     started = {name: report.started for name, report in reports.items() if report and report.started}
-    runs_for = {name: timedelta(seconds=now - moment) for name, moment in started.items()}
-    replaced = _replaced({name: heard.get(name, timedelta.max) for name in names}, runs_for)
+    # Each of the ended processes is replaced by another one that has started since, if possible on the same host.
+    replaced, free = set[str](), {name: timedelta(seconds=now - moment) for name, moment in started.items()}
+    silent_for = {name: heard.get(name, timedelta.max) for name in names}
+    for gone, ago in sorted(silent_for.items(), key=itemgetter(1)):
+        since = [name for name, age in free.items() if age < ago and name != gone]
+        if ago >= RUNNING and since:
+            host = gone.rpartition(":")[0].rpartition(":")[0]
+            del free[min(since, key=lambda name: (not name.startswith(f"{host}:"), free[name]))]
+            replaced.add(gone)
     return tuple(
         Process(
             name,
@@ -145,19 +152,6 @@ async def processes_of(
         )
         for name, report in reports.items()
     )
-
-
-def _replaced(heard: Mapping[str, timedelta], runs_for: Mapping[str, timedelta]) -> set[str]:
-    """Return the ended processes for each of which another one has started since, if possible on the same host."""
-    replaced, free = set[str](), dict(runs_for)
-    for gone, ago in sorted(heard.items(), key=itemgetter(1)):
-        since = [name for name, age in free.items() if age < ago and name != gone]
-        if ago < RUNNING or not since:
-            continue
-        host = gone.rpartition(":")[0].rpartition(":")[0]
-        del free[min(since, key=lambda name: (not name.startswith(f"{host}:"), free[name]))]
-        replaced.add(gone)
-    return replaced
 
 
 def _project_of(body: str | None) -> str:

