@@ -329,7 +329,26 @@ def well_formed(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _validated(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     """Return the values of the valid settings, by variable, and a line for each of the others."""
-    variables, values, problems = _read(environ), dict[str, Any](), list[str]()
+    # https://specifications.freedesktop.org/basedir-spec/
+    match sys.platform:
+        case "darwin":
+            folder = "~/Library/Application Support/bridge"
+        case "win32":
+            folder = f"{environ.get('LOCALAPPDATA', '~')}/bridge"
+        case _:
+            folder = f"{environ.get('XDG_DATA_HOME') or '~/.local/share'}/bridge"
+    variables = {"BRIDGE_DATA_DIR": folder, **Variables(environ)()}
+    if not variables.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
+        variables["SLACK_APP_TOKEN"] = ValueError(
+            "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
+        )
+    elif isinstance(variables.get("SLACK_APP_TOKEN"), str):
+        variables.setdefault("BRIDGE_HOST", "127.0.0.1")
+    if "REDIS_URL" not in variables:
+        variables["REDIS_URL"] = ValueError(
+            "is missing: set it to an address such as redis://localhost:6379/0, or to embedded (one machine only)"
+        )
+    values, problems = dict[str, Any](), list[str]()
     for name, field in ((str(field.alias), field) for field in Settings.model_fields.values()):
         if name not in variables and field.is_required():
             first = " ".join(str(field.description).split()).replace("*", "").partition(". ")[0].rstrip(".")
@@ -457,31 +476,6 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
         elif name.upper().startswith(_PREFIX) and name not in _NAMES and (meant := _meant(name)) not in _ACCESS:
             lines.append(f"{name} isn't a setting" + (f": did you mean {meant}?" if meant else ""))
     return lines
-
-
-def _read(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values that are set, by variable, and the defaults that depend on the platform or other settings.
-
-    https://specifications.freedesktop.org/basedir-spec/
-    """
-    match sys.platform:
-        case "darwin":
-            folder = "~/Library/Application Support/bridge"
-        case "win32":
-            folder = f"{environ.get('LOCALAPPDATA', '~')}/bridge"
-        case _:
-            folder = f"{environ.get('XDG_DATA_HOME') or '~/.local/share'}/bridge"
-    variables = Variables(environ)()
-    if not variables.keys() & {"SLACK_SIGNING_SECRET", "SLACK_APP_TOKEN"}:
-        variables["SLACK_APP_TOKEN"] = ValueError(
-            "is missing: set it to the app-level token (xapp-…) for Socket Mode, or set SLACK_SIGNING_SECRET for HTTP"
-        )
-    if "REDIS_URL" not in variables:
-        variables["REDIS_URL"] = ValueError(
-            "is missing: set it to an address such as redis://localhost:6379/0, or to embedded (one machine only)"
-        )
-    host = {"BRIDGE_HOST": "127.0.0.1"} if isinstance(variables.get("SLACK_APP_TOKEN"), str) else {}
-    return {"BRIDGE_DATA_DIR": folder, **host, **variables}
 
 
 def env_example() -> str:

@@ -80,7 +80,12 @@ def show_all(*, as_json: JsonOption = False) -> None:
     file = str(config.file) if config and config.file else None
 
     async def show() -> int:
-        processes = await _processes(well_formed(environ))
+        values = well_formed(environ)
+        processes: dict[str, InForce | None] | None = None  # if Redis can't be asked
+        if all(values.get(name) for name in ("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR")):
+            with suppress(BridgeError):
+                async with opened(values) as scripts:
+                    processes = await Reloads(scripts).reports(await running(scripts))
         if as_json:
             used = None if processes is None else for_programs(processes)
             out(
@@ -210,17 +215,6 @@ def _in_words(value: object) -> str:
 def for_programs(processes: Mapping[str, InForce | None]) -> list[dict[str, Any]]:
     """Return what each process uses, for JSON."""
     return [{"name": name, "in_force": used and asdict(used)} for name, used in processes.items()]
-
-
-async def _processes(values: Mapping[str, Any]) -> dict[str, InForce | None] | None:
-    """Return what each running process uses; None if Redis can't be asked."""
-    if not all(values.get(name) for name in ("REDIS_URL", "BRIDGE_NAMESPACE", "BRIDGE_DATA_DIR")):
-        return None
-    try:
-        async with opened(values) as scripts:
-            return await Reloads(scripts).reports(await running(scripts))
-    except BridgeError:
-        return None
 
 
 def _table(sections: Mapping[str, list[Value]], file: str | None) -> list[str]:
