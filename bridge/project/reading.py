@@ -324,7 +324,18 @@ class _Reader:
 def read_answer(operation: str, received: ServiceResponse, shape: AnswerShape[M]) -> tuple[M, list[str]]:
     """Read one object. Returns it with what couldn't be used. Raises `NotUnderstood`."""
     reader, fields = _Reader(operation, received), frozenset(shape.model.model_fields)
-    values = _object_in(reader.value(fields, shape.partly), fields, reader)
+    value = reader.value(fields, shape.partly)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        raise reader.fail(f"not an object but {kind_of(value)}")
+    values: dict[str, Any] = value
+    for name in _WRAPPERS:  # the object with the documented fields may be in another one, or in a list there
+        inner = value.get(name) if name not in fields else None
+        inner = inner[0] if isinstance(inner, list) and len(inner) == 1 else inner
+        if isinstance(inner, dict) and len(fields & inner.keys()) > len(fields & values.keys()):
+            values = {**value, **inner}
+            reader.note(f"wrapped in {name}")
     needs = shape.needs or tuple(fields)
     if all(values.get(name) is None for name in needs):
         problem = f"{needs[0]}: {'null' if needs[0] in values else 'missing'}" if shape.needs else "no documented field"
@@ -425,22 +436,6 @@ def _says_more(value: Any, count: int, depth: int = 4) -> bool:
 def _is_number(value: Any) -> bool:
     is_text = isinstance(value, str) and value.isdecimal() and len(value) < _MOST_DIGITS
     return is_text or (isinstance(value, int) and not isinstance(value, bool))
-
-
-def _object_in(value: Any, fields: frozenset[str], reader: _Reader) -> dict[str, Any]:
-    """Return the object with the documented *fields*, which may be wrapped in another one or in a list."""
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if not isinstance(value, dict):
-        raise reader.fail(f"not an object but {kind_of(value)}")
-    best = value
-    for name in _WRAPPERS:
-        inner = value.get(name) if name not in fields else None
-        inner = inner[0] if isinstance(inner, list) and len(inner) == 1 else inner
-        if isinstance(inner, dict) and len(fields & inner.keys()) > len(fields & best.keys()):
-            best = {**value, **inner}
-            reader.note(f"wrapped in {name}")
-    return best
 
 
 def _beginning(text: str) -> str:
