@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -108,10 +109,10 @@ async def status_of(scripts: Scripts) -> Status:
         since = from_epoch_ms(at) if at else None
         of_thread = lane.startswith("t:") and keys.thread(ThreadKey.parse(lane.removeprefix("t:")))
         project = await redis.hget(of_thread, "project") if of_thread else None
+        with suppress(ValueError, AttributeError):  # it's only shown
+            project = project or json.loads(body or "{}").get("project")
         next_try = from_epoch_ms(again) if again and step == "queued" else None
-        running_turn = InProgress(
-            str(turn or ""), lane, str(step or ""), since, str(project or _project_of(body)), next_try
-        )
+        running_turn = InProgress(str(turn or ""), lane, str(step or ""), since, str(project or ""), next_try)
         work.setdefault(delivery["consumer"], []).append(running_turn)
     parked, held = set(await redis.hkeys(keys.parked())), set(await redis.hkeys(keys.held()))
     return Status(
@@ -132,9 +133,11 @@ async def processes_of(
     heard = await last_heard(scripts.redis, scripts.keys)
     now, names = await server_time(scripts.redis), dict.fromkeys([*heard, *work])
     reports = await Reloads(scripts).reports(names)
-    started = {name: report.started for name, report in reports.items() if report and report.started}
     # Each of the ended processes is replaced by another one that has started since, if possible on the same host.
-    replaced, free = set[str](), {name: timedelta(seconds=now - moment) for name, moment in started.items()}
+    free = {
+        name: timedelta(seconds=now - report.started) for name, report in reports.items() if report and report.started
+    }
+    replaced = set[str]()
     silent_for = {name: heard.get(name, timedelta.max) for name in names}
     for gone, ago in sorted(silent_for.items(), key=itemgetter(1)):
         since = [name for name, age in free.items() if age < ago and name != gone]
@@ -152,13 +155,6 @@ async def processes_of(
         )
         for name, report in reports.items()
     )
-
-
-def _project_of(body: str | None) -> str:
-    try:
-        return str(json.loads(body or "{}").get("project") or "")
-    except (ValueError, AttributeError):
-        return ""
 
 
 async def dead_letters(scripts: Scripts) -> tuple[int, datetime | None]:
