@@ -67,7 +67,29 @@ class Facts:
 
 def findings(facts: Facts) -> list[Finding]:
     """Return what's wrong."""
-    return [finding for condition in CONDITIONS for finding in condition(facts)]
+    now = facts.now
+    found = [
+        finding
+        for finding in facts.reported
+        if finding.kind != "socket" or (finding.ended or now) - finding.since > _RECONNECTS_FOR
+    ]
+    found += [facts.finding("reload", first_of(problems, _MOST_NAMED, "; ")) for problems in facts.problems]
+    found += of_redis(facts)
+    if facts.dead_since is not None:
+        words = counted(facts.dead, "message or command") if facts.dead == 1 else f"{facts.dead:,} messages or commands"
+        found.append(Finding("dead", min(facts.dead_since, now), words, str(facts.dead)))
+    if facts.paused:
+        found.append(facts.finding("paused", facts.paused))
+    if facts.oldest is not None and now - facts.oldest > _WAITS_FOR:
+        found.append(Finding("oldest", facts.oldest, f"the oldest for over {_WAITS_FOR.seconds // 60} min"))
+    for service in facts.services:
+        if service.down_since is not None and now - service.down_since >= _DOWN_FOR:
+            detail = "it rejects the bridge's key (401 or 403)" if service.rejects_key else ""
+            found.append(service.finding("down", service.down_since, detail))
+    for service in facts.services:
+        if service.unusable:
+            found.append(service.finding("rows", now, first_of(service.unusable, _MOST_NAMED, "; ")))
+    return found
 
 
 def of_redis(facts: Facts) -> Iterator[Finding]:
@@ -88,46 +110,3 @@ def of_redis(facts: Facts) -> Iterator[Finding]:
         yield facts.finding("replicas", "none of its replicas confirms writes")
     elif facts.had_replicas and not redis.replicas:
         yield facts.finding("replicas", "its last replica is gone")
-
-
-def _reported(facts: Facts) -> Iterator[Finding]:
-    for finding in facts.reported:
-        if finding.kind != "socket" or (finding.ended or facts.now) - finding.since > _RECONNECTS_FOR:
-            yield finding
-
-
-def _reload(facts: Facts) -> Iterator[Finding]:
-    for problems in facts.problems:
-        yield facts.finding("reload", first_of(problems, _MOST_NAMED, "; "))
-
-
-def _dead(facts: Facts) -> Iterator[Finding]:
-    if facts.dead_since is not None:
-        words = counted(facts.dead, "message or command") if facts.dead == 1 else f"{facts.dead:,} messages or commands"
-        yield Finding("dead", min(facts.dead_since, facts.now), words, str(facts.dead))
-
-
-def _paused(facts: Facts) -> Iterator[Finding]:
-    if facts.paused:
-        yield facts.finding("paused", facts.paused)
-
-
-def _oldest(facts: Facts) -> Iterator[Finding]:
-    if facts.oldest is not None and facts.now - facts.oldest > _WAITS_FOR:
-        yield Finding("oldest", facts.oldest, f"the oldest for over {_WAITS_FOR.seconds // 60} min")
-
-
-def _down(facts: Facts) -> Iterator[Finding]:
-    for service in facts.services:
-        if service.down_since is not None and facts.now - service.down_since >= _DOWN_FOR:
-            detail = "it rejects the bridge's key (401 or 403)" if service.rejects_key else ""
-            yield service.finding("down", service.down_since, detail)
-
-
-def _rows(facts: Facts) -> Iterator[Finding]:
-    for service in facts.services:
-        if service.unusable:
-            yield service.finding("rows", facts.now, first_of(service.unusable, _MOST_NAMED, "; "))
-
-
-CONDITIONS: Final = (_reported, _reload, of_redis, _dead, _paused, _oldest, _down, _rows)

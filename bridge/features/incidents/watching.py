@@ -10,12 +10,11 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Final
 
 from bridge.errors import ProjectError, RecordNotUnderstood, StoreUnavailable
 from bridge.features.deps import Deps
-from bridge.features.episodes.episode import EpisodeStep, Finding, step
+from bridge.features.episodes.episode import step
 from bridge.features.episodes.telling import changed
 from bridge.features.incidents.conditions import Facts, Service, findings, of_redis
 from bridge.features.incidents.incident import StoredIncident, from_text, merged, to_text
@@ -74,7 +73,10 @@ class IncidentStore(RecordStore[StoredIncident]):
 
 
 async def watch(deps: Deps) -> None:
-    """Compare what's found now with the stored incidents, and queue what has changed. Raises `StoreUnavailable`."""
+    """Compare what's found now with the stored incidents. Each change is stored with its message queued, in one step.
+
+    Raises `StoreUnavailable`.
+    """
     if not deps.ops_channel:
         return
     facts = await read(deps)
@@ -84,36 +86,31 @@ async def watch(deps: Deps) -> None:
     live = [keys.incidents(), *(keys.incident(name) for name, incident in stored.items() if incident.ended is None)]
     await pipelined(deps.scripts.redis, lambda pipe: [pipe.pexpire(key, lives) for key in live])
     for name in dict.fromkeys([*there, *(name for name in stored if name not in unknown)]):
-        incident = stored.get(name) or StoredIncident(id=name)
-        if (changes := step(incident, there.get(name), now)) is not None:
-            await _settle(deps, incident, changes, there.get(name), now)
-
-
-async def _settle(
-    deps: Deps, before: StoredIncident, changes: EpisodeStep, finding: Finding | None, now: datetime
-) -> None:
-    """Make a change, with its *finding*, and queue its message in the same step."""
-    keys, name, does, fields = deps.scripts.keys, before.id, changes.does, {**changes.fields}
-    if finding is not None and (finding.ended is None or does in {"begins", "again"}):  # an end shows what it was
-        fields |= {"said": finding.detail, "sign": finding.sign, "project_name": finding.project_name}
-        fields["changed"] = str(epoch_ms(now))
-    if does == "begins":
-        fields["channel"] = deps.ops_channel
-    after = IncidentStore.parse(name, {**before.fields, **fields})
-    since, lives = after.since or now, milliseconds(OVER if after.ended and after.is_closed else INCIDENT)
-    listed: Write = ("rank", keys.incidents(), milliseconds(INCIDENT), name, epoch_ms(since), 0)
-    writes = changed(keys.incident(name), before, fields, listed, lives=lives)
-    if does is None:
-        await deps.inbox.write(*writes)
-        return
-    at = after.ended if does == "ends" and after.ended else now
-    body = IncidentChange(
-        team=deps.team, channel=after.channel, user="", incident=name, does=does, at=at, since=since,
-        detail=after.detail, thread_ts="" if does == "begins" else after.post,
-    )  # fmt: skip
-    event = f"incident:{name}:{epoch_ms(now)}:{does}"
-    end = await deps.queue(body, event=event, why="the bridge looked for incidents", writes=writes)
-    log.warning("incident", extra={"incident": name, "does": does, "put": end})
+        before, finding = stored.get(name) or StoredIncident(id=name), there.get(name)
+        changes = step(before, finding, now)
+        if changes is None:
+            continue
+        does, fields = changes.does, {**changes.fields}
+        if finding is not None and (finding.ended is None or does in {"begins", "again"}):  # an end shows what it was
+            fields |= {"said": finding.detail, "sign": finding.sign, "project_name": finding.project_name}
+            fields["changed"] = str(epoch_ms(now))
+        if does == "begins":
+            fields["channel"] = deps.ops_channel
+        after = IncidentStore.parse(name, {**before.fields, **fields})
+        since, lasts = after.since or now, milliseconds(OVER) if after.ended and after.is_closed else lives
+        listed: Write = ("rank", keys.incidents(), lives, name, epoch_ms(since), 0)
+        writes = changed(keys.incident(name), before, fields, listed, lives=lasts)
+        if does is None:
+            await deps.inbox.write(*writes)
+            continue
+        at = after.ended if does == "ends" and after.ended else now
+        body = IncidentChange(
+            team=deps.team, channel=after.channel, user="", incident=name, does=does, at=at, since=since,
+            detail=after.detail, thread_ts="" if does == "begins" else after.post,
+        )  # fmt: skip
+        event = f"incident:{name}:{epoch_ms(now)}:{does}"
+        end = await deps.queue(body, event=event, why="the bridge looked for incidents", writes=writes)
+        log.warning("incident", extra={"incident": name, "does": does, "put": end})
 
 
 async def read(deps: Deps) -> Facts:
