@@ -198,7 +198,12 @@ class ScheduledRunForm(_TaskForm):
 
     @classmethod
     def _filled_in(cls, spec: RunSpec) -> dict[str, Any]:
-        return {"text": _as_typed(spec.input), "overlap": spec.overlap}
+        value = spec.input
+        typed = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else compact(value)
+        with suppress(BadSchedule):
+            if isinstance(value, str) and read_input(value) == value:  # else a text would be read as something else
+                typed = value
+        return {"text": typed, "overlap": spec.overlap}
 
     @classmethod
     def _read(cls, values: Values) -> RunSpec:
@@ -238,14 +243,6 @@ def report_words(values: Values) -> str:
     words += [f"--only {only}"] if only and set(only.split(",")) != set(PARTS) else []
     words += [f"--{option}" for option in values["also"].split(",") if option in _ALSO]
     return " ".join(words)
-
-
-def _as_typed(value: Any) -> str:
-    """Return the text that's read as this input: a text that would be read as something else as a JSON string."""
-    with suppress(BadSchedule):
-        if isinstance(value, str) and read_input(value) == value:
-            return value
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else compact(value)
 
 
 def _overlap(values: Values) -> Literal["skip", "wait"]:

@@ -165,19 +165,16 @@ class _Reader:
                 if row.read:
                     row.read(self, found)
                     self.unknown.append([])
-            elif zone := zone_at(text, at):
-                self._read_zone(at, at + len(zone))
-                at += len(zone)
+            elif name := zone_at(text, at):
+                zone = find_zone(self.folded.between(at, at + len(name)))
+                if self.zone not in {"", zone}:
+                    raise BadSchedule("zone", f"{self.zone} {name}", (self.zone, zone))
+                self.zone = zone
+                at += len(name)
                 self.unknown.append([])
             elif word := _WORD.match(text, at):
                 at = word.end()
                 self.unknown[-1].append(word.span())
-
-    def _read_zone(self, begin: int, end: int) -> None:
-        zone = find_zone(self.folded.between(begin, end))
-        if self.zone not in {"", zone}:
-            raise BadSchedule("zone", f"{self.zone} {self.folded.text[begin:end]}", (self.zone, zone))
-        self.zone = zone
 
     def read_unit(self, found: re.Match[str]) -> None:
         self.units.add(found.lastgroup or "")

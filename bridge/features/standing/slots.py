@@ -19,7 +19,7 @@ from bridge.engine.results import Done, TryLater
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, ProjectError, RecordNotUnderstood
 from bridge.features.deps import Deps
-from bridge.features.standing.due import D, TimedSpec
+from bridge.features.standing.due import D
 from bridge.features.standing.pauses import found, may_happen, why_not_start
 from bridge.features.standing.records import DueJob
 from bridge.features.standing.timed import TimedKind
@@ -90,22 +90,15 @@ async def opened(deps: Deps, turn: Turn, kind: TimedKind[D], due: DueJob) -> D |
             return done
     except ProjectError as exc:
         raise later(due, now, exc) from exc
-    if due.is_asked_for and (refusal := await _refusal_of_asker(deps, kind, due, record.spec)):
-        return Done(f"refused: {refusal}")
+    if due.is_asked_for:  # they might when they pressed the button
+        wanted = await kind.rights(deps, record.spec, user=due.user, by="person")
+        refusal = await why_not_start(deps, due.user, record.spec, *wanted)
+        if refusal and refusal not in UNREACHABLE:
+            notice = Notice.direct(due.team, due.user, refusal, failure(NotAllowed(refusal)).stored())
+            await deps.inbox.write(deps.inbox.queues(notice, why="they may no longer start it"))
+        if refusal:
+            return Done(f"refused: {refusal}")
     return record
-
-
-async def _refusal_of_asker(deps: Deps, kind: TimedKind[D], due: DueJob, spec: TimedSpec) -> str | None:
-    """Return why the person who requested something may not do so, and tell them; None if they may.
-
-    They were asked when they pressed the button. Raises `TryLater` and `ProjectError`.
-    """
-    refusal = await why_not_start(deps, due.user, spec, *await kind.rights(deps, spec, user=due.user, by="person"))
-    if refusal and refusal not in UNREACHABLE:
-        reply = failure(NotAllowed(refusal)).stored()
-        notice = Notice.direct(due.team, due.user, refusal, reply)
-        await deps.inbox.write(deps.inbox.queues(notice, why="they may no longer start it"))
-    return refusal
 
 
 def later(due: DueJob, now: datetime, exc: ProjectError | None = None) -> TryLater:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -85,11 +85,8 @@ def _zones() -> dict[str, Sequence[str]]:
             cities.setdefault(_key(city), []).append(name)
     for word in _NO_CITIES:
         cities.pop(word, None)
-    return {city: _same(zones) for city, zones in cities.items()} | {_key(name): (name,) for name in names}
-
-
-def _same(zones: Collection[str]) -> Sequence[str]:
-    """Return the zone to use for a city; all if none is in `_REGIONS` (``Canada/Eastern``, ``US/Eastern``)."""
-    real: Iterable[str] = [zone for zone in zones if zone.partition("/")[0] in _REGIONS]
-    best = max(real, key=lambda zone: (zone.count("/"), zone), default="")
-    return (best,) if best else tuple(zones)
+    known: dict[str, Sequence[str]] = {}
+    for city, zones in cities.items():
+        real = [zone for zone in zones if zone.partition("/")[0] in _REGIONS]  # none is: Canada/Eastern, US/Eastern
+        known[city] = (max(real, key=lambda zone: (zone.count("/"), zone)),) if real else tuple(zones)
+    return known | {_key(name): (name,) for name in names}
