@@ -27,6 +27,7 @@ _COLUMNS: Final = (
     "kind", "id", "name", "turns", "people", "threads", "median_seconds", "p95_seconds", "good", "failed", "stopped",
     "unknown", "votes_up", "votes_down",
 )  # fmt: skip
+_KINDS: Final = {"a": "agent", "w": "workflow"}
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet takes for a formula."""
 
@@ -50,10 +51,13 @@ async def agents_reply(
         workflows += await project.catalog.get_workflows()
     names = _names("a", agents) | _names("w", workflows)
     named = {"a": project.catalog.agent_name, "w": project.catalog.workflow_name}
-    for key in [key for key in done.work if not key.endswith(REST) and key not in names]:
-        if name := await named[key[:1]](int(key[1:]), is_current=True):  # the list may be a part
-            names[key] = name
-    rows = [WorkRow(key, _name_of(names, key), work) for key, work in done.work.items() if work.turns]
+    for key in done.work:
+        if key.endswith(REST):
+            names[key] = "Others"
+        elif key not in names:  # the list may be a part
+            name = await named[key[:1]](int(key[1:]), is_current=True)
+            names[key] = name or f"{_KINDS[key[:1]].capitalize()} {key[1:]}"
+    rows = [WorkRow(key, names[key], work) for key, work in done.work.items() if work.turns]
     rows.sort(key=lambda row: (row.key.endswith(REST), -row.work.turns))
     of_agents, of_workflows = ([row for row in rows if row.key[:1] == kind] for kind in ("a", "w"))
     file = Attachment(name=f"agents-{now:%Y-%m-%d}.csv", content=_csv([*of_agents, *of_workflows]))
@@ -102,18 +106,13 @@ def _names(kind: str, items: Sequence[Agent] | Sequence[Workflow]) -> dict[str, 
     }
 
 
-def _name_of(names: dict[str, str], key: str) -> str:
-    called = {"a": "Agent", "w": "Workflow"}[key[:1]]
-    return "Others" if key.endswith(REST) else names.get(key, f"{called} {key[1:]}")
-
-
 def _csv(rows: Sequence[WorkRow]) -> str:
     """Return the rows as CSV; a name can't become a formula of a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for key, called, tally in rows:
-        kind, name = {"a": "agent", "w": "workflow"}[key[:1]], f"'{called}" if called.startswith(_FORMULA) else called
+        kind, name = _KINDS[key[:1]], f"'{called}" if called.startswith(_FORMULA) else called
         times = (tally.percentile(share) for share in (0.5, 0.95))
         median, p95 = ("" if seconds is None else f"{seconds:.3f}" for seconds in times)
         ends = (tally.good, tally.failed, tally.stopped, tally.unknown, tally.up, tally.down)

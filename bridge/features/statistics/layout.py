@@ -340,26 +340,23 @@ def _over_time(trend: Trend) -> list[_Listing]:
     unit, spoken = (_A_DAY, "a day") if length > _A_FEW_DAYS else (_ABOUT, "an hour")
     more = "" if length > _A_FEW_DAYS else " %H:%M"
     more = ", %Y" if length > _MOST_OF_A_YEAR else more
-    followed = _added(trend.points, unit) if trend.of.leads_chart else list(trend.points)
+    followed, called = list(trend.points), trend.of.title
+    if trend.of.leads_chart:
+        called += f" {spoken}"
+        if len(followed) > 2 and followed[-1][0] - followed[-2][0] < unit / 2:  # noqa: PLR2004 - too short to say
+            del followed[-2]
+        followed = [
+            (begin, round((after - before) / ((end - begin) / unit)))
+            for (begin, before), (end, after) in pairwise(followed)
+            if end > begin and after >= before  # a total shrinks after a purge
+        ]
     if len(followed) <= 1:
         return []
     points = [(f"{moment:%b} {moment.day}{moment.strftime(more)}", value) for moment, value in followed[:-1]]
     points.append(("now", followed[-1][1]))
     title = f"{trend.of.title} over time"
-    called = f"{trend.of.title} {spoken}" if trend.of.leads_chart else trend.of.title
     chart = charts.line(title, points, unit=called)
     return [_Listing(title, ("When (UTC)", called), points, chart, most_in_line=len(points))]
-
-
-def _added(totals: Sequence[tuple[datetime, int]], unit: timedelta) -> list[tuple[datetime, int]]:
-    """Return what was added in each *unit* from a moment on; nothing where a total shrank, as after a purge."""
-    if len(totals) > 2 and totals[-1][0] - totals[-2][0] < unit / 2:  # noqa: PLR2004 - too short to say
-        totals = [*totals[:-2], totals[-1]]
-    return [
-        (begin, round((after - before) / ((end - begin) / unit)))
-        for (begin, before), (end, after) in pairwise(totals)
-        if end > begin and after >= before
-    ]
 
 
 def _small_print(stats: Stats, changes: Sequence[Changes], note: Note | None) -> list[Block]:

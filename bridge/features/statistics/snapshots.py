@@ -113,6 +113,16 @@ def reading_of(stats: Stats, at: datetime) -> Snapshot:
 def compare(now: Stats, then: Snapshot, *, called: str = "", between: Iterable[Snapshot] = ()) -> Changes:
     """Return the changes since *then*, which may be *called* ``yesterday``, with the snapshots *between*, in order."""
     later = [snapshot.numbers for snapshot in between if snapshot.at > then.at]
+    groups = {}
+    for group in GROUPS:
+        if (before := then.groups.get(group.name)) is not None:
+            counts = group.of(now)
+            groups[group.name] = NamesChanged(
+                # If the snapshot left out names, none count as new, as they may be among those.
+                new=by_count((name, n) for name, n in counts.items() if name not in before.named and not before.others),
+                vanished=by_count((name, n) for name, n in before.named.items() if name not in counts),
+                moved={name: Difference(counts[name], n) for name, n in before.named.items() if name in counts},
+            )
     return Changes(
         since=then.at,
         numbers={
@@ -120,17 +130,8 @@ def compare(now: Stats, then: Snapshot, *, called: str = "", between: Iterable[S
             for name, number in numbers_of(now).items()
             if name in then.numbers
         },
-        groups={g.name: _names_changed(g.of(now), then.groups[g.name]) for g in GROUPS if g.name in then.groups},
+        groups=groups,
         called=called,
-    )
-
-
-def _names_changed(now: Mapping[str, int], then: LargestNames) -> NamesChanged:
-    """Return the changes of a group. If the snapshot left out names, none count as new, as they may be among those."""
-    return NamesChanged(
-        new=by_count((name, count) for name, count in now.items() if name not in then.named and not then.others),
-        vanished=by_count((name, count) for name, count in then.named.items() if name not in now),
-        moved={name: Difference(now[name], count) for name, count in then.named.items() if name in now},
     )
 
 
