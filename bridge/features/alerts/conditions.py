@@ -214,7 +214,11 @@ class _Reader:
                 condition = self.within(row.follows(self, about) if row.follows else about)
                 break
         else:
-            raise self._unknown()
+            if kind := self.take(r"(agent|workflow)(?!\w)"):
+                raise BadAlert("name" if self.take(rf"{_VERBS}{_ENDS_OF_ONE}(?!\w)") else kind[1], self.typed)
+            if self.take(rf"(?:{_GROUP})(?!\w)"):
+                raise BadAlert("name", self.typed)
+            raise BadAlert("condition", self.left() if self.take(r"service(?: is| are)?(?!\w)") else self.typed)
         if self.text[self.at :].strip(" ,;:."):
             raise BadAlert("rest", self.left(), condition.words)
         if condition.is_usual and condition.sign not in {"<", ">", "<=", ">="}:
@@ -241,14 +245,6 @@ class _Reader:
             raise BadAlert("condition", self.typed)
         is_handle = about.subject != "count" and name.startswith("@") and name_key(name[1:])
         return replace(about, name=name[1:] if is_handle else name)
-
-    def _unknown(self) -> BadAlert:
-        """Return what's wrong where no row fits."""
-        if kind := self.take(r"(agent|workflow)(?!\w)"):
-            return BadAlert("name" if self.take(rf"{_VERBS}{_ENDS_OF_ONE}(?!\w)") else kind[1], self.typed)
-        if self.take(rf"(?:{_GROUP})(?!\w)"):
-            return BadAlert("name", self.typed)
-        return BadAlert("condition", self.left() if self.take(r"service(?: is| are)?(?!\w)") else self.typed)
 
     def within(self, about: AlertCondition) -> AlertCondition:
         """Parse ``in 24h``, if that follows and there can be a period."""

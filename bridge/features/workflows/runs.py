@@ -19,7 +19,6 @@ from bridge.engine.questions import Permit, Question
 from bridge.engine.results import RUN_MARK, Outcome, Result, shown
 from bridge.engine.turn import Turn
 from bridge.errors import (
-    BridgeError,
     NotFound,
     ProjectError,
     RecordNotUnderstood,
@@ -132,11 +131,7 @@ def _limited(turn: Turn, described: run_card.Run, error: TooOften) -> Outcome:
     error.about = f"workflow {described.workflow}"
     if not turn.body.is_of_owner:
         raise error
-    return _not_started(turn, described, error)
-
-
-def _not_started(turn: Turn, described: run_card.Run, error: BridgeError) -> Outcome:
-    """Show that a run didn't start for which no one waits: unlike another answer, a card says what it's about."""
+    # No one waits for it: unlike another answer, a card says what it's about.
     card = run_card.failed(described, error)
     outcome = _for_schedule(turn, _outcome(type(error).__name__, card, described, run_card.FAILED))
     return _with_notice(outcome, turn) if isinstance(turn.body, ApprovedRun) else outcome
