@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from bridge.ends import Cure, End
+from bridge.ends import End
 from bridge.ends.decisions import Explanation, explain, not_written
 from bridge.ends.messages import MessageState, Reason
 from bridge.ends.refusals import NOT_ALLOWED, ON_ARRIVAL
@@ -29,6 +29,7 @@ from bridge.inbound import InboundMessage, Shortcut
 from bridge.names.folding import fold
 from bridge.queue.keys import TRACE
 from bridge.queue.outages import Outages
+from bridge.queue.records import Conversation
 from bridge.queue.trace import trace_of
 from bridge.slack import contents
 from bridge.slack.parts import Place
@@ -163,7 +164,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     elif unwritten is not None and why is None:
         why = Explanation(unwritten.meaning)
     elif why is None:
-        why = await _unrecorded(deps, turn, message)
+        why = await _unrecorded(deps, turn, message, conversation)
     is_own = message.user == turn.user
     if why.meaning is NOT_ALLOWED and (rule := deps.policy.rules.not_listed(message.user, message.channel)):
         why = replace(why, meaning=ON_ARRIVAL[rule], refusal=rule)
@@ -176,27 +177,21 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
         return _shown(deps, MessageState.OF_SOMEONE_ELSE.value, reference=reference)
     button = why.button
     value = str(message.key)
-    if button == "send":
-        button = await _may_send(deps, turn, message, why)
+    if button == "send":  # a reply that needed a mention, for its author
+        is_possible = is_own and not message.is_root and not why.turn and bool(message.text.strip() or message.parts)
+        if is_possible and conversation is not None and not conversation.is_muted:
+            await deps.inbox.write(*deps.inbox.drafts.keeps(message))
+        else:
+            button = ""
     elif button in {"again", "now"} and why.turn:
         value = why.turn.id
     shown_at = (message.channel, why.shown_at, message.thread.root)
     return _shown(deps, why, button=button, value=value, shown_at=shown_at, reference=reference)
 
 
-async def _may_send(deps: Deps, turn: Turn, message: InboundMessage, why: Explanation) -> Cure:
-    """Return the button that sends a reply that needed a mention, for its author, and store the reply for it."""
-    is_possible = message.user == turn.user and not message.is_root and not why.turn
-    if not (is_possible and (message.text.strip() or message.parts)):
-        return ""
-    conversation = await deps.sessions.thread(message.thread)
-    if conversation is None or conversation.is_muted:
-        return ""
-    await deps.inbox.write(*deps.inbox.drafts.keeps(message))
-    return "send"
-
-
-async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explanation:
+async def _unrecorded(
+    deps: Deps, turn: Turn, message: InboundMessage, conversation: Conversation | None
+) -> Explanation:
     """Explain a message of which nothing is recorded: it didn't arrive, is too old, or wasn't for an agent.
 
     The last isn't always recorded (`bridge.queue.passed_over`).
@@ -211,7 +206,7 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
         return Explanation(MessageState.TOO_OLD_FOR_RECORDS.value)
     has_content = bool(message.text or message.parts)
     is_unaddressed = has_content and not is_direct and f"<@{deps.bot_user}" not in message.text
-    if is_unaddressed and (reason := await _for_nobody(deps, message)):
+    if is_unaddressed and (reason := await _for_nobody(deps, message, conversation)):
         return Explanation(reason.meaning)
     outage = await Outages(deps.scripts).latest()
     if outage is not None and outage.done_at is None and outage.began <= written <= outage.ended:
@@ -220,12 +215,12 @@ async def _unrecorded(deps: Deps, turn: Turn, message: InboundMessage) -> Explan
     return Explanation((MessageState.NEVER_ARRIVED_ADMIN if is_admin else MessageState.NEVER_ARRIVED).value)
 
 
-async def _for_nobody(deps: Deps, message: InboundMessage) -> Reason | None:
+async def _for_nobody(deps: Deps, message: InboundMessage, conversation: Conversation | None) -> Reason | None:
     """Return why a channel's message without a mention isn't for an agent, as far as its settings say; else None."""
     settings = await deps.channels.get(message.team, message.channel, with_ids=False)
     if message.is_root:
         return None if settings.answers == "all" else Reason.NOT_ADDRESSED
-    conversation, replies = await deps.sessions.thread(message.thread), settings.replies or deps.channels.replies
+    replies = settings.replies or deps.channels.replies
     if _BEGINS_WITH_A_MENTION.match(message.text):
         return Reason.FOR_OTHERS
     if conversation is None:
