@@ -66,7 +66,11 @@ async def pressed(kind: Kind[R], deps: Deps, turn: Turn, click: Click) -> Result
     if record is None:
         return HomeChanged() if click.view else shown(layout.gone(kind))
     if verb == kinds.EDIT:
-        return await _edited(kind, deps, turn, record)
+        if turn.user != record.spec.owner:  # someone else must be allowed to start it
+            wanted = await kind.rights(deps, record.spec, user=turn.user, by=kind.needs_rights[verb])
+            await require_start(deps, turn, record.spec, *wanted)
+        turn.project_key = record.spec.project  # the form's menus are about that one, wherever the list was opened
+        return await kind.form(deps, turn, record)
     about, store = await kind.about(deps, record), kind.stored(deps)
     if by := kind.needs_rights.get(verb):
         wanted = await kind.rights(deps, record.spec)
@@ -93,16 +97,6 @@ async def pressed(kind: Kind[R], deps: Deps, turn: Turn, click: Click) -> Result
     if above and page == kinds.ALONE:
         return shown(above, what, about)
     return shown(await listed(kind, deps, turn, page, replaces_original=True, above=above), what, about)
-
-
-async def _edited(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> Result:
-    """Open the form that changes a thing, for its owner and those who may start it."""
-    spec = record.spec
-    if turn.user != spec.owner:
-        wanted = await kind.rights(deps, spec, user=turn.user, by=kind.needs_rights[kinds.EDIT])
-        await require_start(deps, turn, spec, *wanted)
-    turn.project_key = spec.project  # the form's menus are about that one, wherever the list was opened
-    return await kind.form(deps, turn, record)
 
 
 async def offers(kind: Kind[R], deps: Deps, turn: Turn, record: R) -> frozenset[str]:
