@@ -111,7 +111,8 @@ async def answer(deps: Deps, turn: Turn, message: InboundMessage) -> Result:
             headers = caller_headers(turn) if deps.names_caller else None
             return await turn.project.client.send_message(agent, text, session_id=session, headers=headers), False
         except NotFound as exc:
-            exc.has_item = not exc.is_page and await _agent_exists(turn, agent)
+            with suppress(ProjectError):
+                exc.has_item = not exc.is_page and bool(await turn.project.client.get_agent(agent))
             if session is None or not exc.has_item:
                 raise
             return await _send_anew(deps, turn, message, agent, text), True
@@ -367,14 +368,6 @@ async def notify_of_missing_parts(deps: Deps, turn: Turn, message: InboundMessag
         thread_ts=message.thread_ts,
     )
     await deps.inbox.put(notice, event=f"not_read:{turn.id}:{message.edited_ts}")
-
-
-async def _agent_exists(turn: Turn, agent: int) -> bool:
-    try:
-        await turn.project.client.get_agent(agent)
-    except ProjectError:
-        return False
-    return True
 
 
 async def unknown_answer(deps: Deps, turn: Turn) -> Outcome:  # noqa: ARG001 - every handler gets them
