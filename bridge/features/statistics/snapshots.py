@@ -95,13 +95,16 @@ class Snapshot:
 
 def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
     """Return a snapshot of *stats*, with as many names as fit."""
-    room = (MOST_BYTES - _RESERVED) // len(GROUPS)
-    return Snapshot(
-        at=at,
-        numbers=numbers_of(stats),
-        groups={group.name: _largest(group.of(stats), room) for group in GROUPS},
-        updated=stats.lastUpdated,
-    )
+    groups = {}
+    for group in GROUPS:
+        counts, named, room = group.of(stats), dict[str, int](), (MOST_BYTES - _RESERVED) // len(GROUPS)
+        for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+            room -= len(_compact(_bounded({name: count})).encode()) - 1  # a comma for two braces
+            if room < 0:
+                break
+            named[name] = count
+        groups[group.name] = LargestNames(named, len(counts) - len(named))
+    return Snapshot(at, numbers_of(stats), groups, stats.lastUpdated)
 
 
 def reading_of(stats: Stats, at: datetime) -> Snapshot:
@@ -174,17 +177,6 @@ def over_time(hours: Iterable[int], since: int, *, most: int) -> list[int]:
     if len(hours) <= most:
         return hours
     return [hours[place * (len(hours) - 1) // (most - 1)] for place in range(most)]
-
-
-def _largest(counts: Mapping[str, int], room: int) -> LargestNames:
-    named: dict[str, int] = {}
-    largest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    for name, count in largest:
-        room -= len(_compact(_bounded({name: count})).encode()) - 1  # a comma for two braces
-        if room < 0:
-            break
-        named[name] = count
-    return LargestNames(named, len(counts) - len(named))
 
 
 def _bounded(numbers: Mapping[str, int]) -> dict[str, int]:
