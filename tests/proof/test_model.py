@@ -21,17 +21,16 @@ Search = Callable[[], Found]
 IS_DEEP = os.environ.get("DEEP") == "1"
 INBOX = inbox_model.SCENARIOS | (inbox_model.LARGER if IS_DEEP else {})
 RECOVERY = recovery_model.SCENARIOS | (recovery_model.LARGER if IS_DEEP else {})
-REVEALING = {inbox_model.world_of(name): name for name in inbox_model.MUTANTS}
-REVEALING_RECOVERY = {world: name for name, world in (recovery_model.MUTANTS | recovery_model.WISHES).items()}
+# Each world is searched once without a mutant, however many mutants it reveals.
+REVEALING = {inbox_model.world_of(name): f"without “{name}”" for name in inbox_model.MUTANTS}
+REVEALING |= {world: name for name, world in INBOX.items()}
+REVEALING_RECOVERY = {
+    world: f"without “{name}”" for name, world in (recovery_model.MUTANTS | recovery_model.WISHES).items()
+} | {world: name for name, world in RECOVERY.items()}
 HOLD: dict[str, Search] = {
-    **{name: partial(inbox_model.search, *world) for name, world in INBOX.items()},
-    **{f"without “{name}”": partial(inbox_model.search, *world) for world, name in REVEALING.items()},
+    **{name: partial(inbox_model.search, *world) for world, name in REVEALING.items()},
     "slots": slots_model.search,
-    **{f"recovery: {name}": partial(recovery_model.search, world) for name, world in RECOVERY.items()},
-    **{
-        f"recovery without “{name}”": partial(recovery_model.search, world)
-        for world, name in REVEALING_RECOVERY.items()
-    },
+    **{f"recovery: {name}": partial(recovery_model.search, world) for world, name in REVEALING_RECOVERY.items()},
     **{f"approvals: {name}": partial(approvals_model.search, at) for name, at in approvals_model.SCENARIOS.items()},
     **{f"limits: {name}": partial(limits_model.search, at) for name, at in limits_model.SCENARIOS.items()},
 }
