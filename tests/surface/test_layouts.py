@@ -142,9 +142,9 @@ def test_every_layout_has_a_sample() -> None:
 
 MARK = "from outside"
 OURS = {  # words of the bridge's own, addresses of the operator's, and what Slack calls things
-    "action_id", "answer", "answers", "card_link", "channel", "choice", "code", "does", "face", "form", "group",
-    "input_turn", "key", "kind", "limited", "link", "noun", "of", "only_for", "reason", "replies", "result", "state",
-    "step", "template", "trouble", "turn", "url", "value", "what", "why", "workspace", "zone",
+    "action_id", "answer", "answers", "card_link", "channel", "choice", "code", "decides", "does", "face", "form",
+    "group", "input_turn", "key", "kind", "limited", "link", "noun", "of", "only_for", "reason", "replies",
+    "result", "state", "step", "template", "trouble", "turn", "url", "value", "what", "why", "workspace", "zone",
 }  # fmt: skip
 
 

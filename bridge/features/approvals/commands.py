@@ -13,7 +13,7 @@ from bridge.engine.turn import Turn
 from bridge.errors import ControlNotUnderstood, NotAllowed, RecordNotUnderstood
 from bridge.features.approvals import layout
 from bridge.features.approvals.erasing import APPROVALS_ASKED
-from bridge.features.approvals.layout import What
+from bridge.features.approvals.layout import Decides
 from bridge.features.approvals.records import ApprovalDue, ApproverAsked, RequestPosted
 from bridge.features.approvals.request import (
     DENIED,
@@ -109,19 +109,19 @@ async def review(deps: Deps, turn: Turn, click: Click) -> Result:
             may_decide = False
     if stored.state != WAITING:
         return shown(layout.over(stored.state))
-    offered: dict[What, bool] = {
+    offered: dict[Decides, bool] = {
         "approve": may_decide and turn.user not in stored.approved_by,
         "deny": may_decide,
         "withdraw": is_asker,
     }
-    choices = [what for what, is_offered in offered.items() if is_offered]
+    choices = [decides for decides, is_offered in offered.items() if is_offered]
     origin = await origin_of(deps, turn, editing=layout.Pressed.of(stored))
     link = await deps.approvals.link_for(deps, stored, turn.user)
     return layout.review_form(await deps.approvals.shown(deps, stored), link, choices, origin)
 
 
 @approvals.form(layout.ReviewForm)
-async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[What, str]) -> Result:
+async def reviewed(deps: Deps, turn: Turn, submission: Submission, read: tuple[Decides, str]) -> Result:
     """Decide about the request that the form shows."""
     stored = await _of_button(deps, Origin.parse(submission.private_metadata).editing)
     return await _decide(deps, turn, stored, *read) if stored else shown(layout.over(""), OVER)
@@ -136,8 +136,8 @@ async def decide_pressed(deps: Deps, turn: Turn, click: Click) -> Result:
         return stored
     is_on_card = not (click.is_ephemeral or click.view)  # which its response_url replaces
     of_card = click.response_url if is_on_card else ""
-    what: What = "approve" if click.action_id == layout.APPROVE else "withdraw"
-    return await _decide(deps, turn, stored, what, of_card=of_card)
+    decides: Decides = "approve" if click.action_id == layout.APPROVE else "withdraw"
+    return await _decide(deps, turn, stored, decides, of_card=of_card)
 
 
 @approvals.button(layout.DENY, label="button: Deny")
@@ -210,7 +210,7 @@ async def _check_approver(deps: Deps, stored: StoredRequest, user: str) -> tuple
 
 
 async def _decide(
-    deps: Deps, turn: Turn, stored: StoredRequest, what: What, reason: str = "", *, of_card: str = ""
+    deps: Deps, turn: Turn, stored: StoredRequest, decides: Decides, reason: str = "", *, of_card: str = ""
 ) -> Result:
     """Decide about a request as the person who pressed a button, and show it on the card, perhaps by a response_url.
 
@@ -222,7 +222,7 @@ async def _decide(
         if over := _over(deps, stored):
             return over
         terms, lost, only = "", "", 0
-        if what == "withdraw":
+        if decides == "withdraw":
             if turn.user != request.asker:
                 raise NotAllowed("not_your_request")
         else:
@@ -231,8 +231,8 @@ async def _decide(
             is_allowed, rule = now.verdict.is_allowed, rule_of(now.verdict)
             terms = fingerprint(now.verdict.approval) if is_allowed else ""
             lost = now.lost or ("" if is_allowed else await deps.approvals.lost_by_asker(deps, now.request))
-        ends: tuple[Write, ...] = (await _run(deps, stored, rule),) if what == "approve" else ()
-        if what == "deny":
+        ends: tuple[Write, ...] = (await _run(deps, stored, rule),) if decides == "approve" else ()
+        if decides == "deny":
             denied_by = await deps.directory.user_name(turn.user)
             ends = deps.approvals.tells_asker(deps, stored, DENIED, denied_by, reason)
         redraws = await deps.approvals.redraws(deps, request)
@@ -240,7 +240,7 @@ async def _decide(
         answer = await store.decide(
             turn,
             stored,
-            what,
+            decides,
             now=deps.now(),
             terms=terms,
             reason=reason,
@@ -249,9 +249,9 @@ async def _decide(
             changed=changed,
         )
     shows = await deps.approvals.edit_card(deps, stored.id, of_card) or stored
-    outcome = {"approve": "approved", "deny": "denied", "withdraw": "request withdrawn"}[what]
+    outcome = {"approve": "approved", "deny": "denied", "withdraw": "request withdrawn"}[decides]
     outcome = outcome if answer == "counted" else "approval changed" if answer == "changed" else OVER
-    return Outcome(what=outcome, reply=layout.decided(shows, answer, what), **audited(shows, rule))
+    return Outcome(what=outcome, reply=layout.decided(shows, answer, decides), **audited(shows, rule))
 
 
 async def _run(deps: Deps, stored: StoredRequest, rule: str) -> Write:

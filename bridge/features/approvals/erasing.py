@@ -47,7 +47,7 @@ async def _erase_from(scripts: Scripts, id_: str, user: str) -> bool:
         if left == stored:
             return bool(gone and await redis.hdel(key, *gone))
         seen = {name: fields.get(name, "") for name in (*_CHANGED, "state")}
-        lines = "\n".join(f"{epoch_ms(made.at)} {made.user} {made.what} {made.turn}" for made in left.decisions)
+        lines = "\n".join(f"{epoch_ms(made.at)} {made.user} {made.decided} {made.turn}" for made in left.decisions)
         body = left.request.model_dump_json()
         now = {"body": body, "decisions": lines, "said": left.reason, "lost": left.lost}
         changes: list[Write] = [("field", key, 0, name, now[name]) for name in _CHANGED if now[name] != seen[name]]

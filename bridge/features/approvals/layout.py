@@ -64,7 +64,7 @@ _OVER: Final = {
 _APPROVED: Final = "You approved this. The run's card shows how it goes, and I'll tell you if it can't run."
 """Everything is checked once more before the start, and Slack lets nobody replace a private line."""
 
-What = Literal["approve", "deny", "withdraw"]
+Decides = Literal["approve", "deny", "withdraw"]
 _CHOICES: Final = {"approve": "Approve", "deny": "Deny", "withdraw": "Withdraw"}
 _APPROVALS: Final = kit.command("/approvals")
 IS_A_COPY: Final = card(
@@ -167,10 +167,10 @@ class ReviewForm(Form):
     reason = Text("Reason", is_optional=True, hint="Needed to deny. The person who asked gets it.")
 
     @classmethod
-    def _read(cls, values: Values) -> tuple[What, str] | FormErrors:
+    def _read(cls, values: Values) -> tuple[Decides, str] | FormErrors:
         match values["decision"]:
-            case "approve" | "withdraw" as what:
-                return what, ""
+            case "approve" | "withdraw" as decides:
+                return decides, ""
             case "deny" if reason := _cleaned(values["reason"]):
                 return "deny", reason
             case "deny":
@@ -198,14 +198,14 @@ class ReasonForm(DenialForm):
     reason = Text("Why is it needed?", check=_missing)
 
 
-def review_form(shown: Shown, card_link: str, choices: Collection[What], origin: Origin) -> Modal:
+def review_form(shown: Shown, card_link: str, choices: Collection[Decides], origin: Origin) -> Modal:
     """Show a request to one person, whole, with what they may decide; *card_link* leads to its card."""
     stored, request, input_ = shown.stored, shown.stored.request, shown.stored.input
     most = _MOST_CODE * kit.CODE_TEXT
     parts = [input_[at : at + kit.CODE_TEXT] for at in range(0, min(len(input_), most), kit.CODE_TEXT)]
     note = "" if len(input_) <= most else " Only its beginning fits here: the card has the whole input."
     more = [kit.rich(kit.paragraph(kit.link(card_link, "Open the card")))] if card_link else []
-    offered = {what: label for what, label in _CHOICES.items() if what in choices}
+    offered = {decides: label for decides, label in _CHOICES.items() if decides in choices}
     without = {*([] if offered else ["decision"]), *([] if "deny" in offered else ["reason"])}
     fields = ReviewForm.blocks(without=without, decision=Radio("Your decision", offered, name="decision"))
     exact = [kit.rich(kit.code_block(part)) for part in parts]
@@ -311,13 +311,13 @@ def _is_askers(stored: StoredRequest) -> bool:
     return user == stored.request.asker and reason not in {"", "unknown"}
 
 
-def decided(stored: StoredRequest, answer: str, what: str) -> Reply:
+def decided(stored: StoredRequest, answer: str, decides: str) -> Reply:
     """Tell a person what became of their click, by the *answer* of the script that decided it."""
     more = f" It needs {kit.counted(stored.left, 'more approval')}."
-    if answer == "counted" and what == "approve":
+    if answer == "counted" and decides == "approve":
         return kit.reply(f"You approved this.{more}" if stored.state == WAITING else _APPROVED)
     if answer == "counted":
-        return kit.reply("You denied this request." if what == "deny" else "You withdrew this request.")
+        return kit.reply("You denied this request." if decides == "deny" else "You withdrew this request.")
     if answer == "already":
         return kit.reply(f"You already approved this.{more}")
     return over(EXPIRED if answer == "late" else CHANGED if answer == "changed" else stored.state)

@@ -118,17 +118,17 @@ class ApproverDecision(NamedTuple):
 
     at: datetime
     user: str
-    what: str
+    decided: str
     turn: str
 
     @property
     def is_approval(self) -> bool:
         """Whether it's an approval, of whichever kind."""
-        return self.what.startswith("approve")
+        return self.decided.startswith("approve")
 
     def counts_for(self, number: int) -> bool:
         """Whether it's an approval of the kind with this *number*, from 0 on."""
-        return self.what in {"approve", f"approve:{number + 1}"}
+        return self.decided in {"approve", f"approve:{number + 1}"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
         self,
         turn: Turn,
         stored: StoredRequest,
-        what: Literal["approve", "deny", "withdraw"],
+        decides: Literal["approve", "deny", "withdraw"],
         *,
         now: datetime,
         terms: str = "",
@@ -158,7 +158,7 @@ class ApprovalStore(RecordStore[StoredRequest]):
         """
         request = stored.request
         decision = {
-            "approval": stored.id, "what": what, "user": turn.user, "digest": request.digest, "terms": terms,
+            "approval": stored.id, "what": decides, "user": turn.user, "digest": request.digest, "terms": terms,
             "counts": [needed.count for needed in request.needs], "only": only, "said": reason,
             "now": str(epoch_ms(now)), "deadline": self._scripts.redis_time(request.until - now),
             "lives_ms": milliseconds(APPROVAL), "ends": list(ends), "changed": list(changed),

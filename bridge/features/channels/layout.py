@@ -30,13 +30,13 @@ SAVED: Final = kit.reply("Settings saved.")
 
 
 class SettingChange(NamedTuple):
-    """A changed setting: *what* (``project``, ``agent``, ``answers``, ``replies``, ``app``), and its value *now*.
+    """A changed *setting* (``project``, ``agent``, ``answers``, ``replies``, ``app``), and its value *now*.
 
     *name* is the project's, agent's or workflow's, ``""`` for none; *app* is the app's ID, *called* its name. A
     *warning* follows.
     """
 
-    what: str
+    setting: str
     now: str = ""
     name: str = ""
     app: str = ""
@@ -46,13 +46,13 @@ class SettingChange(NamedTuple):
     @property
     def about(self) -> str:
         """The subject for the audit: a kind, an ID, and a name if there is one."""
-        return f"{self.what} {self.app or self.now or NONE} {self.name}".rstrip()
+        return f"{self.setting} {self.app or self.now or NONE} {self.name}".rstrip()
 
     def in_words(self, where: str = HERE) -> str:
         """Return a sentence about the change in the channel *where*."""
         name, of = kit.named(self.name, 60), kit.named(self.called or self.app, 60)
         where = kit.named(where, 80)
-        match self.what, self.now:
+        match self.setting, self.now:
             case "project", _ if where == DIRECT:
                 return f"{where[:1].upper()}{where[1:]} are now about {name}."
             case "project", _:

@@ -132,7 +132,7 @@ def _needs(home: Home) -> list[Block]:
     conversations = [
         _choice(home, conversation) for conversation in home.recent.conversations if conversation.state == "choosing"
     ]
-    unsettled = [_open(home, work) for work in home.recent.unsettled if work.what != _RUNNING]
+    unsettled = [_open(home, work) for work in home.recent.unsettled if work.state != _RUNNING]
     failed = []
     for run in _failed_runs(home):
         may_run = home.may_run and run.workflow not in home.may_not_run
@@ -168,7 +168,7 @@ def _open(home: Home, work: Unsettled) -> Need:
     url = kit.permalink(home.workspace, work.channel, work.thread or work.ts)
     called = kit.quoted(work.text, _ABOUT) if work.text else kit.one_line(work.name, _ABOUT) or "your message"
     text, notice = f"⚠️ I couldn't finish {called}", ""
-    if work.what == "unknown":
+    if work.state == "unknown":
         text, notice = (
             f"⚠️ No answer came back to {called}, which may have arrived",
             f":{work.channel}:{work.ts}:{work.thread}",
@@ -190,7 +190,7 @@ def _failed_runs(home: Home) -> list[RecentRun]:
 
 
 def _conversations(home: Home) -> list[Block]:
-    unknown = {work.thread for work in home.recent.unsettled if work.what == "unknown" and work.thread}
+    unknown = {work.thread for work in home.recent.unsettled if work.state == "unknown" and work.thread}
     lines, names = [], names_apart(home.agents or (), _ABOUT)
     for conversation in home.recent.conversations[:MOST_RECENT]:
         agent, thread = home.named(conversation.agent, names), conversation.thread
@@ -206,7 +206,7 @@ def _conversations(home: Home) -> list[Block]:
 
 
 def _runs(home: Home) -> list[Block]:
-    running = [work for work in home.recent.unsettled if work.what == _RUNNING]
+    running = [work for work in home.recent.unsettled if work.state == _RUNNING]
     lines = [
         kit.paragraph(
             "⏳ ",

@@ -62,12 +62,13 @@ class RecentConversation:
 class Unsettled:
     """A *turn* of a person that isn't over for them.
 
-    A run is *running*, or its message's outcome is *unknown*, or the turn was *given up*. *name* is the workflow's or
-    the command, ``""`` for a message, whose text is *text*. It's shown by the message *ts* in *channel*, in a *thread*.
+    Its *state*: a run is *running*, or its message's outcome is *unknown*, or the turn was *given up*. *name* is the
+    workflow's or the command, ``""`` for a message, whose text is *text*. It's shown by the message *ts* in *channel*,
+    in a *thread*.
     """
 
     turn: TurnId
-    what: Literal["running", "unknown", "given up"]
+    state: Literal["running", "unknown", "given up"]
     at: datetime
     name: str = ""
     text: str = ""

@@ -28,8 +28,8 @@ def samples(text: str, many: int) -> Iterator[Sample]:
             RecentConversation(thread, 7, NOON, states[number % len(states)]) for number in range(many + len(states))
         ),
         unsettled=tuple(
-            Unsettled(TurnId(TURN), what, NOON, name, text, CHANNEL, TS, TS)
-            for what in ("unknown", "running", "given up")
+            Unsettled(TurnId(TURN), state, NOON, name, text, CHANNEL, TS, TS)
+            for state in ("unknown", "running", "given up")
             for name in (text, "")
         ),
     )
