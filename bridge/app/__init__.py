@@ -29,7 +29,7 @@ from bridge.app.projects import ProjectClients
 from bridge.config import Config, changes, default_project, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
-from bridge.door.listeners.app import dispatcher
+from bridge.door.listeners.app import dispatcher, storing_nothing
 from bridge.door.sockets import SILENCE, Sockets
 from bridge.engine.standing import all_counted
 from bridge.engine.unknown_names import GateCheck
@@ -179,7 +179,6 @@ class Bridge:
             waited=self._settings.max_age,
             counts_set_up=partial(all_counted, features.standing, self._scripts),
         )
-        await self._claim(namespace)
         parts = build_parts(
             self._settings,
             self._wires,
@@ -195,6 +194,9 @@ class Bridge:
             lease=self._lease,
         )
         self._catch_up, self._use, self._gates = parts.catch_up, parts.use, parts.gates
+        if self._guard is not None:
+            self._guard.dispatch = storing_nothing(parts.not_stored)
+        await self._claim(namespace)
         self._wires.metrics.look_up = self._look_up
         with self._patience.through_outages():
             await parts.catch_up.mark_threads()

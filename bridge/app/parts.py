@@ -1,15 +1,16 @@
-"""The composition root: builds every part of a bridge once Slack and Redis have been reached."""
+"""The composition root: builds every part of a bridge once Slack has been reached."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
 from slack_bolt.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
 
 from bridge.app.connections import Connections
 from bridge.config import OWN, Config
@@ -46,6 +47,7 @@ from bridge.features.home.seen import SeenHomes
 from bridge.features.incidents.incident import Troubles
 from bridge.features.registry import features
 from bridge.ids import ThreadKey
+from bridge.json_reader import Json
 from bridge.policy.limits import ARRIVALS, Limits, limits_in_short, limits_of, of_arrival
 from bridge.policy.policy import Policy
 from bridge.policy.rules import Rules, rules_of
@@ -77,11 +79,13 @@ _MOST_NAMED: Final = 3
 class Parts:
     """The parts that run: *listen* builds the Bolt app, the *worker* runs *turns*, the others run on their own.
 
+    *not_stored* answers Slack's requests whose input can't be stored, as the app does.
     *gates* says which rules have no effect. *use* takes what the operator's file says, besides the projects, from now
     on.
     """
 
     listen: Callable[[], AsyncApp]
+    not_stored: Callable[[Json], Awaitable[BoltResponse]]
     receiver: Receiver
     stopping: Stopping
     worker: Worker
@@ -222,12 +226,13 @@ def build(
     if settings.catch_up == "on":
         inbox.refused_messages.on_unread = namespace.notice_outage
     token_watch = TokenWatch(wires.web, identity, settings.bot_token_now, sleep=sleep)
+    not_stored = partial(answer_not_stored, identity, deps.slack)
     listen = partial(
         slack_app,
         wires.web,
         identity,
         wires.metrics,
-        partial(answer_not_stored, identity, deps.slack),
+        not_stored,
         messages,
         InteractionListeners(intake, identity, deps.projects, deps.faces.of, settings.command_prefix),
         EventListeners(intake, stopping.stop, identity),
@@ -283,8 +288,8 @@ def build(
     handlers = features.finished_turn_handlers
     finished_turns = FinishedTurns(deps, handlers, patience, has_audit=bool(settings.audit_lifetime))
     return Parts(
-        listen, receiver, stopping, worker, turns, queued_reactions, clock, finished_turns, gates, use, token_watch,
-        catch_up,
+        listen, not_stored, receiver, stopping, worker, turns, queued_reactions, clock, finished_turns, gates, use,
+        token_watch, catch_up,
     )  # fmt: skip
 
 

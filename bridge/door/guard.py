@@ -67,7 +67,7 @@ async def _is_known(_stamp: int) -> bool:
 
 
 async def starting(_request: AsyncBoltRequest) -> BoltResponse:
-    """Answer 503, so that Slack retries, until the bridge has reached Slack's Web API and Redis."""
+    """Answer 503, so that Slack retries, until the bridge has reached Slack's Web API."""
     return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="starting")
 
 

@@ -20,7 +20,7 @@ from support.forks import run as run_bridge
 from support.playground import bare_environment
 from support.real_redis import RealRedis
 from support.secrecy import BOT_TOKEN, SIGNING_SECRET
-from support.system import BridgeProcess, System, open_system
+from support.system import BridgeProcess, System, open_system, text_of
 from support.waiting import wait_until
 
 
@@ -65,6 +65,19 @@ async def test_a_start_without_redis_logs_what_it_waits_for(system: System) -> N
 
     (record,) = [json.loads(line) for line in bridge.log.decode().splitlines() if "Redis" in line]
     assert (record["level"], record["reason"]) == ("warning", "away")
+
+
+async def test_a_start_without_redis_notifies_of_a_command_and_a_click(system: System) -> None:
+    bridge = await system.bridge(REDIS_URL="redis://127.0.0.1:9/0").start()
+    await wait_until(lambda: b"can't reach Redis yet" in bridge.log, "the bridge says so")
+    system.slack.events_url = f"{bridge.url}/slack/events"
+    root = await system.slack.people.say(ALICE, GENERAL, "hello there")
+
+    await system.slack.ui.command(ALICE, GENERAL, "/workflows")
+    await system.slack.ui.message_shortcut(ALICE, GENERAL, root, "ask_about")
+
+    assert [one.status for one in system.slack.deliveries[-2:]] == [200, 200]
+    assert ["couldn't queue" in text_of(one) for one in system.ephemerals(ALICE)] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -215,3 +215,12 @@ def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="unavailable")
 
     return dispatch
+
+
+def storing_nothing(answer_not_stored: Callable[[Json], Awaitable[BoltResponse]]) -> Dispatch:
+    """Return a function that answers every request as one that couldn't be stored, until Redis has been reached."""
+
+    async def dispatch(request: AsyncBoltRequest) -> BoltResponse:
+        return await answer_not_stored(request.body)
+
+    return dispatch
