@@ -291,6 +291,22 @@ async def test_the_request_for_a_run_of_an_erased_person_starts_nothing(harness:
     assert any("not started, because the schedule was deleted" in one.words for one in harness.seen.messages)
 
 
+async def test_an_approval_of_an_erased_person_starts_nothing(harness: Harness) -> None:
+    harness.use_file(ASKS.format(by=json.dumps([BOB]), count=1))
+    await harness.type_command("/workflows run 3 hello")
+    (card,) = harness.seen.replies("bridge_approval")
+    await harness.slack.ui.click(BOB, GENERAL, card.ts, "approval:approve")
+    await (await harness.start_next())  # the click's turn; the run's is queued
+
+    await erase(harness, BOB)
+    await harness.work()
+
+    assert harness.service.started == []
+    told = [one.text for one in harness.seen.messages if "the data of someone who approved it was erased" in one.text]
+    assert len(told) == 3  # the card, its thread's notice, and the asker
+    assert await harness.store.redis.zcard(harness.store.scripts.keys.dead()) == 0
+
+
 async def test_who_sent_a_message_again_or_owns_its_rule_is_erased(harness: Harness) -> None:
     harness.service.chats = [httpx.ReadTimeout("no answer")] * 2
     await harness.say("<@U0BRIDGE> hello", user=USER)

@@ -36,7 +36,7 @@ REVIEW: Final = "approval:review"
 SAY_WHY: Final = "approval:why"
 
 WORKFLOW: Final = "workflow"
-"""Why nothing starts, if the workflow has changed (`StoredRequest.lost`)."""
+"""Why nothing starts, if the workflow has changed, or other words follow (`StoredRequest.lost`)."""
 
 ENDED: Final = "approval_ended"
 TOO_FEW: Final = "too_few_approvers"
@@ -52,6 +52,7 @@ _ABOUT: Final = 120
 _MOST_CODE: Final = 20  # blocks of an input, of a form's 100 and its 250 kB
 BY_RULES: Final = "people with permission to approve"
 BY_NOBODY_LEFT: Final = "someone whose data was erased"
+APPROVER_ERASED: Final = "the data of someone who approved it was erased"
 _SIGNS: Final = {WAITING: "🔐", APPROVED: "✅", DENIED: "🚫", EXPIRED: "⌛", WITHDRAWN: "↩️", CHANGED: "⚠️"}
 _RULES_CHANGED: Final = "the rules changed"
 _OVER: Final = {

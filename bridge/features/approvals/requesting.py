@@ -192,7 +192,8 @@ class Approvals:
             lost = f"{exc.reason} {stored.request.asker}"
         if lost is None and now is not None and now.workflow is not None:
             request, view = stored.request, await self.shown(deps, stored)
-            people = tuple(dict.fromkeys(filter(None, [request.asker, *stored.approved_by])))
+            approved_by = [user for user in stored.approved_by if user != ERASED_PERSON]
+            people = tuple(dict.fromkeys(filter(None, [request.asker, *approved_by])))
             uses, undo = store.starts(stored.id, turn.id), store.unstarts(stored.id, turn.id)
             by = view.named(stored.approved_by)
             return Permit(now.workflow, json.loads(stored.input), by, people, uses, undo, used)
@@ -220,6 +221,8 @@ class Approvals:
         if fingerprint(terms) != request.terms or stored.left:
             return ""
         for made in filter(attrgetter("is_approval"), stored.decisions):
+            if made.user == ERASED_PERSON:
+                return f"{layout.WORKFLOW} {layout.APPROVER_ERASED}"
             user, refusals = made.user, await refusals_of_approver(deps, request, terms, made.user)
             if refused := next((why for number, why in enumerate(refusals) if why and made.counts_for(number)), None):
                 is_other = now.changes and not await refusal_of_approver(deps, stored.request, terms, user)
@@ -238,7 +241,7 @@ class Approvals:
         reason, _, about = lost.partition(" ")
         is_of_person = about and reason != layout.WORKFLOW
         name = await deps.directory.user_name(about) if is_of_person else about
-        people = dict.fromkeys(filter(None, [stored.request.asker, *approvers]))
+        people = dict.fromkeys(user for user in (stored.request.asker, *approvers) if user not in {"", ERASED_PERSON})
         notices = [
             self._tells(
                 deps, stored, user, layout.Ended(CHANGED, "" if is_of_person and user == about else name, reason)
