@@ -251,6 +251,20 @@ async def test_a_reply_written_while_it_reads_is_left_to_live_delivery(case: Cat
     assert LATE not in str(case.harness.seen.messages[-1].blocks)
 
 
+async def test_a_waiting_message_edited_in_the_outage_is_sent_with_its_new_text(case: CatchUpCase) -> None:
+    root = await case.bound()
+    reply = await case.post(ALICE, GENERAL, "old", HOUR / 2, root)
+    await case.deliver(GENERAL, reply)
+    case.slack.drops_events = True
+    await case.slack.people.edit(GENERAL, reply, "new")
+    case.slack.drops_events = False
+    await case.record_outage()
+
+    await case.catch_up()
+
+    assert case.asked == ["new"]
+
+
 async def test_a_message_edited_after_reading_is_sent_with_its_new_text(case: CatchUpCase) -> None:
     root = await case.bound()
     reply = await case.post(ALICE, GENERAL, "old", HOUR / 2, root)

@@ -171,8 +171,8 @@ class Receiver:
         """Decide about *message*, which was found in Slack's history, by the rules of `receive`.
 
         Late commands aren't run, and full or paused threads get no notice. The caller retries after ``full`` and
-        ``paused``, and after ``outdated`` reads the message again, as it was edited in the meantime. If it isn't late,
-        its earlier text may be queued already, and its edit refused.
+        ``paused``, and after ``outdated`` reads the message again, as it was edited in the meantime. Its earlier text
+        may be queued already, and its edit lost or refused.
         """
         is_late = self.now().timestamp() - float(message.ts) > _LATE_AFTER.total_seconds()
         message = message.model_copy(update={"was_found": True, "is_late": is_late, "retry": LAST_RETRY})
@@ -181,7 +181,7 @@ class Receiver:
             # History doesn't say of a webhook's post whether the channel is shared.
             is_shared = await self.policy.directory.is_shared(message.channel)
             message = message.model_copy(update={"is_shared": is_shared})
-        if message.edited_ts and (not is_late or message.app):  # an app's post may have been read before its edit
+        if message.edited_ts:
             return await self.edited(message, may_be_new=True)
         return await self.receive(message)
 
