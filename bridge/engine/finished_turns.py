@@ -109,7 +109,8 @@ def _ended(what: str, outcome: Outcome, *, is_message: bool) -> dict[str, str]:
     if outcome.workflow is not None and outcome.ended:
         how = "unknown" if what == "unknown" else outcome.ended
         return {"of": f"workflow {outcome.workflow}", "how": how, "name": outcome.ran}
-    if not is_message or (outcome.agent is not None and outcome.session is None):
+    is_answer = outcome.agent is not None and outcome.session is not None and not outcome.concerns
+    if not is_message or (outcome.agent is not None and not is_answer):
         return {}
     if outcome.agent is not None:
         return {"of": f"agent {outcome.agent}"}

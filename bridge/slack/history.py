@@ -23,10 +23,13 @@ from bridge.slack.senders import Sender
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The *agent* and the *session* in the metadata of a thread's newest answer, and their *project*."""
+    """The *agent* and the *session* that the newest of the bot's messages in a thread has, and their *project*.
+
+    Without a session, the next message starts a new one.
+    """
 
     agent: int
-    session: int
+    session: int | None
     project: str = ""
 
 
@@ -193,12 +196,12 @@ class History:
                     match message.get("metadata") if is_own else None:
                         case {
                             "event_type": "bridge_turn",
-                            "event_payload": {"agent": int() | str() as agent, "session": int() | str() as session},
-                        } if _is_number(agent) and _is_number(session):
-                            payload = message["metadata"]["event_payload"]
-                            recalled = Recalled(int(agent), int(session), str(payload.get("project") or ""))
-                            is_answer = True
-                            answered.add(str(payload.get("message")))
+                            "event_payload": {"agent": int() | str() as agent, **payload},
+                        } if _is_number(agent) and _is_number(session := str(payload.get("session", 0))):
+                            is_answer = "session" in payload  # else it's about the next message's session
+                            project = str(payload.get("project") or "")
+                            recalled = Recalled(int(agent), int(session) if is_answer else None, project)
+                            answered |= {str(payload.get("message"))} if is_answer else set()
                         case {"event_type": "bridge_run"}:
                             is_answer = True
                     content = _content(message, is_own=is_own)

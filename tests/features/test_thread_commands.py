@@ -168,6 +168,33 @@ async def test_a_thread_is_handed_to_another_agent_in_a_new_session(harness: Har
     assert [(asked["agent"], asked.get("sessionId")) for asked in harness.service.asked] == [(7, None), (8, None)]
 
 
+@pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        (["!new"], (7, None)),
+        (["!agent Sales"], (8, None)),
+        (["!agent Sales", "!session 42"], (7, 42)),
+        (["!new", "go on"], (7, 43)),
+    ],
+)
+async def test_a_wiped_store_learns_from_slack_what_replaced_a_session(
+    harness: Harness, lines: list[str], asked: tuple[int, int | None]
+) -> None:
+    await begin(harness)
+    harness.service.chats = [httpx.Response(200, json={"sessionId": 43, "message": "m", "toolsUsed": []})]
+    for number, line in enumerate(lines, 1):
+        await reply(harness, line, number)
+        if line.startswith("!session"):
+            await harness.press(CONTINUE)
+    harness.service.chats = []
+    await harness.store.redis.flushdb()
+    await harness.store.namespace.hold()
+
+    await reply(harness, "and you?", 9)
+
+    assert [(one["agent"], one.get("sessionId")) for one in harness.service.asked][-1] == asked
+
+
 async def test_a_message_before_the_handover_goes_to_the_earlier_agent(harness: Harness) -> None:
     await begin(harness)
     await harness.store.queue(message("quick", ts(1)))

@@ -147,10 +147,11 @@ async def unmute(deps: Deps, turn: Turn) -> Result:
 @conversations.command("!new")
 async def start_new_session(deps: Deps, turn: Turn) -> Result:
     """Start a new session in this thread with the same agent."""
-    if turn.thread is None or await deps.sessions.thread(turn.thread) is None:
+    conversation = await deps.sessions.thread(turn.thread) if turn.thread else None
+    if turn.thread is None or conversation is None:
         return _no_conversation()
     await deps.sessions.restart(turn.thread)
-    return shown(notices.SESSION_RESET, what="new session")
+    return Outcome(what="new session", reply=notices.SESSION_RESET, agent=conversation.agent)
 
 
 @conversations.command("!agent <agent>")
@@ -172,7 +173,8 @@ async def hand_over(deps: Deps, turn: Turn, *, agent: Agent) -> Result:
     ):
         return shown(layout.CHANGED_MEANWHILE)
     speaker = await deps.faces.speaker(turn.project, agent.id, turn.user)
-    return shown(layout.handed_over(agent.name, before, conversation.session, speaker), what="handed over")
+    reply = layout.handed_over(agent.name, before, conversation.session, speaker)
+    return Outcome(what="handed over", reply=reply, agent=agent.id)
 
 
 @conversations.command("!session [number]")
@@ -223,7 +225,8 @@ async def _continue(
         thread, agent, project=turn.project_key
     )  # releases messages that wait for a choice
     notice = layout.continued(session, await agent_name(turn, agent), before)
-    return shown(notice, what="session continued", about=named("session", session))
+    what, about = "session continued", named("session", session)
+    return Outcome(what=what, reply=notice, concerns=about, agent=agent, session=session)
 
 
 def _no_conversation() -> Outcome:
