@@ -26,7 +26,7 @@ RUN_MARK: Final = "bridge_run"
 """The event type in the metadata of a run's card."""
 
 MENU_MARK: Final = "bridge_menu"
-"""The event type in the metadata of a menu that waits for a choice."""
+"""The event type in the metadata of a menu that waits for a choice, or had one."""
 
 NOTICE_MARK: Final = "bridge_notice"
 """The event type in the metadata of a notice that stands beside a turn's outcome."""

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bridge.errors import SlackTokenRefused
 from bridge.features.channels.settings import AppRule
 from bridge.features.conversations.answers import LATE
+from bridge.features.conversations.menu import CHOOSE
 from bridge.ids import MessageKey, ThreadKey
 from bridge.playground.emulator.faults import Error, Hang
 from bridge.playground.emulator.sample import (
@@ -31,7 +32,7 @@ from bridge.queue.lease import LEASE
 from bridge.queue.outages import Outages, PastOutage, Unit
 from bridge.queue.passed_over import passed_over
 from bridge.recovery.catch_up import CatchUp
-from support.harness import NOT_NOW, READ, Harness, kill_task
+from support.harness import NOT_NOW, READ, SALES, SUPPORT, Harness, kill_task
 from support.waiting import wait_until
 
 HOUR = 3600.0
@@ -744,6 +745,31 @@ async def test_after_a_wipe_a_stopped_message_is_not_sent(
     await case.catch_up()
 
     assert sorted(case.words) == sent
+
+
+@pytest.mark.parametrize("is_chosen_before", [True, False])
+async def test_after_a_wipe_a_message_that_waited_for_a_choice_is_sent(
+    case: CatchUpCase, *, is_chosen_before: bool
+) -> None:
+    case.harness.service.agents = [SUPPORT, SALES]
+    root = await case.post(ALICE, GENERAL, f"{MENTION}question", HOUR / 2)
+    await case.deliver(GENERAL, root)
+    await case.harness.work()
+    if is_chosen_before:
+        await case.harness.press(CHOOSE, "8", works=False)
+        await (await case.harness.start_next())  # the choice's turn; the message isn't sent yet
+    await case.harness.store.redis.flushdb()
+    await case.harness.store.namespace.hold()
+    case.harness.store.namespace.since = case.now()
+    await case.record_outage()
+    if not is_chosen_before:
+        await case.harness.press(CHOOSE, "8")
+
+    await case.catch_up()
+    if is_chosen_before:
+        await case.harness.press(CHOOSE, "8")
+
+    assert [(one["message"], one["agent"]) for one in case.harness.service.asked] == [("question", 8)]
 
 
 async def test_after_a_wipe_an_answer_that_was_on_its_way_is_waited_for(case: CatchUpCase) -> None:

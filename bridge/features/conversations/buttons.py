@@ -15,7 +15,7 @@ from bridge.engine.choices import Choices
 from bridge.engine.feature import Feature
 from bridge.engine.projects import remember
 from bridge.engine.questions import Question, remove_notice
-from bridge.engine.results import HomeChanged, NewThread, Outcome, Result, shown, try_later
+from bridge.engine.results import MENU_MARK, HomeChanged, NewThread, Outcome, Result, shown, try_later
 from bridge.engine.turn import Turn
 from bridge.errors import NotAllowed, SlackError
 from bridge.features.buttons import AGAIN, CHOOSE_FOR, agents_to_choose, chosen_for, id_of
@@ -333,7 +333,8 @@ async def choose_agent(deps: Deps, turn: Turn, click: Click) -> Result:
     may_set_default = not is_default and await may_set(deps, turn, turn.channel)
     name = await agent_name(turn, chosen)
     face = await deps.faces.of_one(turn.project, chosen)
-    return shown(menu.chosen(chosen, name, face=face, may_set_default=may_set_default), "agent chosen")
+    reply = menu.chosen(chosen, name, face=face, may_set_default=may_set_default)
+    return Outcome(what="agent chosen", reply=reply, mark=MENU_MARK)  # what waits isn't answered yet
 
 
 @conversations.button(CHOOSE_FOR, label="menu: Choose an agent")
