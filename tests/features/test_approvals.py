@@ -29,6 +29,7 @@ from bridge.playground.emulator.sample import (
     NOBOT,
     OTHER_TEAM,
     PRIVATE,
+    RANDOM,
     RUNNERS,
 )
 from bridge.queue.status import status_of
@@ -494,6 +495,21 @@ async def test_an_approval_counts_while_the_service_is_down_and_its_run_waits(ha
 
     assert harness.service.started == []
     assert "the workflow is inactive now" in card(harness).text
+
+
+async def test_an_approved_run_whose_project_was_removed_says_so(harness: Harness) -> None:
+    harness.serve("orders", orders=RANDOM)
+    harness.use_file(ONE)
+    await harness.type_command(LINE, channel=RANDOM)
+    await harness.slack.ui.click(BOB, RANDOM, card(harness).ts, "approval:approve")
+    await (await harness.start_next())  # the click's turn; the run's is queued
+    harness.serve()
+
+    await harness.work()
+
+    told = [card(harness).text, *(direct(harness, place)[-1] for place in (DM_ALICE, DM_BOB))]
+    assert ["its project is no longer connected" in one for one in told] == [True] * 3
+    assert (await stored(harness)).state == "changed"
 
 
 # Rights

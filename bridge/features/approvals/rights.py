@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from bridge.engine.deps import EngineDeps
 from bridge.engine.results import TryLater, try_later
-from bridge.errors import NotAllowed, ProjectError, ProjectRemoved
+from bridge.errors import NotAllowed, ProjectError
 from bridge.features.approvals.layout import WORKFLOW
 from bridge.features.approvals.request import Request
 from bridge.features.run_records import ScheduledRun
@@ -96,13 +96,14 @@ async def judged(deps: EngineDeps, request: Request, *, starts: bool = False) ->
     """Look a request's workflow up, and judge the request by what it is now.
 
     If the service doesn't answer, what's known of it counts, unless the run *starts*: then that waits. Raises like
-    `judge_run`, and `ProjectRemoved` if it starts.
+    `judge_run`.
     """
     if isinstance(request.started_by, ScheduledRun) and request.started_by.owner == ERASED_PERSON:
         return Judged(request, None, Verdict(False, None, None), lost=f"{WORKFLOW} the schedule was deleted")
     project = deps.projects.get(request.project)
     if project is None and starts:
-        raise ProjectRemoved(request.project)
+        lost = f"{WORKFLOW} its project is no longer connected"
+        return Judged(request, None, Verdict(False, None, None), lost=lost)
     if project is None:
         return Judged(request, None, await judge_run(deps, request))
     try:
