@@ -18,8 +18,8 @@ _NONE: Final = "Nothing to catch up on in the last 8 days."
 def catch_up(
     *,
     since: Annotated[
-        str, typer.Option(metavar="AGE", help="How long ago messages stopped arriving, such as 90m, 2h or 3d.")
-    ] = "",
+        str | None, typer.Option(metavar="AGE", help="How long ago messages stopped arriving, such as 90m, 2h or 3d.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find and answer messages missed in an outage.
@@ -27,7 +27,7 @@ def catch_up(
     With --since, the bridge reads Slack's history from that time on and queues the messages it missed. Without
     --since, the command shows the progress or the result of the latest catch-up.
     """
-    length = length_of_time(since) if since else None
+    length = None if since is None else length_of_time(since)
     if length is not None and length > BOUND:
         raise typer.BadParameter(f"“{since}” is too long ago: use at most {BOUND.days}d", param_hint="--since")
 

@@ -109,6 +109,7 @@ def test_states_are_colored_unless_colors_are_off(
             "audit --since soon",
             "--since: “soon” isn't a duration: use a number of days, or one such as 90s, 15m, 24h or 7d",
         ),
+        ("catch-up --since=", "--since: “” isn't a duration: use a number of days, or one such as 90s, 15m, 24h or 7d"),
         ("playground --port x", "--port: “x” isn't a port: use a number from 0 to 65535"),
         *(
             (f"{command} {options}", problem)
