@@ -124,9 +124,10 @@ def action_name(inbound: Inbound, commands: FixedWords) -> str:
     """Return the name of an input for the audit: its fixed words, never a person's text."""
     match inbound:
         case InboundMessage():
-            may_be_one = not inbound.is_text and may_have(inbound.text, "!")
-            word, rest = (bang(_MENTIONS.sub("", inbound.text)) if may_be_one else None) or ("", "")
-            second = (fold(rest, _LONGEST).text.split() or [""])[0]
+            line = inbound.line.removeprefix("/")
+            if not line and not inbound.is_text and may_have(inbound.text, "!"):  # an edited text
+                line = " ".join(bang(_MENTIONS.sub("", inbound.text)) or ())
+            word, second, *_ = [*fold(line, _LONGEST).text.split(maxsplit=2), "", ""]
             return _with_second(f"!{word}", second, commands) if word in commands else "message"
         case SlashCommand():
             return _with_second(inbound.command, (fold(inbound.text, _LONGEST).text.split() or [""])[0], commands)

@@ -67,6 +67,22 @@ async def test_an_action_is_audited_with_person_object_and_outcome(harness: Harn
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "did"),
+    [
+        ("!stats", "!stats"), ("/stats agents", "!stats agents"), ("help", "!help"), ("please stop", "!stop"),
+        ("", "!help"), ("/stts", "message"), ("what's in !stats", "message"),
+    ],
+)  # fmt: skip
+async def test_a_command_in_a_message_is_audited_by_its_words(
+    harness: Harness, redis: Redis, text: str, did: str
+) -> None:
+    await harness.event(mention(USER, text))
+    await harness.work()
+
+    assert [act.did for act in await acts(redis)] == [did]
+
+
 async def test_stops_and_opened_tabs_are_in_the_audit(harness: Harness, redis: Redis) -> None:
     await harness.store.conversation(agent=7)
     stop = {"type": "agent_session_stopped", "channel": CHANNEL, "thread_ts": ROOT, "event_ts": "1700000900.000001"}

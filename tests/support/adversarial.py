@@ -128,7 +128,7 @@ def read_as_schedule(text: str) -> None:
 _IN_ALERTS = (conditions._FILLERS, conditions._INVERTED, *(rf"(?:{row.pattern})(?!\w)" for row in conditions.ROWS))
 
 TABLES: dict[str, tuple[list[re.Pattern[str]], Callable[[str], None], int]] = {
-    "alerts": ([conditions._compiled(row) for row in _IN_ALERTS], read_as_alert, 2 * conditions._LONGEST_TEXT),
+    "alerts": ([conditions._compiled(row) for row in _IN_ALERTS], read_as_alert, 2 * conditions.LONGEST_TEXT),
     "schedules": ([pattern for _row, pattern in phrases._PATTERNS], read_as_schedule, 1500),  # some 100 words are read
 }
 """The compiled rows of each table, what reads a text by them, and the longest text that's read."""
