@@ -30,7 +30,9 @@ _MOST_FILES: Final = 20
 _DEEPEST: Final = 24
 _MOST_COLUMNS: Final = 50
 _SHORT: Final = 300  # characters of a name
-_ADDRESS: Final = 2000
+_ADDRESS: Final = 2000  # also of an alt text; addresses within texts may be as long as these
+_OF_QUOTATIONS: Final = ("author_name", "author_subname", "footer", "ts", "fallback", "text", "blocks")
+"""What a forwarded message's attachment says about the quotation; the last three repeat what it quotes."""
 _SLACK_IN_LENGTH: Final = 20  # characters by which blocks may be longer than a complete text
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
@@ -167,10 +169,13 @@ class _Reading:
         files = self._some_files(attachment)
         for inner in map(mapping, items(attachment.get("message_blocks"))[:_MOST_ATTACHMENTS]):
             message = mapping(inner.get("message"))
-            texts.append(self._blocks(items(message.get("blocks"))))
+            shown = self._blocks(items(message.get("blocks"))) or self._take(text(message, "text"))
+            texts += [shown, *self._cards(message)]
             files += self._some_files(message)
-        words = "\n".join(filter(None, texts)) or self._take(text(attachment, "text"))
-        words = words or ("" if self._tables else self._alert(attachment))
+        cards = self._cards(attachment)
+        others = _OF_QUOTATIONS if any(texts) else _OF_QUOTATIONS[: 5 if cards else 4]
+        texts += [self._alert({**attachment, **dict.fromkeys(others)}), *cards]
+        words = "\n".join(filter(None, texts))
         if words.rstrip(f"{TABLE_MARK}\n").count(TABLE_MARK) == 0:  # they are below it anyway
             words = words.replace(TABLE_MARK, "").rstrip("\n")
         return Quotation(
@@ -178,12 +183,18 @@ class _Reading:
             author_id=_id(attachment, "author_id"),
             channel=_id(attachment, "channel_id"),
             channel_name=text(attachment, "channel_name")[:_SHORT],
-            link=_address(text(attachment, "from_url")),
+            link=_address(text(attachment, "from_url"), _ADDRESS),
             text=words,
             tables=tuple(self._tables_since()),
             files=tuple(files),
             is_cut=self._was_cut(),
         )
+
+    def _cards(self, message: Mapping[str, Any]) -> list[str]:
+        """Read the attachments of a forwarded message."""
+        attachments = objects(message.get("attachments"))
+        self._left_out += len(attachments[_MOST_ATTACHMENTS:])
+        return [self._alert(one) for one in attachments[:_MOST_ATTACHMENTS] if not _is_link_preview(one)]
 
     def _alert(self, attachment: Mapping[str, Any]) -> str:
         """Read an app's attachment: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.
@@ -408,7 +419,7 @@ class _Reading:
             format=format_of(file) if kind == "document" else "",
             type=text(file, "pretty_type")[:_SHORT] or text(file, "filetype")[:_SHORT],
             size=size,
-            url=_address(url),
+            url=_address(url, _ADDRESS),
             alt_text=self._take(text(file, "alt_txt")[:_ADDRESS]),
             words=words,
             is_whole=is_whole and not self._was_cut(),
@@ -483,6 +494,8 @@ def _element(element: Mapping[str, Any], *, is_code: bool) -> str:
         case {"type": "link", "url": str()}:
             url, label = _address(text(element, "url")), text(element, "text")
             return (_link(url, label) if not is_code else escape_once(label or url)) if url else escape_once(label)
+        case {"type": "date", "timestamp": int() as seconds} if not text(element, "fallback"):
+            return in_utc(seconds)
         case {"type": "color", "value": str()}:
             return escape_once(text(element, "value"))
     shown = escape_once(next(filter(None, (text(element, name) for name in ("text", "fallback", "title", "name"))), ""))
@@ -503,9 +516,9 @@ def _link(url: str, label: str) -> str:
     return f"<{url}|{words}>" if words and words != url else f"<{url}>"
 
 
-def _address(url: str) -> str:
-    """Escape a URL for Slack's angle brackets; ``""`` if it's invalid or too long."""
-    if not url or len(url) > _ADDRESS or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", url):
+def _address(url: str, most: int = MOST) -> str:
+    """Escape a URL for Slack's angle brackets; ``""`` if it's invalid or longer than *most*."""
+    if not url or len(url) > most or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]", url):
         return ""
     return re.sub(r"\s", "%20", url).replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
 

@@ -123,6 +123,39 @@ def test_a_forwarded_alert_has_its_words() -> None:
 
 
 @each(
+    "attachment",
+    [
+        forward(message_blocks=[], title="Build 7", text="3 tests failed", fields=[
+            {"title": "Branch", "value": "main"}]),
+        forward(message_blocks=[], text="", attachments=[
+            PREVIEW, {"title": "Build 7", "text": "3 tests failed", "fields": [{"title": "Branch", "value": "main"}]}]),
+        forward(message_blocks=[{"message": {"text": "Build 7", "attachments": [
+            {"text": "3 tests failed", "fields": [{"title": "Branch", "value": "main"}]}]}}]),
+    ],
+)  # fmt: skip
+def test_a_forwarded_message_has_the_words_of_its_cards(attachment: Json) -> None:
+    (quotation,) = said(text="", attachments=[attachment]).parts
+
+    assert isinstance(quotation, Quotation)
+    assert quotation.text == "Build 7\n3 tests failed\nBranch: main"
+
+
+@each(
+    ("element", "text"),
+    [
+        ({"type": "link", "url": f"https://a.test/{'x' * 3000}"}, f"<https://a.test/{'x' * 3000}>"),
+        ({"type": "date", "timestamp": 1730339957, "format": "{date_num}"}, "2024-10-31 01:59 UTC"),
+        ({"type": "date", "timestamp": 1730339957, "format": "{date_num}", "fallback": "Thursday"}, "Thursday"),
+    ],
+)
+def test_a_forwarded_message_keeps_long_links_and_dates(element: Json, text: str) -> None:
+    (quotation,) = said(text="", attachments=[forward(message_blocks=[{"message": {"blocks": [rich(element)]}}])]).parts
+
+    assert isinstance(quotation, Quotation)
+    assert quotation.text == text
+
+
+@each(
     ("fields", "text"),
     [
         ({"attachments": [PASTED]}, "hello"),
