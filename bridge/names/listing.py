@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Listing(list[T]):
-    """A list of workflows or agents; *is_part*: the service says that there are more, which it didn't send."""
+    """Rows that the service sent; *is_part*: it says that there are more, or some counts can't be used."""
 
     def __init__(self, rows: Iterable[T] = (), *, is_part: bool = False) -> None:
         self.extend(rows)

@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from bridge.names.listing import Listing
 from bridge.unseen import is_blank
 
 LEFT_OUT: Final = "(left out)"
@@ -100,12 +101,13 @@ def _or(default: object) -> WrapValidator:
 
 
 def _usable_items(items: object, check: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-    """Leave out the items of a list that don't fit, and note them."""
-    usable: list[Any] = []
+    """Leave out the items of a list that don't fit, and note them; then, or without a list, it's only a part."""
+    usable: Listing[Any] = Listing(is_part=not isinstance(items, list) or len(items) > MOST_ROWS)
     for index, item in enumerate(items[:MOST_ROWS] if isinstance(items, list) else ()):
         try:
             usable += check([item])
         except ValidationError as exc:
+            usable.is_part = True
             if info.context is not None:
                 info.context(f"{info.field_name}{problem_with(exc).replace('[0]', f'[{index}]', 1)} {LEFT_OUT}")
     if not isinstance(items, list) and items is not None and info.context is not None:
@@ -257,8 +259,8 @@ class Stats(_Model):
     promptCount: MaybeNumber = None
     runCount: MaybeNumber = None
     versionCount: MaybeNumber = None
-    categories: NamedCounts = []
-    tags: NamedCounts = []
+    categories: NamedCounts = Listing(is_part=True)
+    tags: NamedCounts = Listing(is_part=True)
     lastUpdated: MaybeMoment = None
 
 

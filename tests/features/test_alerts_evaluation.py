@@ -10,8 +10,9 @@ from bridge.features.alerts.alert import AlertSpec, Period, preview
 from bridge.features.alerts.conditions import read_condition
 from bridge.features.alerts.readings import Evaluation, OwnFacts, Readings, hours_for, percentile
 from bridge.features.statistics.past import Added, Past, Usual, added, usual_of, weeks_before
-from bridge.features.statistics.snapshots import LargestNames, Snapshot, hour_of
+from bridge.features.statistics.snapshots import LargestNames, Snapshot, compare, hour_of, reading_of, snapshot_of
 from bridge.features.statistics.work import EndedTurn
+from bridge.project.models import Stats
 from support.tables import each
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -78,6 +79,23 @@ def test_statistics_are_compared_with_their_past(condition: str, *, holds: bool 
     found = evaluate(condition, now, *past)
 
     assert (found.holds, found.detail.casefold()) == (holds, said.casefold())
+
+
+BILLING, SALES = {"name": "billing", "count": 50}, {"name": "sales", "count": 5}
+
+
+@each(
+    "categories",
+    [[{"name": "billing", "count": "many"}, SALES], [{"name": "billing"}, SALES], ["billing", SALES], "billing", None],
+)
+def test_names_that_cannot_be_read_are_neither_none_nor_removed(categories: object) -> None:
+    before, now = (Stats.model_validate({"categories": one}) for one in ([BILLING, SALES], categories))
+    then = snapshot_of(before, NOON - HOUR)
+
+    for condition in ("category billing < 10", "category billing < 10%", "category sales > 50%", "categories change"):
+        assert evaluate(condition, reading_of(now, NOON), then).holds is None, condition
+    assert not compare(now, then).groups["categories"].vanished
+    assert evaluate("categories change", reading_of(before, NOON), snapshot_of(now, NOON - HOUR)).holds is False
 
 
 def test_statistics_that_cannot_be_read_change_nothing() -> None:

@@ -180,6 +180,8 @@ class Readings:
         total = self._once(("total", condition.of), lambda: sum(counts.values()))
         if not counts or (condition.is_share and total <= 0):
             return Evaluation(None, f"the statistics count no {condition.of}", is_quiet=True)
+        if current.groups[condition.of].others and (condition.is_share or name_key(condition.name) not in counts):
+            return _only_some(condition)
         if not condition.is_share:
             return Evaluation(condition.holds_for(count), f"{called}: {number_shown(count)}", count)
         share = 100 * count / total
@@ -199,6 +201,8 @@ class Readings:
             for word, names in (("new", new), ("removed", gone))
             if names
         ]
+        if now.others and not parts:
+            return _only_some(condition)
         lately = _lately(span)
         detail = f"{'; '.join(parts)}" if parts else f"no new or removed {condition.of} {lately}"
         return Evaluation(bool(parts), detail, len(new) + len(gone))
@@ -274,6 +278,10 @@ class Readings:
 
     def _not_recorded(self, span: timedelta) -> Evaluation:
         return Evaluation(None, f"there are no recorded numbers from {kit.spoken(span)} ago to compare with yet")
+
+
+def _only_some(condition: AlertCondition) -> Evaluation:
+    return Evaluation(None, f"only some {condition.of} in the statistics can be read")
 
 
 def is_unusual(number: float, usual: Usual, condition: AlertCondition) -> bool:

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
+from bridge.names.listing import is_part
 from bridge.project.models import Stats
 from bridge.slack.blockkit import charts
 from bridge.slack.blockkit.reply import Block
@@ -63,6 +64,10 @@ class NameGroup:
         for member in getattr(stats, self.name):
             counts[member.name] = counts.get(member.name, 0) + member.count
         return counts
+
+    def is_part(self, stats: Stats) -> bool:
+        """Whether there may be more names, since the service sent no list, or items that can't be used."""
+        return is_part(getattr(stats, self.name))
 
 
 NUMBERS: Final = (

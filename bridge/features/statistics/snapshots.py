@@ -44,7 +44,7 @@ _NAMED: Final = {"yesterday": timedelta(days=1), "last week": timedelta(weeks=1)
 
 @dataclass(frozen=True, slots=True)
 class LargestNames:
-    """A group's largest counts by name, and the number of *others*."""
+    """A group's largest counts by name, and the number of *others*; a list that lacks some counts as one more."""
 
     named: Mapping[str, int] = field(default_factory=dict)
     others: int = 0
@@ -103,13 +103,13 @@ def snapshot_of(stats: Stats, at: datetime) -> Snapshot:
             if room < 0:
                 break
             named[name] = count
-        groups[group.name] = LargestNames(named, len(counts) - len(named))
+        groups[group.name] = LargestNames(named, len(counts) - len(named) + group.is_part(stats))
     return Snapshot(at, numbers_of(stats), groups, stats.lastUpdated)
 
 
 def reading_of(stats: Stats, at: datetime) -> Snapshot:
     """Return *stats* with all names."""
-    groups = {group.name: LargestNames(_bounded(group.of(stats))) for group in GROUPS}
+    groups = {g.name: LargestNames(_bounded(g.of(stats)), int(g.is_part(stats))) for g in GROUPS}
     return Snapshot(at, _bounded(numbers_of(stats)), groups, stats.lastUpdated)
 
 
@@ -119,11 +119,11 @@ def compare(now: Stats, then: Snapshot, *, called: str = "", between: Iterable[S
     groups = {}
     for group in GROUPS:
         if (before := then.groups.get(group.name)) is not None:
-            counts = group.of(now)
+            counts, is_part = group.of(now), group.is_part(now)  # of a part, none is known to have vanished
             groups[group.name] = NamesChanged(
                 # If the snapshot left out names, none count as new, as they may be among those.
                 new=by_count((name, n) for name, n in counts.items() if name not in before.named and not before.others),
-                vanished=by_count((name, n) for name, n in before.named.items() if name not in counts),
+                vanished=by_count((name, n) for name, n in before.named.items() if not is_part and name not in counts),
                 moved={name: Difference(counts[name], n) for name, n in before.named.items() if name in counts},
             )
     return Changes(
