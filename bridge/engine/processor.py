@@ -25,7 +25,7 @@ from bridge.engine.dispatch import Features
 from bridge.engine.finished_turns import Entries
 from bridge.engine.projects import ASK
 from bridge.engine.questions import remove_notice
-from bridge.engine.reply_poster import CLOCK_SKEW, MAX_DELIVERIES, NotPosted, ReplyPoster
+from bridge.engine.reply_poster import MAX_DELIVERIES, NotPosted, ReplyPoster
 from bridge.engine.results import (
     MENU_MARK,
     NOTICE_MARK,
@@ -76,7 +76,7 @@ from bridge.slack.blockkit.reply import Reply
 from bridge.slack.in_project import mark_reply, mark_view
 from bridge.slack.indicators import Working
 from bridge.slack.parts import MessageTag
-from bridge.slack.post import ExistingParts
+from bridge.slack.post import CLOCK_SKEW, ExistingParts
 
 log = logging.getLogger(__name__)
 

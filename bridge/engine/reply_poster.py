@@ -31,12 +31,11 @@ from bridge.slack.in_project import mark_reply
 from bridge.slack.indicators import Indicators
 from bridge.slack.pace import EffectCheck
 from bridge.slack.parts import MessageTag, Place
-from bridge.slack.post import THREAD_GONE, ExistingParts, Poster, Recipient, first_of
+from bridge.slack.post import CLOCK_SKEW, THREAD_GONE, ExistingParts, Poster, Recipient, first_of
 
 log = logging.getLogger(__name__)
 
 _PAUSES = tuple(timedelta(seconds=s) for s in (1, 2, 4, 8, 15))
-CLOCK_SKEW = timedelta(minutes=5)
 _FRESH = 1.0  # seconds
 _ANEW = "anew"  # a message posted because another can't be edited
 _MOST_DOUBTS = 3  # notices of a post in doubt that are themselves in doubt

@@ -55,7 +55,7 @@ _MOST_DIRECTS = 50_000  # people
 BUDGET = 10.0  # seconds
 _PAUSE_BEFORE_SEARCH = 1.0  # seconds; Slack may still be processing the call
 _RESERVE_AFTER_SEARCH = 1.0  # seconds that a search leaves for the call after it
-_CLOCK_SKEW = timedelta(minutes=5)
+CLOCK_SKEW = timedelta(minutes=5)  # by which a search for an earlier post begins before it
 _RESPONSES = 5  # https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 _NO_FILE = "A message like this can't have a file."
 _DELETE_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)  # seconds
@@ -428,7 +428,7 @@ class Poster:
         await self._sleep(_PAUSE_BEFORE_SEARCH)
         history = self.history(Deadline(posting.deadline.at - _RESERVE_AFTER_SEARCH, self._monotonic))
         try:
-            parts = await history.find(posting.place, posting.tag.turn, self._web.now() - _CLOCK_SKEW)
+            parts = await history.find(posting.place, posting.tag.turn, self._web.now() - CLOCK_SKEW)
         except SlackError:
             raise doubt from None
         left = doubt.under_way - timedelta(seconds=self._monotonic() - began)
