@@ -100,10 +100,11 @@ class Alert(_Part):
 
 
 class LeftOut(_Part):
-    """The *count* of further parts of a message, which aren't stored."""
+    """The *count* of further parts of a message, which aren't stored; *is_unknown*: they have no known words."""
 
     part: Literal["left_out"] = "left_out"
     count: int
+    is_unknown: bool = False
 
 
 MessagePart = Annotated[Quotation | Table | Alert | MessageFile | LeftOut, Field(discriminator="part")]

@@ -41,6 +41,7 @@ _WHY: Final = {
     "slack": "I couldn't get it from Slack, so send it again or paste its text",
     "slow": "reading it took too long",
     "unfinished": "Slack hasn't transcribed it yet, so send it again in a minute",
+    "unknown": "Slack sent a part of it in a form that I can't read, so type what it says",
     "video": "the agent can't watch videos, so describe what matters in words",
 }
 """Why a part of a message wasn't sent to the agent."""

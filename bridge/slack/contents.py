@@ -39,6 +39,7 @@ _ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
 _LINE: Final = re.compile(r"^", re.MULTILINE)
 
 _PLACEHOLDERS: Final = frozenset({"This content can't be displayed.", "[no preview available]"})  # written by Slack
+_WITHOUT_WORDS: Final = ("", "rich_text", "divider", "table", "data_table")  # blocks that may have none
 _TEXT_FIELDS: Final = (
     "icon", "hero_image", "title", "rich_text_title", "subtitle", "author_name", "provider_name", "name", "text",
     "body", "description", "connected_identity", "connected_context", "caption", "label", "fields", "elements",
@@ -97,7 +98,7 @@ def _described(part: MessagePart) -> str:
         case MessageFile():
             description = f"a file ({part.kind}, {part.size} bytes)"
         case LeftOut():
-            description = f"{part.count} more"
+            description = f"{part.count} unknown" if part.is_unknown else f"{part.count} more"
     return f"{description}, cut" if part.is_cut else description
 
 
@@ -131,6 +132,7 @@ class _Reading:
     def read(self, message: Mapping[str, Any], written: str, blocks: Sequence[Any], *, is_app: bool) -> Contents:
         """Read the whole message."""
         parts: list[MessagePart] = []
+        unknown = 0
         others = [block for block in blocks if not _is_rich(block)]
         if not others:
             if is_app or not written.strip() or _is_preview(written, blocks):
@@ -147,13 +149,16 @@ class _Reading:
                 written = self._blocks(list(filter(_is_rich, blocks)))
             for block in others:
                 pieces = self._pieces(self._blocks([block]), is_own=_is_rich(block))
+                unknown += not pieces and text(mapping(block), "type") not in _WITHOUT_WORDS
                 parts += [part for part in pieces if not (isinstance(part, Alert) and part.text.strip() in written)]
         attachments = objects(message.get("attachments"))
         for attachment in attachments[:_MOST_ATTACHMENTS]:
             if attachment.get("is_share") is True or attachment.get("message_blocks"):
                 parts.append(self._quotation(attachment))
             elif not _is_link_preview(attachment, is_app=is_app):
-                parts += [*self._pieces(self._alert(attachment)), *self._some_files(attachment)]
+                shown = [*self._pieces(self._alert(attachment)), *self._some_files(attachment)]
+                unknown += not shown and attachment.get("fallback") in _PLACEHOLDERS and not is_app
+                parts += shown
         beyond = attachments[_MOST_ATTACHMENTS:]
         self._left_out += len(beyond) - sum(_is_link_preview(attachment, is_app=is_app) for attachment in beyond[:1000])
         if parts and written in _PLACEHOLDERS:
@@ -161,6 +166,8 @@ class _Reading:
         parts += self._some_files(message)
         if self._left_out:
             parts.append(LeftOut(count=self._left_out))
+        if unknown:
+            parts.append(LeftOut(count=unknown, is_unknown=True))
         return Contents(written, tuple(parts))
 
     def _quotation(self, attachment: Mapping[str, Any]) -> Quotation:
@@ -254,7 +261,11 @@ class _Reading:
             for name in _TEXT_FIELDS
             if isinstance(block.get(name), str | list | dict)
         )
-        return "\n".join(filter(None, texts))
+        words = "\n".join(filter(None, texts))
+        if words or depth >= _DEEPEST:  # there, the one field of a cell
+            return words
+        inner = (self._text_of(value, depth + 1) for value in block.values() if isinstance(value, dict))
+        return "\n".join(filter(None, inner))  # of a type that isn't known yet
 
     def _known(self, block: Mapping[str, Any], depth: int) -> str | None:
         """Return the text of a block of a type whose text isn't just that of its fields; None for the others."""

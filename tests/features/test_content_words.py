@@ -37,6 +37,7 @@ def same(words: str) -> str:
          "A table:\n\n| a\\|b | c d |\n| --- | --- |\n| e |  |\n[cut here because the message is too long]"),
         (Alert(text="CPU\n99 %"), "From an app:\n> CPU\n> 99 %"),
         (LeftOut(count=3), "[3 more parts left out]"),
+        (LeftOut(count=1, is_unknown=True), "[1 part that can't be read]"),
     ],
 )  # fmt: skip
 def test_a_quotation_has_a_heading_and_its_content(part: Quotation, expected: str) -> None:

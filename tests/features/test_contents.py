@@ -168,6 +168,25 @@ def test_a_pasted_table_is_stored_by_its_cells(fields: Json, text: str) -> None:
     assert said(**fields) == Contents(text, (Table(rows=ROWS),))
 
 
+UNKNOWN = {"type": "hologram", "payload": {"light": "red"}}
+
+
+@each(
+    ("fields", "parts"),
+    [
+        ({"text": "", "blocks": [UNKNOWN]}, (LeftOut(count=1, is_unknown=True),)),
+        ({"blocks": [rich(words("hello")), UNKNOWN, {"type": "divider"}, UNKNOWN]},
+         (LeftOut(count=2, is_unknown=True),)),
+        ({"attachments": [{"id": 1, "blocks": [UNKNOWN], "fallback": "[no preview available]"}, PREVIEW]},
+         (LeftOut(count=1, is_unknown=True),)),
+        ({"blocks": [{"type": "poll", "question": {"type": "plain_text", "text": "Red?"}}]}, (Alert(text="Red?"),)),
+        ({"blocks": [UNKNOWN], **APP}, ()),
+    ],
+)  # fmt: skip
+def test_what_a_person_sent_in_an_unknown_form_is_counted(fields: Json, parts: tuple[object, ...]) -> None:
+    assert said(**fields).parts == parts
+
+
 SECTIONS = [{"type": "section", "text": {"type": "mrkdwn", "text": one}} for one in ("above", "below")]
 BETWEEN = [SECTIONS[0], TABLE, SECTIONS[1]]
 PLACED = (Alert(text="above"), Table(rows=ROWS), Alert(text="below"))

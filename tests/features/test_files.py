@@ -9,7 +9,7 @@ import pytest
 
 from bridge.engine.results import TryLater
 from bridge.errors import SlackRefused
-from bridge.inbound import MessageFile, Quotation
+from bridge.inbound import LeftOut, MessageFile, Quotation
 from bridge.playground.emulator.entities import File
 from bridge.playground.emulator.faults import Fault, Http, Redirect
 from bridge.slack.contents import read_file
@@ -148,7 +148,7 @@ async def test_without_the_permission_nothing_is_fetched(harness: Harness) -> No
 # Files as text for the agent
 
 
-async def sent(harness: Harness, *files: MessageFile | Quotation, text: str = "look") -> str:
+async def sent(harness: Harness, *files: MessageFile | Quotation | LeftOut, text: str = "look") -> str:
     """Send a message with *files*; return what the agent got of them."""
     await harness.store.queue(message(text, parts=files))
     await harness.work()
@@ -244,6 +244,12 @@ async def test_an_unavailable_file_is_named_and_brings_a_notice(
 
     assert why in notices(harness)
     assert fetched(harness) == [DOWNLOAD] * tries
+
+
+async def test_an_unknown_part_is_counted_and_brings_a_notice(harness: Harness) -> None:
+    assert await sent(harness, LeftOut(count=2, is_unknown=True)) == "[2 parts that can't be read]"
+
+    assert "in a form that I can't read" in notices(harness)
 
 
 async def test_a_message_waits_while_the_token_is_refused(harness: Harness) -> None:

@@ -109,7 +109,7 @@ class PartReader:
             if (passage := content_words.passage(part, resolve)) is not None:
                 passages.append(passage)
             if isinstance(part, LeftOut) or part.is_cut:
-                missing.append(NotRead(why="full"))
+                missing.append(NotRead("unknown" if isinstance(part, LeftOut) and part.is_unknown else "full"))
             for file in content_words.files_in([part]):
                 result = read[file]
                 passages += [result.passage] if self.mode != "off" else []

@@ -105,6 +105,8 @@ def passage(part: MessagePart, resolve: Resolve) -> Passage | None:
             return Passage("", kit.clean(resolve(part.text)).strip(), "plain", note)
         case Alert():
             return Passage("From an app:", kit.clean(resolve(part.text)).strip(), "quoted", note)
+        case LeftOut(is_unknown=True):
+            return Passage(f"[{kit.counted(part.count, 'part')} that can't be read]", is_name=True)
         case LeftOut():
             return Passage(f"[{kit.counted(part.count, 'more part')} left out]", is_name=True)
     return None
