@@ -312,7 +312,8 @@ class CommandLine:
         alone = mention_of(bot_user).sub(" ", message.text)
         line = None
         if may_have(rest, "!"):
-            line = STOP if bang(alone) == ("stop", "") else self.bang_line(rest)
+            typed = rest if mentions else re.sub(rf"[ \t]?{mention_of(bot_user).pattern}", "", rest)  # !stats @bridge
+            line = STOP if bang(alone) == ("stop", "") else self.bang_line(typed)
         if line is None and (mentions or message.is_direct):
             # Slack doesn't take a slash command in a message for one; the line is without the app's prefix
             folded = fold(undecorated(rest), LONGEST_BANG)
