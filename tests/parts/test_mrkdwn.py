@@ -82,6 +82,10 @@ def test_text_after_a_command_is_as_typed(raw: str, plain: str) -> None:
         ("<!subteam^S3> <!subteam^S3|> <!subteam^S4>", "@runners @runners @S4"),
         ("a &lt;b&gt; &amp;amp; c", "a <b> &amp; c"),
         ("`if a &lt; b` and `<http://a.example|a.example>`", "`if a < b` and `a.example`"),
+        (
+            "`<https://a.example/c/1|1a2b>` <https://a.example|`x`>",
+            "`[1a2b](https://a.example/c/1)` [`x`](https://a.example)",
+        ),
         ("```\nx = a[0](1) &amp; y\n  &lt;@U1&gt;\n```", "```\nx = a[0](1) & y\n  <@U1>\n```"),
     ],
 )

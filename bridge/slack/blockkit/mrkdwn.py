@@ -18,7 +18,6 @@ from bridge.names.folding import fold, undecorated
 
 _TOKEN: Final = re.compile(r"<(?P<inside>[@#!][^<>\n]*|[A-Za-z][A-Za-z0-9+.-]*:[^<>\n]*)>|&(?P<entity>amp|lt|gt);")
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://|mailto:|tel:", re.IGNORECASE)
-_CODE: Final = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 _PERSON: Final = re.compile(r"<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>")
 _CHANNEL: Final = re.compile(r"<#([CDG][A-Z0-9]+)(?:\|[^<>]*)?>")
 _UNNAMED_GROUP: Final = re.compile(r"<!subteam\^(S[A-Z0-9]+)\|?>")
@@ -113,12 +112,7 @@ def message_text(raw: str, *, bot_user: str, names: Mapping[str, str]) -> str:
         mention = mention_of(bot_user).pattern
         raw = re.sub(rf"^\s*(?:{mention}[:,：，、]?(?:\s+|$))+", "", raw)  # noqa: RUF001 - as keyboards send them
         raw = re.sub(rf"[ \t]?{mention}", "", raw)
-    parts, at = [], 0
-    for code in _CODE.finditer(raw):
-        parts.append(_read(raw[at : code.start()], names, _markdown_link))
-        parts.append(_read(code[0], names, lambda target, label: label or _address(target)))
-        at = code.end()
-    return "".join([*parts, _read(raw[at:], names, _markdown_link)]).strip()
+    return _read(raw, names, _markdown_link).strip()
 
 
 def _read(raw: str, names: Mapping[str, str], link: Callable[[str, str], str]) -> str:
