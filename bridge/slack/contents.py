@@ -166,8 +166,8 @@ class _Reading:
         parts += self._some_files(message)
         if self._left_out:
             parts.append(LeftOut(count=self._left_out))
-        if unknown:
-            parts.append(LeftOut(count=unknown, is_unknown=True))
+        if unknown or (blocks and not (is_app or parts or written.strip())):
+            parts.append(LeftOut(count=unknown or 1, is_unknown=True))
         return Contents(written, tuple(parts))
 
     def _quotation(self, attachment: Mapping[str, Any]) -> Quotation:
@@ -504,7 +504,7 @@ def _element(element: Mapping[str, Any], *, is_code: bool) -> str:
             return f":{escape_once(text(element, 'name'))}:"
         case {"type": "link", "url": str()}:
             url, label = _address(text(element, "url")), text(element, "text")
-            return (_link(url, label) if not is_code else escape_once(label or url)) if url else escape_once(label)
+            return _link(url, label) if url else escape_once(label)
         case {"type": "date", "timestamp": int() as seconds} if not text(element, "fallback"):
             return in_utc(seconds)
         case {"type": "color", "value": str()}:

@@ -78,7 +78,7 @@ def test_a_plain_message_is_its_text(fields: Json, text: str | None) -> None:
          "<https://a.test/?a=1%7C2|a / b &gt; c>"),
         ([{"type": "link", "url": "javascript"}, {"type": "emoji", "name": "wave"}], ":wave:"),
         ([{"type": "color", "value": "#F00"}, {"type": "date", "fallback": " Monday"}, {"type": "new"}], "#F00 Monday"),
-        ([{"type": "user", "user_id": "U2> <!here"}], ""),
+        ([{"type": "user", "user_id": "U2> <!here"}, words("hi")], "hi"),
         ([{"type": "rich_text_list", "style": "ordered", "offset": 1, "indent": 1, "elements": [
             {"type": "rich_text_section", "elements": [words("two")]}, rich(words("odd"))["elements"][0]]}],
          "    2. two\n    3. odd"),
@@ -87,7 +87,9 @@ def test_a_plain_message_is_its_text(fields: Json, text: str | None) -> None:
         ([{"type": "rich_text_quote", "elements": [words("so\nit goes")]}], "&gt; so\n&gt; it goes"),
         ([{"type": "rich_text_section", "elements": [words("see:\n")]},
           {"type": "rich_text_preformatted", "elements": [words("x = 1\n"), {"type": "link", "url": "http://a.test"}]}],
-         "see:\n```\nx = 1\nhttp://a.test\n```"),
+         "see:\n```\nx = 1\n<http://a.test>\n```"),
+        ([{"type": "rich_text_preformatted", "elements": [{"type": "link", "url": "http://a.test", "text": "it"}]}],
+         "```\n<http://a.test|it>\n```"),
     ],
 )  # fmt: skip
 def test_rich_text_without_text_is_markdown(elements: list[Json], text: str) -> None:
@@ -175,6 +177,7 @@ UNKNOWN = {"type": "hologram", "payload": {"light": "red"}}
     ("fields", "parts"),
     [
         ({"text": "", "blocks": [UNKNOWN]}, (LeftOut(count=1, is_unknown=True),)),
+        ({"text": "", "blocks": [rich({"type": "hologram"})]}, (LeftOut(count=1, is_unknown=True),)),
         ({"blocks": [rich(words("hello")), UNKNOWN, {"type": "divider"}, UNKNOWN]},
          (LeftOut(count=2, is_unknown=True),)),
         ({"attachments": [{"id": 1, "blocks": [UNKNOWN], "fallback": "[no preview available]"}, PREVIEW]},
