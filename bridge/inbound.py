@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationError
 
 from bridge.errors import RecordNotUnderstood
 from bridge.ids import MessageKey, ThreadKey
+from bridge.unseen import is_blank
 
 SLACK_ITSELF = frozenset({"USLACK", "USLACKBOT"})
 """Slack's own users. They write without a ``bot_id``, and ``users.info`` says that they aren't bots."""
@@ -289,6 +290,11 @@ class InboundMessage(_Inbound):
     def is_last(self) -> bool:
         """Whether Slack won't send it again: it's the last retry, or an edit, which is accepted in any case."""
         return self.retry >= LAST_RETRY or bool(self.edited_ts)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of it can be seen."""
+        return is_blank(self.text) and not self.parts
 
     @property
     def is_root(self) -> bool:

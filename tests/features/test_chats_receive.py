@@ -57,6 +57,7 @@ async def notices(harness: Harness) -> list[str]:
         (f"<@{BOT}> hello", False, "a bound thread", QUEUED),
         ("   ", False, "a bound thread", Received("ignored", "no text")),
         ("", True, "a new thread", Received("ignored", "no text")),
+        ("\u200b\ufe0f \u3164", True, "a new thread", Received("ignored", "no text")),
         ("!stats", False, "a bound thread", QUEUED),
         ("!stats", False, "an unbound thread", UNBOUND),
         ("!stats", False, "a new thread", Received("ignored", "not addressed to the bot")),

@@ -35,7 +35,7 @@ class AppPosts:
         ruled = await self.rule_for(message)
         if isinstance(ruled, str):
             return Received("ignored", ruled)
-        if not message.text.strip() and not message.parts:
+        if message.is_empty:
             return Received("ignored", Reason.NO_TEXT)
         message, rule = ruled
         is_run = rule.workflow is not None
@@ -79,7 +79,7 @@ class AppPosts:
         An agent gets it as a follow-up in the post's thread, a workflow runs again if the *rule* says so. What waits
         gets the new text. What isn't sent is for the next question in that thread.
         """
-        if not message.text.strip() and not message.parts:
+        if message.is_empty:
             return Received("ignored", Reason.NO_TEXT)
         arrival = self._arrival(message, rule)
         run = arrival.inbound if isinstance(arrival.inbound, TriggeredRun) else None

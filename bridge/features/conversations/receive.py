@@ -95,7 +95,7 @@ class Receiver:
         message = await self._by_its_author(message)
         if message.app:
             return await self.apps.receive(await self.addressing.assign(message))
-        if not message.text.strip() and not message.parts:
+        if message.is_empty:
             return Received("ignored", Reason.NO_TEXT)
         if _HANDLE in message.text:
             message, by_handle = await self._by_handle(message)
@@ -237,7 +237,7 @@ class Receiver:
             case "asked":
                 if (
                     not is_for_nobody
-                    and (message.text.strip() or message.parts)
+                    and not message.is_empty
                     and self.features.commands.line_of(message, self.bot_user) is None
                 ):
                     offer = notices.edited_too_late(str(message.key))

@@ -178,7 +178,7 @@ async def _explained(deps: Deps, turn: Turn, message: InboundMessage, unwritten:
     button = why.button
     value = str(message.key)
     if button == "send":  # a reply that needed a mention, for its author
-        is_possible = is_own and not message.is_root and not why.turn and bool(message.text.strip() or message.parts)
+        is_possible = is_own and not (message.is_root or message.is_empty or why.turn)
         if is_possible and conversation is not None and not conversation.is_muted:
             await deps.inbox.write(*deps.inbox.drafts.keeps(message))
         else:
@@ -204,8 +204,7 @@ async def _unrecorded(
         return Explanation(MessageState.BEFORE_RECORDS.value, since=since)
     if deps.now() - written > TRACE:
         return Explanation(MessageState.TOO_OLD_FOR_RECORDS.value)
-    has_content = bool(message.text or message.parts)
-    is_unaddressed = has_content and not is_direct and f"<@{deps.bot_user}" not in message.text
+    is_unaddressed = not (message.is_empty or is_direct) and f"<@{deps.bot_user}" not in message.text
     if is_unaddressed and (reason := await _for_nobody(deps, message, conversation)):
         return Explanation(reason.meaning)
     outage = await Outages(deps.scripts).latest()
