@@ -29,7 +29,7 @@ from bridge.app.projects import ProjectClients
 from bridge.config import Config, changes, default_project, no_file
 from bridge.door.guard import Guard
 from bridge.door.http import Reach, Readiness, build, serving
-from bridge.door.listeners.app import dispatcher, storing_nothing
+from bridge.door.listeners.app import dispatcher
 from bridge.door.sockets import SILENCE, Sockets
 from bridge.engine.standing import all_counted
 from bridge.engine.unknown_names import GateCheck
@@ -195,12 +195,13 @@ class Bridge:
         )
         self._catch_up, self._use, self._gates = parts.catch_up, parts.use, parts.gates
         if self._guard is not None:
-            self._guard.dispatch = storing_nothing(parts.not_stored)
+            # Nothing can be stored until Redis has been reached.
+            self._guard.dispatch = dispatcher(lambda request: parts.not_stored(request.body), self._wires.metrics)
         await self._claim(namespace)
         self._wires.metrics.look_up = self._look_up
         with self._patience.through_outages():
             await parts.catch_up.mark_threads()
-        dispatch = self._wires.kinds.door(dispatcher(parts.listen(), self._wires.metrics))
+        dispatch = self._wires.kinds.door(dispatcher(parts.listen().async_dispatch, self._wires.metrics))
         # Objects that exist now stay, so the garbage collector skips them. With these thresholds, it takes 1 to 2% of
         # the processor time, and its longest run 20 ms with 150 turns in flight. With 1,000, it takes 7%, in runs that
         # are hardly shorter; with 50,000, a run blocks the process for 0.1 s.

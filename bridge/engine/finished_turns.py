@@ -109,11 +109,11 @@ def _ended(what: str, outcome: Outcome, *, is_message: bool) -> dict[str, str]:
     if outcome.workflow is not None and outcome.ended:
         how = "unknown" if what == "unknown" else outcome.ended
         return {"of": f"workflow {outcome.workflow}", "how": how, "name": outcome.ran}
-    is_answer = outcome.agent is not None and outcome.session is not None and not outcome.concerns
-    if not is_message or (outcome.agent is not None and not is_answer):
+    if not is_message:
         return {}
     if outcome.agent is not None:
-        return {"of": f"agent {outcome.agent}"}
+        is_answer = outcome.session is not None and not outcome.concerns  # not about the thread's session
+        return {"of": f"agent {outcome.agent}"} if is_answer else {}
     named = _AGENT.match(outcome.concerns)
     if named is None or not outcome.cause:
         return {}

@@ -31,8 +31,8 @@ _DEEPEST: Final = 24
 _MOST_COLUMNS: Final = 50
 _SHORT: Final = 300  # characters of a name
 _ADDRESS: Final = 2000  # also of an alt text; addresses within texts may be as long as these
-_OF_QUOTATIONS: Final = ("author_name", "author_subname", "footer", "ts", "fallback", "text", "blocks")
-"""What a forwarded message's attachment says about the quotation; the last three repeat what it quotes."""
+_OF_QUOTATIONS: Final = ("author_name", "author_subname", "footer", "ts")
+"""What a forwarded message's attachment says about the quotation."""
 _SLACK_IN_LENGTH: Final = 20  # characters by which blocks may be longer than a complete text
 
 _ID: Final = re.compile(r"[A-Z][A-Z0-9]{1,30}")
@@ -151,16 +151,13 @@ class _Reading:
                 pieces = self._pieces(self._blocks([block]), is_own=_is_rich(block))
                 unknown += not pieces and text(mapping(block), "type") not in _WITHOUT_WORDS
                 parts += [part for part in pieces if not (isinstance(part, Alert) and part.text.strip() in written)]
-        attachments = objects(message.get("attachments"))
-        for attachment in attachments[:_MOST_ATTACHMENTS]:
+        for attachment in self._some_attachments(message, is_app=is_app):
             if attachment.get("is_share") is True or attachment.get("message_blocks"):
                 parts.append(self._quotation(attachment))
             elif not _is_link_preview(attachment, is_app=is_app):
                 shown = [*self._pieces(self._alert(attachment)), *self._some_files(attachment)]
                 unknown += not shown and attachment.get("fallback") in _PLACEHOLDERS and not is_app
                 parts += shown
-        beyond = attachments[_MOST_ATTACHMENTS:]
-        self._left_out += len(beyond) - sum(_is_link_preview(attachment, is_app=is_app) for attachment in beyond[:1000])
         if parts and written in _PLACEHOLDERS:
             written = ""
         parts += self._some_files(message)
@@ -180,8 +177,12 @@ class _Reading:
             texts += [shown, *self._cards(message)]
             files += self._some_files(message)
         cards = self._cards(attachment)
-        others = _OF_QUOTATIONS if any(texts) else _OF_QUOTATIONS[: 5 if cards else 4]
-        texts += [self._alert({**attachment, **dict.fromkeys(others)}), *cards]
+        others = dict.fromkeys(_OF_QUOTATIONS)
+        if any(texts) or cards:
+            others["fallback"] = None
+        if any(texts):  # which these repeat
+            others |= {"text": None, "blocks": None}
+        texts += [self._alert({**attachment, **others}), *cards]
         words = "\n".join(filter(None, texts))
         if words.rstrip(f"{TABLE_MARK}\n").count(TABLE_MARK) == 0:  # they are below it anyway
             words = words.replace(TABLE_MARK, "").rstrip("\n")
@@ -199,9 +200,14 @@ class _Reading:
 
     def _cards(self, message: Mapping[str, Any]) -> list[str]:
         """Read the attachments of a forwarded message."""
+        return [self._alert(one) for one in self._some_attachments(message) if not _is_link_preview(one)]
+
+    def _some_attachments(self, message: Mapping[str, Any], *, is_app: bool = False) -> Sequence[Mapping[str, Any]]:
+        """Return a message's first attachments, and count the others that aren't link previews."""
         attachments = objects(message.get("attachments"))
-        self._left_out += len(attachments[_MOST_ATTACHMENTS:])
-        return [self._alert(one) for one in attachments[:_MOST_ATTACHMENTS] if not _is_link_preview(one)]
+        beyond = attachments[_MOST_ATTACHMENTS:]
+        self._left_out += len(beyond) - sum(_is_link_preview(each, is_app=is_app) for each in beyond[:1000])
+        return attachments[:_MOST_ATTACHMENTS]
 
     def _alert(self, attachment: Mapping[str, Any]) -> str:
         """Read an app's attachment: https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments.

@@ -111,7 +111,9 @@ async def test_a_listener_that_fails_is_logged_by_a_reference(
 ) -> None:
     caplog.set_level(logging.ERROR)
     metrics, wires, poster = Metrics(), harness.wires, harness.parts().turns.deps.slack
-    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()), metrics)
+    dispatch = dispatcher(
+        slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()).async_dispatch, metrics
+    )
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))
 
@@ -136,7 +138,9 @@ async def test_a_message_of_the_bots_own_reaches_no_listener(
     harness: Harness, event: dict[str, Any], status: int
 ) -> None:
     metrics, wires, poster = Metrics(), harness.wires, harness.parts().turns.deps.slack
-    dispatch = dispatcher(slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()), metrics)
+    dispatch = dispatcher(
+        slack_app(wires.web, US, metrics, partial(answer_not_stored, US, poster), Broken()).async_dispatch, metrics
+    )
     body = {"type": "event_callback", "event": {"type": "message", "text": "hello", **event}}
 
     response = await dispatch(AsyncBoltRequest(mode="socket_mode", body=body))

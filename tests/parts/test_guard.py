@@ -56,7 +56,7 @@ class GuardedApp:
     monotonic: float = 1000.0
 
     def __post_init__(self) -> None:
-        dispatch = dispatcher(self.inner, self.metrics)
+        dispatch = dispatcher(self.inner.async_dispatch, self.metrics)
         self.guard = Guard(
             SECRET,
             self.metrics,

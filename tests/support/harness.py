@@ -359,7 +359,7 @@ class Harness:
     async def dispatch(self, request: AsyncBoltRequest) -> BoltResponse:
         """Hand a request to Bolt, whose app is built for the first one: many tests have none."""
         if self._listening is None:
-            self._listening = dispatcher(self.parts().listen(), self.metrics)
+            self._listening = dispatcher(self.parts().listen().async_dispatch, self.metrics)
         return await self._listening(request)
 
     def parts(self, name: str = "a") -> Parts:

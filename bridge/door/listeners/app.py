@@ -203,24 +203,15 @@ def slack_app(
     return app
 
 
-def dispatcher(app: AsyncApp, metrics: Metrics) -> Dispatch:
-    """Return a function that runs *app* for the guard and the sockets, and answers Slack even if it fails."""
+def dispatcher(answer: Dispatch, metrics: Metrics) -> Dispatch:
+    """Return *answer* for the guard and the sockets, such that Slack is answered even if it fails."""
 
     async def dispatch(request: AsyncBoltRequest) -> BoltResponse:
         try:
-            return await app.async_dispatch(request)
+            return await answer(request)
         except Exception:  # else the request stays unanswered, or the socket and the bridge end
             log.exception("request failed unexpectedly", extra={"reference": new_reference()})
             metrics.rejected.labels("broken_inside").inc()
             return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE, body="unavailable")
-
-    return dispatch
-
-
-def storing_nothing(answer_not_stored: Callable[[Json], Awaitable[BoltResponse]]) -> Dispatch:
-    """Return a function that answers every request as one that couldn't be stored, until Redis has been reached."""
-
-    async def dispatch(request: AsyncBoltRequest) -> BoltResponse:
-        return await answer_not_stored(request.body)
 
     return dispatch
